@@ -1,0 +1,53 @@
+// The one list of the backends in this build. Written by hand: objects that
+// register themselves vanish from static libraries (docs/adr/0005).
+#include <string>
+
+#include "backends/memory/memory_scheme.h"
+#include "lockset/registry.h"
+#ifdef LOCKSET_HAS_SQLITE
+#include "backends/sqlite/sqlite_scheme.h"
+#endif
+
+namespace lockset {
+namespace {
+
+const Scheme schemes[] = {
+    memory_scheme,
+#ifdef LOCKSET_HAS_SQLITE
+    sqlite_scheme,
+#endif
+};
+
+Result<const Scheme*> find_scheme(const Url& url) {
+  std::string known;
+  for (const Scheme& scheme : schemes) {
+    if (scheme.name == url.scheme) return &scheme;
+    if (!known.empty()) known += ", ";
+    known += scheme.name;
+    known += ":";
+  }
+  return Error{Errc::invalid, "unknown scheme \"" + url.scheme + ":\" in " + url.redacted() +
+                                  "; this build knows " + known};
+}
+
+}  // namespace
+
+std::span<const Scheme> builtin_schemes() noexcept { return schemes; }
+
+Result<std::unique_ptr<Backend>> open_backend(std::string_view text, TimePoint by) {
+  Result<Url> url = Url::parse(text);
+  if (!url) return url.error();
+  Result<const Scheme*> scheme = find_scheme(*url);
+  if (!scheme) return scheme.error();
+  return (*scheme)->open(*url, by);
+}
+
+Status init_space(std::string_view text, TimePoint by) {
+  Result<Url> url = Url::parse(text);
+  if (!url) return url.error();
+  Result<const Scheme*> scheme = find_scheme(*url);
+  if (!scheme) return scheme.error();
+  return (*scheme)->init(*url, by);
+}
+
+}  // namespace lockset

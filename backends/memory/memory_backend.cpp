@@ -1,0 +1,375 @@
+// The reference: docs/semantics.md written down as directly as possible, under one
+// mutex. Where speed and obviousness disagree, obviousness wins.
+#include "lockset/memory_backend.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "backends/memory/memory_scheme.h"
+
+namespace lockset {
+
+class MemoryStore {
+ public:
+  explicit MemoryStore(const Clock& clock) : clock_(clock) {}
+
+  Result<AcquireOutcome> try_acquire(const AcquireRequest& request);
+  std::optional<Grant> resolve(const Token& token);
+  RenewReply renew(std::string_view app, std::span<const RenewRequest> requests);
+  bool release(Stamp stamp, std::optional<std::string_view> app);
+  void await_change(std::uint64_t seen, TimePoint until, const std::stop_token& stop);
+  Inspection inspect(const InspectQuery& query);
+  SpaceConfig load_config();
+  SpaceConfig change_config(const ConfigChange& change);
+  Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch);
+  std::size_t sweep();
+  std::uint64_t changes();
+
+ private:
+  struct HoldRecord {
+    std::vector<LockRequest> items;
+    Token token;
+    Owner owner;
+    std::chrono::system_clock::time_point since;
+    TimePoint expires;  // TimePoint::max(): permanent
+  };
+  struct NameState {
+    // The live holds on one name, and the mode of all of them: readers and writers
+    // never meet.
+    std::vector<Stamp> stamps;  // ascending
+    Mode mode = Mode::read;
+  };
+  using Holds = std::unordered_map<Stamp, HoldRecord>;
+
+  // All of these: REQUIRES mutex_.
+  bool expired(const HoldRecord& hold) const { return hold.expires <= clock_.now(); }
+  Holds::iterator find_live(Stamp stamp);
+  Holds::iterator end_hold(Holds::iterator hold);
+  std::optional<Grant> live_grant(const Token& token);
+  void remove_expired_on(const LockSet& set);
+  std::optional<Busy> blocker(const AcquireRequest& request);
+  Stamp draw_stamp(Stamp at_least);
+  Duration remaining(const HoldRecord& hold) const;
+  std::int64_t store_time_us() const;
+
+  const Clock& clock_;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::uint64_t changes_ = 0;  // grows whenever something that was taken may be free
+  SpaceConfig config_;
+  Stamp last_stamp_;
+  Holds holds_;
+  std::map<Token, Stamp> tokens_;
+  // Names without holds have no entry.
+  std::unordered_map<std::string, NameState> names_;
+};
+
+namespace {
+
+Stamp wall_clock_stamp() {
+  using std::chrono::microseconds;
+  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  return {std::chrono::duration_cast<microseconds>(since_epoch).count()};
+}
+
+}  // namespace
+
+MemoryStore::Holds::iterator MemoryStore::find_live(Stamp stamp) {
+  const auto hold = holds_.find(stamp);
+  if (hold != holds_.end() && expired(hold->second)) {
+    end_hold(hold);
+    return holds_.end();
+  }
+  return hold;
+}
+
+MemoryStore::Holds::iterator MemoryStore::end_hold(Holds::iterator hold) {
+  for (const LockRequest& item : hold->second.items) {
+    const auto name = names_.find(item.name);
+    std::erase(name->second.stamps, hold->first);
+    if (name->second.stamps.empty()) names_.erase(name);
+  }
+  tokens_.erase(hold->second.token);
+  ++changes_;
+  changed_.notify_all();
+  return holds_.erase(hold);
+}
+
+void MemoryStore::remove_expired_on(const LockSet& set) {
+  for (const LockRequest& item : set.items()) {
+    const auto name = names_.find(item.name);
+    if (name == names_.end()) continue;
+    const std::vector<Stamp> stamps = name->second.stamps;  // end_hold changes the original
+    for (const Stamp stamp : stamps) find_live(stamp);
+  }
+}
+
+std::optional<Busy> MemoryStore::blocker(const AcquireRequest& request) {
+  std::optional<Busy> busy;
+  TimePoint first_end = TimePoint::max();
+  for (std::size_t i = 0; i < request.set->size(); ++i) {
+    const LockRequest& item = request.set->items()[i];
+    const auto name = names_.find(item.name);
+    if (name == names_.end()) continue;
+    const NameState& state = name->second;
+    if (state.mode == item.mode && state.stamps.size() + 1 <= request.permits[i]) continue;
+    const Stamp oldest = state.stamps.front();
+    if (!busy) {
+      busy = Busy{item.name, state.mode, oldest, holds_.at(oldest).owner.label, {}, {}};
+    }
+    for (const Stamp stamp : state.stamps) {
+      first_end = std::min(first_end, holds_.at(stamp).expires);
+    }
+  }
+  if (busy && first_end != TimePoint::max()) {
+    busy->retry_after = std::max(first_end - clock_.now(), Duration::zero());
+  }
+  return busy;
+}
+
+Stamp MemoryStore::draw_stamp(Stamp at_least) {
+  const Stamp next{last_stamp_.value + 1};
+  const Stamp above_base{config_.stamp_base.value + 1};
+  last_stamp_ = std::max({next, above_base, at_least, wall_clock_stamp()});
+  return last_stamp_;
+}
+
+Duration MemoryStore::remaining(const HoldRecord& hold) const {
+  return hold.expires == TimePoint::max() ? Duration::max() : hold.expires - clock_.now();
+}
+
+std::int64_t MemoryStore::store_time_us() const {
+  using std::chrono::microseconds;
+  return std::chrono::duration_cast<microseconds>(clock_.now().time_since_epoch()).count();
+}
+
+std::optional<Grant> MemoryStore::live_grant(const Token& token) {
+  const auto stamp = tokens_.find(token);
+  if (stamp == tokens_.end()) return {};
+  const HoldRecord& hold = holds_.at(stamp->second);
+  if (expired(hold)) return {};
+  return Grant{stamp->second, remaining(hold), store_time_us(), {}};
+}
+
+Result<AcquireOutcome> MemoryStore::try_acquire(const AcquireRequest& request) {
+  const std::lock_guard lock(mutex_);
+  if (request.config_version != config_.version) return AcquireOutcome(Stale{config_});
+  remove_expired_on(*request.set);
+  if (std::optional<Busy> busy = blocker(request)) return AcquireOutcome(std::move(*busy));
+  if (std::optional<Grant> twin = live_grant(request.token))
+    return AcquireOutcome(std::move(*twin));
+
+  Grant grant{draw_stamp(request.min_stamp), request.lease, store_time_us(), {}};
+  const auto items = request.set->items();
+  grant.floors.reserve(items.size());
+  for (const LockRequest& item : items) {
+    NameState& name = names_[item.name];
+    name.mode = item.mode;
+    name.stamps.push_back(grant.stamp);
+    grant.floors.push_back(name.stamps.front());
+  }
+  tokens_.emplace(request.token, grant.stamp);
+  holds_.emplace(grant.stamp, HoldRecord{{items.begin(), items.end()},
+                                         request.token,
+                                         *request.owner,
+                                         std::chrono::system_clock::now(),
+                                         clock_.now() + request.lease});
+  return AcquireOutcome(std::move(grant));
+}
+
+std::optional<Grant> MemoryStore::resolve(const Token& token) {
+  const std::lock_guard lock(mutex_);
+  return live_grant(token);
+}
+
+RenewReply MemoryStore::renew(std::string_view app, std::span<const RenewRequest> requests) {
+  const std::lock_guard lock(mutex_);
+  RenewReply reply;
+  reply.store_time_us = store_time_us();
+  for (const RenewRequest& request : requests) {
+    const auto hold = find_live(request.stamp);
+    if (hold == holds_.end() || hold->second.owner.app != app) {
+      reply.renewals.emplace_back();
+      continue;
+    }
+    const TimePoint end = request.permanent ? TimePoint::max() : clock_.now() + request.lease;
+    hold->second.expires = std::max(hold->second.expires, end);
+    reply.renewals.emplace_back(Renewal{remaining(hold->second)});
+  }
+  return reply;
+}
+
+bool MemoryStore::release(Stamp stamp, std::optional<std::string_view> app) {
+  const std::lock_guard lock(mutex_);
+  const auto hold = find_live(stamp);
+  if (hold == holds_.end() || (app && hold->second.owner.app != *app)) return false;
+  end_hold(hold);
+  return true;
+}
+
+std::uint64_t MemoryStore::changes() {
+  const std::lock_guard lock(mutex_);
+  return changes_;
+}
+
+void MemoryStore::await_change(std::uint64_t seen, TimePoint until, const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  const auto steady_until = std::chrono::steady_clock::now() + (until - BootClock::now());
+  changed_.wait_until(lock, stop, steady_until, [&] { return changes_ != seen; });
+}
+
+Inspection MemoryStore::inspect(const InspectQuery& query) {
+  const std::lock_guard lock(mutex_);
+  Inspection result;
+  for (const auto& [stamp, hold] : holds_) {
+    if (expired(hold) || !query.matches(hold.items)) continue;
+    HoldInfo info{stamp, hold.items, hold.owner, hold.since, {}};
+    if (hold.expires != TimePoint::max()) info.remaining = remaining(hold);
+    result.holds.push_back(std::move(info));
+  }
+  std::sort(result.holds.begin(), result.holds.end(),
+            [](const HoldInfo& a, const HoldInfo& b) { return a.stamp < b.stamp; });
+  return result;
+}
+
+SpaceConfig MemoryStore::load_config() {
+  const std::lock_guard lock(mutex_);
+  return config_;
+}
+
+SpaceConfig MemoryStore::change_config(const ConfigChange& change) {
+  const std::lock_guard lock(mutex_);
+  config_ = changed(std::move(config_), change);
+  ++changes_;
+  changed_.notify_all();
+  return config_;
+}
+
+Result<std::size_t> MemoryStore::reclaim(std::string_view app, std::int64_t epoch) {
+  const std::lock_guard lock(mutex_);
+  std::int64_t& current = config_.epochs[std::string(app)];
+  if (current > epoch) {
+    return Error{Errc::superseded, "a newer instance of application " + quoted(app) +
+                                       " has taken over (epoch " + std::to_string(current) + ")"};
+  }
+  const auto own = find_live(Stamp{epoch});
+  if (own == holds_.end() || own->second.owner.app != app) {
+    if (current == 0) config_.epochs.erase(std::string(app));
+    return Error{Errc::not_held, "the hold " + std::to_string(epoch) + " of application " +
+                                     quoted(app) + " has ended"};
+  }
+  current = epoch;
+  ++config_.version;
+  std::size_t ended = 0;
+  for (auto hold = holds_.begin(); hold != holds_.end();) {
+    const bool older = hold->second.owner.app == app && hold->second.owner.epoch < epoch &&
+                       hold->first != Stamp{epoch};
+    if (older && !expired(hold->second)) ++ended;
+    hold = older ? end_hold(hold) : std::next(hold);
+  }
+  return ended;
+}
+
+std::size_t MemoryStore::sweep() {
+  const std::lock_guard lock(mutex_);
+  std::size_t removed = 0;
+  for (auto hold = holds_.begin(); hold != holds_.end();) {
+    const bool remove = expired(hold->second);
+    hold = remove ? end_hold(hold) : std::next(hold);
+    removed += remove ? 1 : 0;
+  }
+  return removed;
+}
+
+namespace {
+
+class MemoryTicket final : public WaitTicket {
+ public:
+  explicit MemoryTicket(std::uint64_t changes) : seen(changes) {}
+  std::uint64_t seen;  // MemoryStore::changes() before the busy answer
+};
+
+class MemoryBackend final : public Backend {
+ public:
+  explicit MemoryBackend(std::shared_ptr<MemoryStore> store) : store_(std::move(store)) {}
+
+  [[nodiscard]] Traits traits() const override {
+    Traits traits;
+    traits.push_wakeup = true;
+    traits.permanent_leases = true;
+    traits.floors = true;
+    return traits;
+  }
+  Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
+    // Read first: a change between the two only makes the waiter look once more.
+    const std::uint64_t seen = request.will_wait ? store_->changes() : 0;
+    Result<AcquireOutcome> outcome = store_->try_acquire(request);
+    if (Busy* busy = outcome ? std::get_if<Busy>(&*outcome) : nullptr; busy && request.will_wait) {
+      busy->ticket = std::make_shared<MemoryTicket>(seen);
+    }
+    return outcome;
+  }
+  Result<std::optional<Grant>> resolve(const Token& token, TimePoint) override {
+    return store_->resolve(token);
+  }
+  Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
+                           TimePoint) override {
+    return store_->renew(owner.app, requests);
+  }
+  Result<bool> release(Stamp stamp, std::string_view app, TimePoint) override {
+    return store_->release(stamp, app);
+  }
+  Result<bool> break_hold(Stamp stamp, TimePoint) override { return store_->release(stamp, {}); }
+  Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) override {
+    store_->await_change(static_cast<MemoryTicket&>(ticket).seen, until, stop);
+    return {};
+  }
+  void end_wait(WaitTicket&, TimePoint) override {}
+  Result<Inspection> inspect(const InspectQuery& query, TimePoint) override {
+    return store_->inspect(query);
+  }
+  Result<SpaceConfig> load_config(TimePoint) override { return store_->load_config(); }
+  Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint) override {
+    return store_->change_config(change);
+  }
+  Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint) override {
+    return store_->reclaim(app, epoch);
+  }
+  Result<std::size_t> sweep(TimePoint) override { return store_->sweep(); }
+
+ private:
+  std::shared_ptr<MemoryStore> store_;
+};
+
+Status check_address(const Url& url) {
+  if (url.has_authority || !url.path.empty() || !url.params.empty()) {
+    return Error{Errc::invalid,
+                 "memory: takes nothing behind the colon, but got " + url.redacted()};
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Backend>> open_memory(const Url& url, TimePoint) {
+  if (Status status = check_address(url); !status) return std::move(status).error();
+  return make_memory_backend(make_memory_store());
+}
+
+Status init_memory(const Url& url, TimePoint) { return check_address(url); }
+
+}  // namespace
+
+std::shared_ptr<MemoryStore> make_memory_store(const Clock& clock) {
+  return std::make_shared<MemoryStore>(clock);
+}
+
+std::unique_ptr<Backend> make_memory_backend(std::shared_ptr<MemoryStore> store) {
+  return std::make_unique<MemoryBackend>(std::move(store));
+}
+
+constinit const Scheme memory_scheme{"memory", "memory:", open_memory, init_memory};
+
+}  // namespace lockset

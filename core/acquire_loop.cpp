@@ -1,0 +1,141 @@
+#include "core/acquire_loop.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/lease_state.h"
+
+namespace lockset {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+struct Polling {
+  Duration first;
+  Duration most;
+};
+constexpr Polling with_push{milliseconds(250), seconds(5)};
+constexpr Polling without_push{milliseconds(10), seconds(1)};
+constexpr Polling after_trouble{milliseconds(20), seconds(1)};
+
+// The changes of configuration that one attempt may run into before something is wrong.
+constexpr int most_stale_in_a_row = 1000;
+
+Duration grown(Duration interval, Duration most) { return std::min(interval * 3 / 2, most); }
+
+// A quarter more or less, so that waiters don't march in step.
+Duration jittered(Duration interval, Random& random) {
+  return random.between(interval * 3 / 4, interval * 5 / 4);
+}
+
+}  // namespace
+
+AcquireLoop::AcquireLoop(const Settings& settings, Random& random, NewToken new_token)
+    : settings_(settings),
+      random_(random),
+      new_token_(std::move(new_token)),
+      next_poll_((settings.push_wakeup ? with_push : without_push).first),
+      next_backoff_(after_trouble.first) {}
+
+AcquireLoop::Action AcquireLoop::begin(TimePoint now) { return attempt(now); }
+
+AcquireLoop::Action AcquireLoop::attempt(TimePoint now) {
+  token_ = new_token_();
+  sent_ = now;
+  return Attempt{token_};
+}
+
+AcquireLoop::Action AcquireLoop::resolve_one(TimePoint now) {
+  next_doubt_ = (next_doubt_ + 1) % doubts_.size();
+  sent_ = now;
+  return Resolve{doubts_[next_doubt_].token};
+}
+
+AcquireLoop::Action AcquireLoop::attempted(Result<AcquireOutcome> outcome, TimePoint now) {
+  if (!outcome) {
+    if (outcome.error().may_have_applied()) doubts_.push_back({token_, sent_});
+    return trouble(std::move(outcome).error(), now);
+  }
+  // A grant that came too late is trouble too: it must not reset the patience.
+  if (Grant* granted = std::get_if<Grant>(&*outcome)) return grant(std::move(*granted), sent_, now);
+  trouble_since_.reset();
+  next_backoff_ = after_trouble.first;
+  if (Busy* found = std::get_if<Busy>(&*outcome)) {
+    stale_in_a_row_ = 0;
+    return busy(std::move(*found), now);
+  }
+  // Stale: whoever drives the loop has taken over the new configuration.
+  if (++stale_in_a_row_ > most_stale_in_a_row) {
+    return Finish(Error{Errc::unavailable,
+                        "the configuration of the lock space changes faster than it can be read"});
+  }
+  return attempt(now);
+}
+
+AcquireLoop::Action AcquireLoop::grant(Grant grant, TimePoint sent, TimePoint now) {
+  // An answer that took longer than the lease is worth nothing.
+  if (now >= validity_end(sent, grant.lease)) return Discard{grant.stamp};
+  return Finish(Granted{std::move(grant), sent});
+}
+
+AcquireLoop::Action AcquireLoop::busy(Busy busy, TimePoint now) {
+  if (settings_.single_try) return Finish(Contended{std::move(busy)});
+  if (now >= settings_.deadline) {
+    return Finish(Error{Errc::timeout, "the wait ended: " + quoted(busy.name) + " is held by " +
+                                           busy.holder_label + " (stamp " +
+                                           std::to_string(busy.holder.value) + ")"});
+  }
+  Duration pause = jittered(next_poll_, random_);
+  next_poll_ = grown(next_poll_, (settings_.push_wakeup ? with_push : without_push).most);
+  if (busy.retry_after) {
+    // Nobody announces that a lease ran out. Spread those who wait for the same one.
+    const Duration spread = random_.between(milliseconds(1), milliseconds(25));
+    pause = std::min(pause, *busy.retry_after + spread);
+  }
+  return Wait{now + std::min(pause, settings_.deadline - now), true};
+}
+
+AcquireLoop::Action AcquireLoop::trouble(Error error, TimePoint now) {
+  const bool worth_another = error.retryable() || error.may_have_applied();
+  if (!worth_another) return Finish(std::move(error));
+  if (!trouble_since_) {
+    // The first trouble is often a connection that died while idle: look again at once.
+    trouble_since_ = now;
+    return doubts_.empty() ? attempt(now) : resolve_one(now);
+  }
+  const bool patient = !settings_.single_try && now < settings_.deadline &&
+                       now - *trouble_since_ < settings_.patience;
+  if (!patient) {
+    // What may have been granted must not be reported as surely not applied.
+    if (!doubts_.empty()) error.code = Errc::indeterminate;
+    return Finish(std::move(error));
+  }
+  const Duration pause = jittered(next_backoff_, random_);
+  next_backoff_ = grown(next_backoff_, after_trouble.most);
+  return Wait{now + std::min(pause, settings_.deadline - now), false};
+}
+
+AcquireLoop::Action AcquireLoop::resolved(Result<std::optional<Grant>> found, TimePoint now) {
+  if (!found) return trouble(std::move(found).error(), now);
+  if (!*found) return attempt(now);
+  doubts_.erase(doubts_.begin() + static_cast<std::ptrdiff_t>(next_doubt_));
+  next_doubt_ = 0;
+  // What is left of the lease was read after this question was sent.
+  return grant(std::move(**found), sent_, now);
+}
+
+AcquireLoop::Action AcquireLoop::discarded(TimePoint now) {
+  return trouble(Error{Errc::unavailable, "the store took longer to answer than the lease lasts"},
+                 now);
+}
+
+AcquireLoop::Action AcquireLoop::waited(TimePoint now) {
+  return doubts_.empty() ? attempt(now) : resolve_one(now);
+}
+
+AcquireLoop::Action AcquireLoop::stopped() {
+  return Finish(Error{Errc::cancelled, "the wait was cancelled"});
+}
+
+}  // namespace lockset

@@ -1,0 +1,29 @@
+// Lets one thread sleep until a moment of BootClock or until somebody rings.
+#pragma once
+
+#include "lockset/clock.h"
+
+namespace lockset {
+
+// Condition variables count on a clock that stands still during suspend; after
+// resume they would wake too late to tell of a lost hold. A timer on CLOCK_BOOTTIME
+// fires at once.
+//
+// Thread-safety: one thread waits; any thread rings.
+class Alarm {
+ public:
+  Alarm();  // throws std::system_error where the process is out of file descriptors
+  Alarm(const Alarm&) = delete;
+  Alarm& operator=(const Alarm&) = delete;
+  ~Alarm();
+
+  // Returns at `until`, or when ring() was called since the last return. May return early.
+  void wait_until(TimePoint until) noexcept;
+  void ring() noexcept;
+
+ private:
+  int timer_;
+  int bell_;
+};
+
+}  // namespace lockset

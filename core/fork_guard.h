@@ -1,0 +1,19 @@
+// Knows whether this process is a fork of the one that made the guard. Semantics 18.
+#pragma once
+
+#include <cstdint>
+
+namespace lockset {
+
+// How many forks lie between the first process that asked and this one. One load.
+std::uint64_t fork_generation() noexcept;
+
+class ForkGuard {
+ public:
+  [[nodiscard]] bool in_child() const noexcept { return made_in_ != fork_generation(); }
+
+ private:
+  std::uint64_t made_in_ = fork_generation();
+};
+
+}  // namespace lockset

@@ -1,0 +1,98 @@
+#include "core/hold_state.h"
+
+#include <utility>
+
+#include "lockset/locks.h"
+
+namespace lockset {
+
+HoldState::HoldState(Made made)
+    : made_(std::move(made)),
+      lease_(made_.sent, made_.grant.lease),
+      valid_until_(lease_.valid_until().time_since_epoch().count()) {}
+
+template <class Event>
+bool HoldState::apply(Event&& event) {
+  const std::lock_guard lock(mutex_);
+  const LeaseState::Phase before = lease_.phase();
+  // valid() may have found the end before anybody ticked.
+  if (valid_until_.load() == 0) lease_.lose(LostReason::expired);
+  event(lease_);
+  if (lease_.phase() == LeaseState::Phase::held) {
+    Duration::rep seen = valid_until_.load();
+    const Duration::rep end = lease_.valid_until().time_since_epoch().count();
+    // Fails only when valid() answered false meanwhile: then it stays false.
+    while (seen != 0 && !valid_until_.compare_exchange_weak(seen, end)) {
+    }
+    if (seen == 0) lease_.lose(LostReason::expired);
+  }
+  if (lease_.phase() != LeaseState::Phase::held) valid_until_.store(0);
+  return before == LeaseState::Phase::held && lease_.phase() == LeaseState::Phase::lost;
+}
+
+Duration HoldState::lease() const {
+  const std::lock_guard lock(mutex_);
+  return lease_.lease();
+}
+
+TimePoint HoldState::valid_until() const noexcept {
+  const TimePoint own(Duration(valid_until_.load()));
+  return made_.app_hold ? std::min(own, made_.app_hold->valid_until()) : own;
+}
+
+bool HoldState::valid() const noexcept {
+  Duration::rep until = valid_until_.load();
+  if (until == 0 || in_child()) return false;
+  if (made_.app_hold && !made_.app_hold->valid()) return false;
+  const Duration::rep now = BootClock::now().time_since_epoch().count();
+  if (now < until) return true;
+  // A renewal may just have moved the end; if it did not, nobody may move it now.
+  while (now >= until && until != 0 && !valid_until_.compare_exchange_weak(until, 0)) {
+  }
+  return now < until;
+}
+
+LostReason HoldState::lost_reason() const {
+  const std::lock_guard lock(mutex_);
+  return lease_.lost_reason();
+}
+
+TimePoint HoldState::renew_at() const {
+  const std::lock_guard lock(mutex_);
+  return lease_.renew_at();
+}
+
+RenewRequest HoldState::renew_request() const {
+  const bool permanent = made_.renew_with == no_lease;
+  return {made_.grant.stamp, permanent ? default_lease : made_.renew_with, permanent, &made_.set,
+          made_.token};
+}
+
+bool HoldState::renewed(TimePoint sent, Duration lease) {
+  return apply([&](LeaseState& state) { state.renewed(sent, lease, BootClock::now()); });
+}
+
+bool HoldState::denied() {
+  return apply([](LeaseState& state) { state.denied(); });
+}
+
+bool HoldState::failed() {
+  return apply([](LeaseState& state) { state.failed(BootClock::now()); });
+}
+
+bool HoldState::tick() {
+  return apply([](LeaseState& state) { state.tick(BootClock::now()); });
+}
+
+bool HoldState::lose(LostReason reason) {
+  return apply([&](LeaseState& state) { state.lose(reason); });
+}
+
+HoldState::Released HoldState::release() {
+  Released result{};
+  result.newly_lost =
+      apply([&](LeaseState& state) { result.was_held = state.release(BootClock::now()); });
+  return result;
+}
+
+}  // namespace lockset

@@ -1,0 +1,82 @@
+// One hold as its holder, the renewer and the watchdog share it: the lease machine
+// behind a mutex, and the end of validity as one atomic number for valid().
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <vector>
+
+#include "core/fork_guard.h"
+#include "core/lease_state.h"
+#include "lockset/backend.h"
+#include "lockset/hold.h"
+
+namespace lockset {
+
+class Manager;
+
+// Thread-safe.
+class HoldState {
+ public:
+  struct Made {
+    LockSet set;
+    Token token;
+    Grant grant;
+    TimePoint sent;
+    Duration renew_with;  // the lease to ask for; no_lease: permanent
+    std::weak_ptr<Manager> manager;
+    // With reclaim: the hold on the application id, without which this one ends too.
+    std::shared_ptr<HoldState> app_hold;
+  };
+
+  explicit HoldState(Made made);
+
+  [[nodiscard]] Stamp stamp() const noexcept { return made_.grant.stamp; }
+  [[nodiscard]] const LockSet& set() const noexcept { return made_.set; }
+  [[nodiscard]] const std::vector<Stamp>& floors() const noexcept { return made_.grant.floors; }
+  // Empty once the manager was closed.
+  [[nodiscard]] std::shared_ptr<Manager> manager() const { return made_.manager.lock(); }
+  [[nodiscard]] Duration lease() const;
+  [[nodiscard]] TimePoint valid_until() const noexcept;
+  // Once false, false for ever.
+  [[nodiscard]] bool valid() const noexcept;
+  [[nodiscard]] bool in_child() const noexcept { return fork_guard_.in_child(); }
+  [[nodiscard]] LostReason lost_reason() const;
+  [[nodiscard]] std::stop_token lost() const noexcept { return lost_.get_token(); }
+  [[nodiscard]] TimePoint renew_at() const;
+
+  [[nodiscard]] RenewRequest renew_request() const;
+  // The events of LeaseState. Each answers whether it made a held hold a lost one;
+  // whoever gets true sees to it that announce_loss is called.
+  bool renewed(TimePoint sent, Duration lease);
+  bool denied();
+  bool failed();
+  bool tick();
+  bool lose(LostReason reason);
+  // Runs the callbacks of lost(). Call without any mutex held.
+  void announce_loss() noexcept { lost_.request_stop(); }
+
+  struct Released {
+    bool was_held;    // false: it had been lost or released before
+    bool newly_lost;  // nobody had noticed the loss yet: call announce_loss
+  };
+  // Ends it for the holder.
+  Released release();
+
+ private:
+  template <class Event>
+  bool apply(Event&& event);
+
+  const Made made_;
+  const ForkGuard fork_guard_;
+  mutable std::mutex mutex_;
+  LeaseState lease_;
+  // The end of validity in ns of BootClock; 0 once valid() answered false, lost or
+  // released. Only ever raised while not 0, so that no answer is taken back.
+  mutable std::atomic<Duration::rep> valid_until_;
+  std::stop_source lost_;
+};
+
+}  // namespace lockset

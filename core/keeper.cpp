@@ -1,0 +1,357 @@
+#include "core/keeper.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <csignal>
+#include <system_error>
+#include <utility>
+
+#include "core/time_math.h"
+
+namespace lockset {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr Duration sweep_every = seconds(30);
+// A thread that found nothing to do stays ready for this long: a program that takes
+// and frees locks in quick turns must not pay for waking it each time.
+constexpr Duration linger = seconds(1);
+
+// Signals are the program's business: its threads get them, never ours.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
+Keeper::Keeper(Backend& backend, const Owner& owner, ConfigCache& config, Settings settings)
+    : backend_(backend), owner_(owner), config_(config), settings_(std::move(settings)) {}
+
+Keeper::~Keeper() { stop(); }
+
+Status Keeper::start() {
+  const std::lock_guard lock(mutex_);
+  if (stopping_) return Error{Errc::invalid, "the lock manager is closed"};
+  if (watchdog_.joinable()) return {};
+  const SignalsBlocked blocked;
+  try {
+    if (!renewer_sleep_) renewer_sleep_ = std::make_unique<Sleep>();
+    if (!watchdog_sleep_) watchdog_sleep_ = std::make_unique<Sleep>();
+    next_refresh_ = BootClock::now() + settings_.refresh_config;
+    next_sweep_ = BootClock::now() + sweep_every;
+    if (!renewer_.joinable()) renewer_ = std::thread([this] { renewer(); });
+    watchdog_ = std::thread([this] { watchdog(); });
+  } catch (const std::system_error& error) {
+    return Error{Errc::unavailable,
+                 std::string("can't start the threads that keep locks alive: ") + error.what()};
+  }
+  return {};
+}
+
+void Keeper::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    if (renewer_sleep_) renewer_sleep_->alarm.ring();
+    if (watchdog_sleep_) watchdog_sleep_->alarm.ring();
+  }
+  if (renewer_.joinable()) renewer_.join();
+  if (watchdog_.joinable()) watchdog_.join();
+}
+
+void Keeper::tell(const Event& event) const noexcept {
+  if (settings_.observer) settings_.observer->on_event(event);
+}
+
+void Keeper::ring_if_earlier(Sleep* sleep, TimePoint at) {
+  if (!sleep) return;  // not started yet: the thread looks around first when it is
+  sleep->busy_since = true;
+  if (at < sleep->until) {
+    sleep->until = at;
+    sleep->alarm.ring();
+  }
+}
+
+TimePoint Keeper::next_look(Sleep& sleep, TimePoint soonest, TimePoint now) {
+  const bool idle = soonest == TimePoint::max();
+  sleep.until = idle && sleep.busy_since ? now + linger : soonest;
+  sleep.busy_since = false;
+  return sleep.until;
+}
+
+void Keeper::add(const std::shared_ptr<HoldState>& hold) {
+  const TimePoint renew_at = hold->renew_at();
+  const TimePoint valid_until = hold->valid_until();
+  const std::lock_guard lock(mutex_);
+  holds_.emplace(hold->stamp(), hold);
+  ring_if_earlier(renewer_sleep_.get(), renew_at);
+  ring_if_earlier(watchdog_sleep_.get(), valid_until);
+}
+
+void Keeper::set_app_hold(std::shared_ptr<HoldState> hold) {
+  const std::lock_guard lock(mutex_);
+  app_hold_ = std::move(hold);
+}
+
+std::shared_ptr<HoldState> Keeper::find(Stamp stamp) const {
+  const std::lock_guard lock(mutex_);
+  const auto hold = holds_.find(stamp);
+  return hold == holds_.end() ? nullptr : hold->second;
+}
+
+std::shared_ptr<HoldState> Keeper::remove(Stamp stamp) {
+  const std::lock_guard lock(mutex_);
+  const auto hold = holds_.find(stamp);
+  if (hold == holds_.end()) return nullptr;
+  std::shared_ptr<HoldState> result = std::move(hold->second);
+  holds_.erase(hold);
+  return result;
+}
+
+std::vector<std::shared_ptr<HoldState>> Keeper::remove_all() {
+  const std::lock_guard lock(mutex_);
+  Holds result;
+  result.reserve(holds_.size());
+  for (auto& [stamp, hold] : holds_) result.push_back(std::move(hold));
+  holds_.clear();
+  app_hold_.reset();
+  return result;
+}
+
+void Keeper::announce(const std::shared_ptr<HoldState>& hold) {
+  const std::lock_guard lock(mutex_);
+  losses_.push_back(hold);
+  ring_if_earlier(watchdog_sleep_.get(), TimePoint::min());
+}
+
+void Keeper::tidy_later(std::variant<Token, Stamp> what, TimePoint until) {
+  const TimePoint now = BootClock::now();
+  const std::lock_guard lock(mutex_);
+  chores_.add({std::move(what), until, now});
+  ring_if_earlier(renewer_sleep_.get(), now);
+}
+
+// --- the watchdog ---
+
+void Keeper::watchdog() {
+  for (;;) {
+    TimePoint until;
+    Holds found;
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) return;
+      const TimePoint now = BootClock::now();
+      TimePoint soonest = TimePoint::max();
+      found = std::exchange(losses_, {});
+      for (const auto& [stamp, hold] : holds_) {
+        if (hold->renew_at() == TimePoint::max()) continue;  // lost or released: nothing to watch
+        if (hold->tick()) {
+          found.push_back(hold);
+        } else {
+          soonest = std::min(soonest, hold->valid_until());
+        }
+      }
+      until = next_look(*watchdog_sleep_, soonest, now);
+    }
+    for (const auto& hold : found) {
+      tell({.kind = Event::Kind::lost,
+            .stamp = hold->stamp(),
+            .items = hold->set().items(),
+            .detail = to_string(hold->lost_reason())});
+      hold->announce_loss();
+      // The store may keep it for a moment longer than we trust it.
+      if (hold->lost_reason() == LostReason::expired) {
+        tidy_later(hold->stamp(), BootClock::now() + 2 * margin_of(hold->lease()));
+      }
+    }
+    // What the callbacks of lost() took may have moved other ends: look again first.
+    if (found.empty()) {
+      watchdog_sleep_->alarm.wait_until(until);
+      continue;
+    }
+    const std::lock_guard lock(mutex_);
+    const bool app_lost = app_hold_ && app_hold_->lost_reason() != LostReason::not_lost;
+    if (!app_lost) continue;
+    for (const auto& [stamp, hold] : holds_) {
+      if (hold->lose(LostReason::app_lost)) losses_.push_back(hold);
+    }
+  }
+}
+
+// --- the renewer ---
+
+void Keeper::renewer() {
+  for (;;) {
+    TimePoint until;
+    Holds due;
+    std::vector<Chore> chores;
+    bool refresh_due = false;
+    const TimePoint now = BootClock::now();
+    {
+      const std::lock_guard lock(mutex_);
+      if (stopping_) return;
+      TimePoint soonest = TimePoint::max();
+      due = take_due(now, soonest);
+      chores = chores_.take_due(now);
+      soonest = std::min(soonest, chores_.next());
+      if (!holds_.empty()) {
+        refresh_due = now >= next_refresh_;
+        soonest = std::min(soonest, next_refresh_);
+      }
+      until = next_look(*renewer_sleep_, soonest, now);
+    }
+    if (due.empty() && chores.empty() && !refresh_due) {
+      renewer_sleep_->alarm.wait_until(until);
+      continue;
+    }
+    renew(due);
+    for (Chore& chore : chores) do_chore(std::move(chore));
+    if (refresh_due) refresh(now);
+  }
+}
+
+// Where one hold is due, those that are nearly due go along: many holds, few
+// round trips.
+Keeper::Holds Keeper::take_due(TimePoint now, TimePoint& next) {
+  Holds due;
+  bool any_due = false;
+  for (const auto& [stamp, hold] : holds_) {
+    const TimePoint at = hold->renew_at();
+    if (at == TimePoint::max()) continue;
+    any_due = any_due || at <= now;
+    if (at > now + std::min(hold->lease(), default_lease) / 12) {
+      next = std::min(next, at);
+    } else {
+      due.push_back(hold);
+    }
+  }
+  if (any_due) return due;
+  for (const auto& hold : due) next = std::min(next, hold->renew_at());
+  return {};
+}
+
+void Keeper::renew(const Holds& due) {
+  const std::size_t chunk = std::max<std::size_t>(1, backend_.traits().renew_chunk);
+  for (std::size_t at = 0; at < due.size(); at += chunk) {
+    static_cast<void>(
+        renew_chunk(std::span(due).subspan(at, std::min(chunk, due.size() - at))).ok());
+  }
+}
+
+Status Keeper::renew_now(HoldState& hold) {
+  const std::shared_ptr<HoldState> kept = find(hold.stamp());
+  if (!kept) return Error{Errc::not_held, "the hold has ended"};
+  if (Status status = renew_chunk({&kept, 1}); !status) return status;
+  if (kept->valid()) return {};
+  return Error{Errc::not_held, "stamp " + std::to_string(hold.stamp().value) +
+                                   " is not held: lost (" +
+                                   std::string(to_string(kept->lost_reason())) + ")"};
+}
+
+Status Keeper::renew_chunk(std::span<const std::shared_ptr<HoldState>> holds) {
+  std::vector<RenewRequest> requests;
+  requests.reserve(holds.size());
+  for (const auto& hold : holds) requests.push_back(hold->renew_request());
+
+  const TimePoint sent = BootClock::now();
+  Result<RenewReply> reply = backend_.renew(owner_, requests, sent + settings_.io_timeout);
+  const TimePoint received = BootClock::now();
+  if (reply && reply->renewals.size() != holds.size()) {
+    reply = Error{Errc::internal, "the store answered for another number of holds than was asked"};
+  }
+  for (std::size_t i = 0; i < holds.size(); ++i) {
+    const auto& hold = holds[i];
+    const auto event = [&](Event::Kind kind, std::string_view detail) {
+      tell({.kind = kind,
+            .stamp = hold->stamp(),
+            .items = hold->set().items(),
+            .took = received - sent,
+            .detail = detail});
+    };
+    bool newly_lost = false;
+    if (!reply) {
+      newly_lost = hold->failed();
+      event(Event::Kind::renewal_failed, reply.error().message);
+    } else if (const auto& renewal = reply->renewals[i]) {
+      newly_lost = hold->renewed(sent, renewal->lease);
+      event(Event::Kind::renewed, {});
+      // Renewed in the store, given up here: nobody will release it otherwise.
+      if (hold->lost_reason() != LostReason::not_lost) {
+        tidy_later(hold->stamp(), later(received, renewal->lease));
+      }
+    } else {
+      newly_lost = hold->denied();
+    }
+    if (newly_lost) announce(hold);
+  }
+  if (!reply) return std::move(reply).error();
+
+  const Duration margin = margin_of(holds.front()->lease());
+  std::optional<Duration> step;
+  {
+    const std::lock_guard lock(clock_mutex_);
+    step = clock_watch_.observe(sent, received, reply->store_time_us, margin);
+  }
+  if (step) {
+    const std::string detail = "the store's clock went " +
+                               format_duration(std::chrono::abs(*step)) +
+                               (*step > Duration::zero() ? " ahead" : " back");
+    tell({.kind = Event::Kind::clock_stepped, .detail = detail});
+  }
+  return {};
+}
+
+void Keeper::do_chore(Chore chore) {
+  const TimePoint by = BootClock::now() + settings_.io_timeout;
+  std::optional<Stamp> stamp;
+  if (const Token* token = std::get_if<Token>(&chore.what)) {
+    Result<std::optional<Grant>> found = backend_.resolve(*token, by);
+    if (found && *found) stamp = (*found)->stamp;
+  } else {
+    stamp = std::get<Stamp>(chore.what);
+  }
+  if (stamp && backend_.release(*stamp, owner_.app, by)) return;
+  // Not granted so far, or not reached: a late request may still arrive.
+  const std::lock_guard lock(mutex_);
+  chores_.again(std::move(chore), BootClock::now());
+}
+
+void Keeper::refresh(TimePoint now) {
+  next_refresh_ = now + settings_.refresh_config;
+  if (Result<SpaceConfig> config = backend_.load_config(now + settings_.io_timeout)) {
+    take_config(std::move(*config));
+  }
+  if (now < next_sweep_) return;
+  next_sweep_ = now + sweep_every;
+  // Housekeeping for others: whoever is next tries again if it fails.
+  static_cast<void>(backend_.sweep(now + settings_.io_timeout).ok());
+}
+
+void Keeper::take_config(SpaceConfig config) {
+  const auto epoch = config.epochs.find(owner_.app);
+  const bool superseded =
+      owner_.epoch > 0 && epoch != config.epochs.end() && epoch->second > owner_.epoch;
+  if (config_.replace(std::move(config))) tell({.kind = Event::Kind::config_changed});
+  if (!superseded) return;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [stamp, hold] : holds_) {
+    if (!hold->lose(LostReason::superseded)) continue;
+    losses_.push_back(hold);
+    ring_if_earlier(watchdog_sleep_.get(), TimePoint::min());
+  }
+}
+
+}  // namespace lockset

@@ -1,0 +1,142 @@
+#include "lockset/locks.h"
+
+#include <utility>
+
+#include "core/manager.h"
+#include "core/time_math.h"
+#include "lockset/registry.h"
+
+namespace lockset {
+
+Locks::Locks(std::shared_ptr<Manager> manager) noexcept : manager_(std::move(manager)) {}
+
+Locks& Locks::operator=(Locks&& other) noexcept {
+  if (this != &other) {
+    Locks old(std::move(*this));  // closes at the end of the scope
+    manager_ = std::move(other.manager_);
+  }
+  return *this;
+}
+
+Locks::~Locks() {
+  if (!manager_) return;
+  if (!manager_->in_child()) {
+    manager_->close();
+    return;
+  }
+  // The threads and connections in there are the parent's: touching them, even to
+  // destroy them, could hang here or disturb there. Better to leak them.
+  static_cast<void>(new std::shared_ptr<Manager>(std::move(manager_)));
+}
+
+Result<Hold> Locks::acquire(const LockSet& set, const AcquireOptions& options) {
+  Result<std::shared_ptr<HoldState>> hold = manager_->acquire(set, options, false);
+  if (!hold) return std::move(hold).error();
+  return Hold(std::move(*hold));
+}
+
+Result<Hold> Locks::acquire(std::vector<LockRequest> wanted, const AcquireOptions& options) {
+  Result<LockSet> set = LockSet::make(std::move(wanted));
+  if (!set) return std::move(set).error();
+  return acquire(*set, options);
+}
+
+Result<std::optional<Hold>> Locks::try_acquire(const LockSet& set, const TryOptions& options) {
+  Result<std::shared_ptr<HoldState>> hold =
+      manager_->acquire(set, {.lease = options.lease, .label = options.label}, true);
+  if (!hold) return std::move(hold).error();
+  if (!*hold) return std::optional<Hold>();
+  return std::optional<Hold>(Hold(std::move(*hold)));
+}
+
+Result<std::optional<Hold>> Locks::try_acquire(std::vector<LockRequest> wanted,
+                                               const TryOptions& options) {
+  Result<LockSet> set = LockSet::make(std::move(wanted));
+  if (!set) return std::move(set).error();
+  return try_acquire(*set, options);
+}
+
+namespace {
+
+// In the plain form the manager alone owns the hold.
+Result<Stamp> stamp_of(Result<std::shared_ptr<HoldState>> hold) {
+  if (!hold) return std::move(hold).error();
+  return *hold ? (*hold)->stamp() : Stamp{};
+}
+
+}  // namespace
+
+Result<Stamp> Locks::try_locks(std::vector<LockRequest> wanted, const TryOptions& options) {
+  Result<LockSet> set = LockSet::make(std::move(wanted));
+  if (!set) return std::move(set).error();
+  return stamp_of(manager_->acquire(*set, {.lease = options.lease, .label = options.label}, true));
+}
+
+Result<Stamp> Locks::acquire_locks(std::vector<LockRequest> wanted, const AcquireOptions& options) {
+  Result<LockSet> set = LockSet::make(std::move(wanted));
+  if (!set) return std::move(set).error();
+  return stamp_of(manager_->acquire(*set, options, false));
+}
+
+Status Locks::release_locks(Stamp stamp) { return manager_->release(stamp); }
+
+Result<Duration> Locks::renew_locks(Stamp stamp, std::optional<Duration> lease) {
+  return manager_->renew(stamp, lease);
+}
+
+bool Locks::valid(Stamp stamp) const noexcept {
+  if (manager_->in_child()) return false;
+  const auto hold = manager_->keeper().find(stamp);
+  return hold && hold->valid();
+}
+
+std::stop_token Locks::lost(Stamp stamp) const noexcept {
+  if (manager_->in_child()) return {};
+  const auto hold = manager_->keeper().find(stamp);
+  return hold ? hold->lost() : std::stop_token{};
+}
+
+Result<Inspection> Locks::inspect(const InspectQuery& query) {
+  if (Status status = manager_->usable(); !status) return std::move(status).error();
+  return manager_->backend().inspect(query, manager_->io_deadline());
+}
+
+Status Locks::break_hold(Stamp stamp) {
+  if (Status status = manager_->usable(); !status) return status;
+  Result<bool> broken = manager_->backend().break_hold(stamp, manager_->io_deadline());
+  if (!broken) return std::move(broken).error();
+  if (*broken) return {};
+  return Error{Errc::not_held, "stamp " + std::to_string(stamp.value) +
+                                   " is not held: released, expired or broken already"};
+}
+
+std::shared_ptr<const SpaceConfig> Locks::config() const { return manager_->config().get(); }
+
+Result<SpaceConfig> Locks::load_config() { return manager_->load_config(); }
+
+Status Locks::set_permits(std::string_view name, Mode mode, std::optional<std::uint32_t> permits) {
+  return manager_->change_config(SetPermits{std::string(name), mode, permits});
+}
+
+Status Locks::set_max_lease(Duration max_lease) {
+  return manager_->change_config(SetMaxLease{max_lease});
+}
+
+const std::string& Locks::app() const noexcept { return manager_->owner().app; }
+
+Traits Locks::traits() const { return manager_->backend().traits(); }
+
+Result<Locks> open(std::unique_ptr<Backend> backend, Options options) {
+  Result<std::shared_ptr<Manager>> manager = Manager::open(std::move(backend), std::move(options));
+  if (!manager) return std::move(manager).error();
+  return Locks(std::move(*manager));
+}
+
+Result<Locks> open(std::string_view url, Options options) {
+  Result<std::unique_ptr<Backend>> backend =
+      open_backend(url, later(BootClock::now(), options.io_timeout));
+  if (!backend) return std::move(backend).error();
+  return open(std::move(*backend), std::move(options));
+}
+
+}  // namespace lockset

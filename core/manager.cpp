@@ -1,0 +1,532 @@
+#include "core/manager.h"
+
+#include <algorithm>
+#include <array>
+#include <condition_variable>
+#include <utility>
+
+#include "core/identity.h"
+#include "core/time_math.h"
+
+namespace lockset {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+Random& thread_random() {
+  const auto seed = [] {
+    const Token token = Token::random();
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < 8; ++i) value = value << 8 | token.bytes[i];
+    return value;
+  };
+  thread_local Random random(seed());
+  return random;
+}
+
+// The clock that condition variables know, for waits that need not notice a suspend.
+std::chrono::steady_clock::time_point on_steady_clock(TimePoint moment) {
+  const Duration left = std::min<Duration>(moment - BootClock::now(), std::chrono::hours(24));
+  return std::chrono::steady_clock::now() + left;
+}
+
+void sleep_until(TimePoint until, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  never.wait_until(lock, stop, on_steady_clock(until), [] { return false; });
+}
+
+Error not_held(Stamp stamp, const std::string& app) {
+  return {Errc::not_held, "stamp " + std::to_string(stamp.value) + " is not held by application " +
+                              quoted(app) +
+                              ": released, expired, broken, or another application's"};
+}
+
+std::string describe(const Busy& busy) {
+  return quoted(busy.name) + " is held (" + std::string(to_string(busy.mode)) + ", stamp " +
+         std::to_string(busy.holder.value) + ") by " + busy.holder_label;
+}
+
+}  // namespace
+
+// One acquire under way.
+struct Manager::Call {
+  Call(const LockSet& wanted, const Owner& for_owner, Duration with_lease, std::stop_token until,
+       const AcquireLoop::Settings& settings, Stamp above)
+      : set(wanted),
+        owner(for_owner),
+        lease(with_lease),
+        stop(std::move(until)),
+        single_try(settings.single_try),
+        last_answer(later(settings.deadline, seconds(1))),
+        high_water(above),
+        loop(settings, thread_random(), [] { return Token::random(); }) {}
+
+  const LockSet& set;
+  const Owner& owner;
+  const Duration lease;  // no_lease: permanent
+  const std::stop_token stop;
+  const bool single_try;
+  // A hanging store must not keep the caller far beyond its deadline; but the last
+  // try at the deadline needs time for its round trip.
+  const TimePoint last_answer;
+  const Stamp high_water;  // at the beginning
+  const TimePoint began = BootClock::now();
+  AcquireLoop loop;
+  Token token;  // of the last attempt or question
+  std::vector<std::uint32_t> permits;
+  std::shared_ptr<WaitTicket> ticket;
+
+  // The lease to ask the store for: a permanent hold begins with a finite one.
+  [[nodiscard]] Duration first_lease(const SpaceConfig& config) const {
+    return lease == no_lease ? std::min(default_lease, config.max_lease) : lease;
+  }
+};
+
+Manager::Manager(std::unique_ptr<Backend> backend, Options options)
+    : options_(std::move(options)),
+      backend_(std::move(backend)),
+      traits_(backend_->traits()),
+      owner_{options_.app.empty() ? default_app() : options_.app, Token::random().hex(), 0,
+             clean_label(options_.label.empty() ? default_label() : options_.label)},
+      keeper_(*backend_, owner_, config_,
+              {options_.io_timeout, options_.refresh_config, options_.observer}) {}
+
+Result<std::shared_ptr<Manager>> Manager::open(std::unique_ptr<Backend> backend, Options options) {
+  const auto invalid = [](std::string why) { return Error{Errc::invalid, std::move(why)}; };
+  if (!options.app.empty()) {
+    if (Status status = check_app(options.app); !status) return std::move(status).error();
+  } else if (options.reclaim) {
+    return invalid("reclaim needs an application id of its own: set `app`");
+  }
+  if (options.lease < min_lease) {
+    return invalid("the lease must be at least 1s, not " + format_duration(options.lease));
+  }
+  if (options.io_timeout <= Duration::zero()) return invalid("the I/O timeout must be positive");
+  if (options.refresh_config < milliseconds(1)) {
+    return invalid("the configuration can't be refreshed more often than each millisecond");
+  }
+  auto manager = std::make_shared<Manager>(std::move(backend), std::move(options));
+  Result<SpaceConfig> config = manager->load_config();
+  if (!config) return std::move(config).error();
+  if (manager->options_.reclaim) {
+    if (Status status = manager->take_over(); !status) {
+      manager->close();
+      return std::move(status).error();
+    }
+  }
+  return manager;
+}
+
+Status Manager::take_over() {
+  Result<LockSet> set = LockSet::make({write("@app:" + owner_.app)}, LockSet::Names::reserved_too);
+  if (!set) return std::move(set).error();
+  Result<std::shared_ptr<HoldState>> hold = acquire(*set, {}, true);
+  if (!hold) return std::move(hold).error();
+  if (!*hold) {
+    return Error{Errc::app_in_use, "another instance of application " + quoted(owner_.app) +
+                                       " runs, or has died less than a lease ago"};
+  }
+  app_hold_ = *hold;
+  keeper_.set_app_hold(app_hold_);
+  owner_.epoch = app_hold_->stamp().value;
+  Result<std::size_t> ended = backend_->reclaim(owner_.app, owner_.epoch, io_deadline());
+  // To reclaim twice does no harm, so a lost reply is simply asked for again.
+  if (!ended && (ended.error().retryable() || ended.error().may_have_applied())) {
+    ended = backend_->reclaim(owner_.app, owner_.epoch, io_deadline());
+  }
+  if (!ended) return std::move(ended).error();
+  Result<SpaceConfig> config = load_config();
+  if (!config) return std::move(config).error();
+  return keeper_.start();
+}
+
+Status Manager::usable() const {
+  if (in_child()) {
+    return Error{Errc::invalid,
+                 "these locks were opened before fork(): open the space again in the child"};
+  }
+  if (closed_) return Error{Errc::invalid, "the lock manager is closed"};
+  return {};
+}
+
+TimePoint Manager::io_deadline() const noexcept {
+  return later(BootClock::now(), options_.io_timeout);
+}
+
+// --- acquire ---
+
+Status Manager::may_ask(const Call& call, const SpaceConfig& config) const {
+  if (call.lease == no_lease) {
+    if (!traits_.permanent_leases) {
+      return Error{Errc::unsupported, "this backend keeps no hold without a lease: set one"};
+    }
+  } else if (call.lease > config.max_lease) {
+    return Error{Errc::invalid, "a lease of " + format_duration(call.lease) +
+                                    " is longer than this space allows (" +
+                                    format_duration(config.max_lease) +
+                                    "); raise it with `lockset init --max-lease`"};
+  }
+  const auto epoch = config.epochs.find(owner_.app);
+  const bool taking_over = options_.reclaim && owner_.epoch == 0;
+  if (epoch != config.epochs.end() && epoch->second > owner_.epoch && !taking_over) {
+    return Error{Errc::superseded,
+                 owner_.epoch > 0
+                     ? "a newer instance of application " + quoted(owner_.app) + " has taken over"
+                     : "application " + quoted(owner_.app) +
+                           " runs with reclaim: open with reclaim too, or use another id"};
+  }
+  return {};
+}
+
+Result<std::shared_ptr<HoldState>> Manager::acquire(const LockSet& set,
+                                                    const AcquireOptions& options,
+                                                    bool single_try) {
+  if (Status status = usable(); !status) return std::move(status).error();
+  const Duration lease = options.lease.value_or(options_.lease);
+  if (lease < min_lease) {
+    return Error{Errc::invalid, "the lease must be at least 1s, not " + format_duration(lease)};
+  }
+  if (options.wait < Duration::zero()) return Error{Errc::invalid, "a negative wait"};
+  // While an application is taken over its epoch is not known, and nobody may renew.
+  if (!options_.reclaim || app_hold_) {
+    if (Status status = keeper_.start(); !status) return std::move(status).error();
+  }
+
+  std::optional<Owner> labelled;
+  if (options.label) {
+    labelled = owner_;
+    labelled->label = clean_label(*options.label);
+  }
+  AcquireLoop::Settings settings;
+  settings.single_try = single_try;
+  settings.deadline = single_try ? TimePoint::max() : later(BootClock::now(), options.wait);
+  settings.patience = options_.store_patience;
+  settings.push_wakeup = traits_.push_wakeup;
+  Call call(set, labelled ? *labelled : owner_, lease, options.stop, settings,
+            Stamp{high_water_.load()});
+  return acquire(call);
+}
+
+Result<std::shared_ptr<HoldState>> Manager::acquire(Call& call) {
+  AcquireLoop::Action action = call.loop.begin(BootClock::now());
+  for (;;) {
+    if (auto* finished = std::get_if<AcquireLoop::Finish>(&action)) {
+      return finish(call, std::move(*finished));
+    }
+    if (call.stop.stop_requested())
+      return finish(call, std::get<AcquireLoop::Finish>(call.loop.stopped()));
+    action = std::visit(
+        [&]<class Step>(const Step& step) -> AcquireLoop::Action {
+          if constexpr (std::is_same_v<Step, AcquireLoop::Finish>) {
+            return step;  // not reached
+          } else {
+            return carry_out(call, step);
+          }
+        },
+        action);
+  }
+}
+
+AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Attempt& attempt) {
+  const std::shared_ptr<const SpaceConfig> config = config_.get();
+  if (Status status = may_ask(call, *config); !status) {
+    return AcquireLoop::Finish(std::move(status).error());
+  }
+  call.permits.clear();
+  for (const LockRequest& item : call.set.items()) {
+    call.permits.push_back(config->permits_of(item.name).of(item.mode));
+  }
+  call.token = attempt.token;
+  AcquireRequest request;
+  request.set = &call.set;
+  request.permits = call.permits;
+  request.config_version = config->version;
+  request.token = attempt.token;
+  request.owner = &call.owner;
+  request.lease = call.first_lease(*config);
+  request.will_wait = !call.single_try;
+  request.ticket = call.ticket;
+  request.by = std::min(io_deadline(), call.last_answer);
+
+  const Stamp above{high_water_.load()};
+  Result<AcquireOutcome> outcome = refuse_old_stamp(backend_->try_acquire(request), above);
+  if (!outcome) {
+    keeper_.tell({.kind = Event::Kind::retried,
+                  .items = call.set.items(),
+                  .detail = outcome.error().message});
+  } else if (Busy* busy = std::get_if<Busy>(&*outcome)) {
+    call.ticket = busy->ticket;
+    if (options_.observer) {
+      keeper_.tell({.kind = Event::Kind::busy,
+                    .stamp = busy->holder,
+                    .items = call.set.items(),
+                    .took = BootClock::now() - call.began,
+                    .detail = describe(*busy)});
+    }
+  } else if (Stale* stale = std::get_if<Stale>(&*outcome)) {
+    keeper_.tell({.kind = Event::Kind::stale, .items = call.set.items()});
+    keeper_.take_config(std::move(stale->config));
+  } else {
+    call.ticket.reset();  // the grant ended its registration
+  }
+  return call.loop.attempted(std::move(outcome), BootClock::now());
+}
+
+Result<AcquireOutcome> Manager::refuse_old_stamp(Result<AcquireOutcome> outcome, Stamp above) {
+  const Grant* grant = outcome ? std::get_if<Grant>(&*outcome) : nullptr;
+  if (!grant || grant->stamp > above) return outcome;
+  const Stamp stamp = grant->stamp;
+  if (!backend_->release(stamp, owner_.app, io_deadline())) {
+    keeper_.tidy_later(stamp, later(BootClock::now(), grant->lease));
+  }
+  return Error{Errc::rolled_back, "the store granted stamp " + std::to_string(stamp.value) +
+                                      " after " + std::to_string(above.value) +
+                                      ": it was restored or wiped, and its holds can't be trusted"};
+}
+
+AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Resolve& resolve) {
+  const TimePoint by = std::min(io_deadline(), call.last_answer);
+  Result<std::optional<Grant>> found = backend_->resolve(resolve.token, by);
+  if (found && *found) {
+    Result<AcquireOutcome> checked =
+        refuse_old_stamp(AcquireOutcome(std::move(**found)), call.high_water);
+    if (!checked) return AcquireLoop::Finish(std::move(checked).error());
+    *found = std::get<Grant>(std::move(*checked));
+  }
+  if (found) {
+    keeper_.tell({.kind = Event::Kind::resolved,
+                  .stamp = *found ? (*found)->stamp : Stamp{},
+                  .items = call.set.items()});
+  }
+  call.token = resolve.token;
+  return call.loop.resolved(std::move(found), BootClock::now());
+}
+
+AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Discard& discard) {
+  if (!backend_->release(discard.stamp, owner_.app, io_deadline())) {
+    keeper_.tidy_later(discard.stamp, later(BootClock::now(), call.lease));
+  }
+  return call.loop.discarded(BootClock::now());
+}
+
+AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Wait& wait) {
+  const bool hinted = wait.for_change && call.ticket &&
+                      backend_->await_change(*call.ticket, wait.until, call.stop).ok();
+  if (!hinted) sleep_until(wait.until, call.stop);
+  if (call.stop.stop_requested()) return call.loop.stopped();
+  return call.loop.waited(BootClock::now());
+}
+
+Result<std::shared_ptr<HoldState>> Manager::finish(Call& call, AcquireLoop::Finish finish) {
+  if (call.ticket) backend_->end_wait(*call.ticket, io_deadline());
+  for (const AcquireLoop::Doubt& doubt : call.loop.doubts()) {
+    // A request on its way may still be granted, until the connection is given up at
+    // the latest; its hold ends a lease after that.
+    const Duration lease = call.first_lease(*config_.get());
+    keeper_.tidy_later(doubt.token, later(doubt.sent, lease + 2 * options_.io_timeout));
+  }
+  if (auto* granted = std::get_if<AcquireLoop::Granted>(&finish)) {
+    return keep(call, std::move(*granted));
+  }
+  if (std::holds_alternative<AcquireLoop::Contended>(finish)) return std::shared_ptr<HoldState>();
+  Error& error = std::get<Error>(finish);
+  if (error.code == Errc::timeout) {
+    keeper_.tell({.kind = Event::Kind::timed_out,
+                  .items = call.set.items(),
+                  .took = BootClock::now() - call.began,
+                  .detail = error.message});
+  }
+  return std::move(error);
+}
+
+Result<std::shared_ptr<HoldState>> Manager::keep(Call& call, AcquireLoop::Granted granted) {
+  const Stamp stamp = granted.grant.stamp;
+  raise_high_water(stamp);
+  auto hold = std::make_shared<HoldState>(HoldState::Made{call.set, call.token,
+                                                          std::move(granted.grant), granted.sent,
+                                                          call.lease, weak_from_this(), app_hold_});
+  keeper_.add(hold);
+  if (call.lease == no_lease) {
+    if (Status status = make_permanent(*hold); !status) {
+      static_cast<void>(release(*hold).ok());
+      return std::move(status).error();
+    }
+  }
+  if (options_.observer) {
+    keeper_.tell({.kind = Event::Kind::granted,
+                  .stamp = stamp,
+                  .items = hold->set().items(),
+                  .took = BootClock::now() - call.began});
+  }
+  return hold;
+}
+
+Status Manager::make_permanent(HoldState& hold) {
+  for (;;) {
+    Status status = keeper_.renew_now(hold);
+    if (status) return status;
+    const bool again = status.error().retryable() || status.error().may_have_applied();
+    if (!again || !hold.valid()) return status;
+    sleep_until(later(BootClock::now(), milliseconds(100)), {});
+  }
+}
+
+void Manager::raise_high_water(Stamp stamp) noexcept {
+  std::int64_t seen = high_water_.load();
+  while (seen < stamp.value && !high_water_.compare_exchange_weak(seen, stamp.value)) {
+  }
+}
+
+// --- release, renew ---
+
+Result<bool> Manager::release_in_store(Stamp stamp, TimePoint by, bool& reply_lost) {
+  Duration pause = milliseconds(20);
+  for (;;) {
+    Result<bool> result = backend_->release(stamp, owner_.app, by);
+    if (result) return result;
+    reply_lost = reply_lost || result.error().may_have_applied();
+    const bool again = result.error().retryable() || result.error().may_have_applied();
+    if (!again || later(BootClock::now(), pause) >= by) {
+      keeper_.tell(
+          {.kind = Event::Kind::release_failed, .stamp = stamp, .detail = result.error().message});
+      return result;
+    }
+    sleep_until(later(BootClock::now(), pause), {});
+    pause *= 2;
+  }
+}
+
+Status Manager::release(HoldState& hold) {
+  if (Status status = usable(); !status) return status;
+  const TimePoint valid_until = hold.valid_until();
+  const Duration lease = hold.lease();
+  const HoldState::Released released = hold.release();
+  const std::shared_ptr<HoldState> kept = keeper_.remove(hold.stamp());
+  if (released.newly_lost && kept) keeper_.announce(kept);
+  if (!released.was_held) return not_held(hold.stamp(), owner_.app);
+
+  const TimePoint began = BootClock::now();
+  bool reply_lost = false;
+  Result<bool> result = release_in_store(hold.stamp(), io_deadline(), reply_lost);
+  if (!result) {
+    keeper_.tidy_later(hold.stamp(), later(BootClock::now(), lease));
+    return std::move(result).error();
+  }
+  // Gone after a lost reply: only we can have released it while it was valid.
+  const bool ours = *result || (reply_lost && BootClock::now() < valid_until);
+  if (!ours) return not_held(hold.stamp(), owner_.app);
+  if (options_.observer) {
+    keeper_.tell({.kind = Event::Kind::released,
+                  .stamp = hold.stamp(),
+                  .items = hold.set().items(),
+                  .took = BootClock::now() - began});
+  }
+  return {};
+}
+
+Status Manager::release(Stamp stamp) {
+  if (Status status = usable(); !status) return status;
+  if (const auto hold = keeper_.find(stamp)) return release(*hold);
+  bool reply_lost = false;
+  Result<bool> result = release_in_store(stamp, io_deadline(), reply_lost);
+  if (!result) return std::move(result).error();
+  if (*result) return {};
+  if (reply_lost) {
+    return Error{Errc::indeterminate, "stamp " + std::to_string(stamp.value) +
+                                          " is not held now; a reply was lost, so that it may "
+                                          "have been released just now or before"};
+  }
+  return not_held(stamp, owner_.app);
+}
+
+Status Manager::renew(HoldState& hold) {
+  if (Status status = usable(); !status) return status;
+  return keeper_.renew_now(hold);
+}
+
+Result<Duration> Manager::renew(Stamp stamp, std::optional<Duration> lease) {
+  if (Status status = usable(); !status) return std::move(status).error();
+  const Duration wanted = lease.value_or(options_.lease);
+  if (wanted < min_lease) {
+    return Error{Errc::invalid, "the lease must be at least 1s, not " + format_duration(wanted)};
+  }
+  if (wanted == no_lease && !traits_.permanent_leases) {
+    return Error{Errc::unsupported, "this backend keeps no hold without a lease: set one"};
+  }
+  Result<SpaceConfig> config = load_config();
+  if (!config) return std::move(config).error();
+  if (wanted != no_lease && wanted > config->max_lease) {
+    return Error{Errc::invalid, "a lease of " + format_duration(wanted) +
+                                    " is longer than this space allows (" +
+                                    format_duration(config->max_lease) + ")"};
+  }
+  const bool permanent = wanted == no_lease;
+  const RenewRequest request{stamp, permanent ? default_lease : wanted, permanent, nullptr, {}};
+  const TimePoint sent = BootClock::now();
+  Result<RenewReply> reply = backend_->renew(owner_, {&request, 1}, io_deadline());
+  if (!reply && reply.error().may_have_applied()) {  // to renew twice does no harm
+    reply = backend_->renew(owner_, {&request, 1}, io_deadline());
+  }
+  if (!reply) return std::move(reply).error();
+  if (reply->renewals.size() != 1 || !reply->renewals.front()) return not_held(stamp, owner_.app);
+  const Duration granted = reply->renewals.front()->lease;
+  if (const auto hold = keeper_.find(stamp); hold && hold->renewed(sent, granted)) {
+    keeper_.announce(hold);
+  }
+  return granted;
+}
+
+Result<Stamp> Manager::detach(HoldState& hold) {
+  if (Status status = usable(); !status) return std::move(status).error();
+  if (!traits_.holds_outlive_process) {
+    return Error{Errc::unsupported, "with this backend no hold outlives its process"};
+  }
+  const HoldState::Released released = hold.release();
+  const std::shared_ptr<HoldState> kept = keeper_.remove(hold.stamp());
+  if (released.newly_lost && kept) keeper_.announce(kept);
+  if (!released.was_held) return not_held(hold.stamp(), owner_.app);
+  return hold.stamp();
+}
+
+Status Manager::change_config(const ConfigChange& change) {
+  if (Status status = usable(); !status) return status;
+  if (Status status = check_change(change); !status) return status;
+  Result<SpaceConfig> config = backend_->change_config(change, io_deadline());
+  // To set a value twice does no harm, so a lost reply is simply asked for again.
+  if (!config && (config.error().retryable() || config.error().may_have_applied())) {
+    config = backend_->change_config(change, io_deadline());
+  }
+  if (!config) return std::move(config).error();
+  keeper_.take_config(std::move(*config));
+  return {};
+}
+
+Result<SpaceConfig> Manager::load_config() {
+  if (Status status = usable(); !status) return std::move(status).error();
+  Result<SpaceConfig> config = backend_->load_config(io_deadline());
+  if (config) keeper_.take_config(*config);
+  return config;
+}
+
+void Manager::close() noexcept {
+  if (closed_.exchange(true)) return;
+  keeper_.stop();
+  // All of it within one I/O timeout; what is left ends with its lease.
+  const TimePoint by = io_deadline();
+  for (const auto& hold : keeper_.remove_all()) {
+    const HoldState::Released released = hold->release();
+    if (released.newly_lost) hold->announce_loss();
+    if (hold == app_hold_ || !released.was_held || BootClock::now() >= by) continue;
+    if (backend_->release(hold->stamp(), owner_.app, by)) {
+      keeper_.tell(
+          {.kind = Event::Kind::released, .stamp = hold->stamp(), .items = hold->set().items()});
+    }
+  }
+  // Last, for until here nobody may take over.
+  if (app_hold_) static_cast<void>(backend_->release(app_hold_->stamp(), owner_.app, by).ok());
+}
+
+}  // namespace lockset

@@ -1,0 +1,82 @@
+// What stands behind Locks: runs the acquire loop against a backend, and hands
+// what was granted to the keeper.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/acquire_loop.h"
+#include "core/config_cache.h"
+#include "core/fork_guard.h"
+#include "core/hold_state.h"
+#include "core/keeper.h"
+#include "lockset/locks.h"
+
+namespace lockset {
+
+// Thread-safe. Shared by Locks and, weakly, by the holds it granted.
+class Manager : public std::enable_shared_from_this<Manager> {
+ public:
+  // Loads the configuration, and takes the application over if asked to.
+  static Result<std::shared_ptr<Manager>> open(std::unique_ptr<Backend> backend, Options options);
+
+  // Null: contention, only for a single try.
+  Result<std::shared_ptr<HoldState>> acquire(const LockSet& set, const AcquireOptions& options,
+                                             bool single_try);
+  Status release(HoldState& hold);
+  Status release(Stamp stamp);
+  Status renew(HoldState& hold);
+  Result<Duration> renew(Stamp stamp, std::optional<Duration> lease);
+  Result<Stamp> detach(HoldState& hold);
+
+  // Releases all that is managed, and stops. Later calls fail with Errc::invalid.
+  void close() noexcept;
+
+  Status change_config(const ConfigChange& change);
+  Result<SpaceConfig> load_config();
+
+  // Errc::invalid in a forked child.
+  [[nodiscard]] Status usable() const;
+  [[nodiscard]] bool in_child() const noexcept { return fork_guard_.in_child(); }
+  [[nodiscard]] Backend& backend() noexcept { return *backend_; }
+  [[nodiscard]] const Keeper& keeper() const noexcept { return keeper_; }
+  [[nodiscard]] const ConfigCache& config() const noexcept { return config_; }
+  [[nodiscard]] const Owner& owner() const noexcept { return owner_; }
+  [[nodiscard]] TimePoint io_deadline() const noexcept;
+
+  Manager(std::unique_ptr<Backend> backend, Options options);
+
+ private:
+  struct Call;  // one acquire under way
+
+  Status take_over();
+  Result<std::shared_ptr<HoldState>> acquire(Call& call);
+  AcquireLoop::Action carry_out(Call& call, const AcquireLoop::Attempt& attempt);
+  AcquireLoop::Action carry_out(Call& call, const AcquireLoop::Resolve& resolve);
+  AcquireLoop::Action carry_out(Call& call, const AcquireLoop::Discard& discard);
+  AcquireLoop::Action carry_out(Call& call, const AcquireLoop::Wait& wait);
+  Result<std::shared_ptr<HoldState>> finish(Call& call, AcquireLoop::Finish finish);
+  Result<std::shared_ptr<HoldState>> keep(Call& call, AcquireLoop::Granted granted);
+  Status make_permanent(HoldState& hold);
+  Result<AcquireOutcome> refuse_old_stamp(Result<AcquireOutcome> outcome, Stamp above);
+  Status may_ask(const Call& call, const SpaceConfig& config) const;
+  void raise_high_water(Stamp stamp) noexcept;
+  // Releases in the store, again after a lost reply, until `by`.
+  Result<bool> release_in_store(Stamp stamp, TimePoint by, bool& reply_lost);
+
+  const Options options_;
+  const ForkGuard fork_guard_;
+  const std::unique_ptr<Backend> backend_;
+  const Traits traits_;
+  Owner owner_;
+  ConfigCache config_;
+  Keeper keeper_;
+  std::shared_ptr<HoldState> app_hold_;
+  // The greatest stamp granted here so far. Semantics 8.
+  std::atomic<std::int64_t> high_water_{0};
+  std::atomic<bool> closed_{false};
+};
+
+}  // namespace lockset

@@ -1,0 +1,48 @@
+// Time as Lockset measures it. Validity never depends on the wall clock.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "lockset/error.h"
+
+namespace lockset {
+
+using Duration = std::chrono::nanoseconds;
+
+// Counts on while the machine is suspended (CLOCK_BOOTTIME on Linux), unlike
+// std::chrono::steady_clock: a lease runs out in the store during a suspend, so
+// the holder's clock must notice. Thread-safe.
+struct BootClock {
+  using duration = Duration;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<BootClock>;
+  static constexpr bool is_steady = true;
+
+  static time_point now() noexcept;
+};
+
+using TimePoint = BootClock::time_point;
+
+// Where a backend without a server of its own reads the time; tests inject
+// theirs. Implementations are thread-safe.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  [[nodiscard]] virtual TimePoint now() const noexcept = 0;
+};
+
+// The machine's clock. Never destroyed.
+const Clock& real_clock() noexcept;
+
+// Reads "250ms", "30s", "5m", "2h", "1d", "1.5s", or a bare number of seconds.
+// Errc::invalid for anything else, negative and overflowing values included.
+Result<Duration> parse_duration(std::string_view text);
+
+// The shortest exact text among ms, s, m, h and d: "30s", "1500ms". Rounds to whole milliseconds.
+std::string format_duration(Duration duration);
+
+}  // namespace lockset

@@ -1,0 +1,103 @@
+// A granted lock set in the hands of its holder.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <string_view>
+
+#include "lockset/clock.h"
+#include "lockset/error.h"
+#include "lockset/lock_set.h"
+#include "lockset/stamp.h"
+
+namespace lockset {
+
+enum class LostReason : std::uint8_t {
+  not_lost,
+  expired,     // the lease ran out here before a renewal was confirmed
+  gone,        // the store no longer has the hold: expired there, broken, or reclaimed
+  app_lost,    // reclaim=on, and the hold on the application id was lost
+  superseded,  // a newer instance of the application took over
+};
+
+std::string_view to_string(LostReason reason) noexcept;
+
+class HoldState;  // private to the core
+
+// States of a hold, and what each call does to it:
+//
+//   state     valid()  renew()            release()           the lease's end here
+//   held      true     held, lease anew   released            -> lost, lost() fires
+//   lost      false    Errc::not_held     Errc::not_held      -
+//   released  false    Errc::not_held     Errc::not_held      -
+//
+// Move-only. The destructor releases what is still held, within the manager's
+// I/O timeout, and never throws; an unconfirmed release leaves the rest to the
+// lease. A moved-from or default-made Hold holds nothing: stamp() is 0.
+//
+// Thread-safety: const calls and renew() may come from any threads at once;
+// release(), detach(), moving and destroying are for one thread at a time.
+//
+// fork: in a child process the parent's holds answer valid() == false, release()
+// and renew() fail with Errc::not_held, and the destructor does nothing.
+//
+// The Locks that granted the hold may be destroyed first; that releases it.
+class Hold {
+ public:
+  Hold() noexcept = default;
+  Hold(Hold&&) noexcept = default;
+  Hold& operator=(Hold&& other) noexcept;
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+  ~Hold();
+
+  // The fencing token; 0 if this object holds nothing.
+  [[nodiscard]] Stamp stamp() const noexcept;
+  // What is held, sorted by name.
+  [[nodiscard]] std::span<const LockRequest> items() const noexcept;
+  // The lowest stamp that may legally act on `name` beside this one: for reads and
+  // permits above 1, what a guarded resource compares with. 0 where the backend
+  // gives no floors or the name is not in the set.
+  [[nodiscard]] Stamp floor(std::string_view name) const noexcept;
+  // The effective lease: what the store granted. Duration::max() for lease = none.
+  [[nodiscard]] Duration lease() const noexcept;
+
+  // True while no incompatible hold can be valid (semantics 20). Local and cheap:
+  // one reading of the clock, no I/O. Ask right before each step that must not be
+  // done twice.
+  [[nodiscard]] bool valid() const noexcept;
+  // True if valid() will still be true after `duration`, come what may.
+  [[nodiscard]] bool valid_for(Duration duration) const noexcept;
+  // When validity ends unless renewed; TimePoint::max() for lease = none.
+  [[nodiscard]] TimePoint valid_until() const noexcept;
+
+  // Stops once, at the latest when validity ends without release(); never because
+  // of release(). Callbacks run on a thread of the manager kept for them.
+  [[nodiscard]] std::stop_token lost() const noexcept;
+  [[nodiscard]] LostReason lost_reason() const noexcept;
+
+  // Renews now instead of at the next third of the lease. Errc::not_held if the
+  // hold is gone (then it is lost), store trouble otherwise (then nothing changed).
+  Status renew();
+
+  // Ends the hold. Errc::not_held if it had ended already: then somebody else may
+  // have held the set meanwhile. Errc::unavailable or indeterminate if the store
+  // did not confirm; the hold is over for this object all the same, and over in the
+  // store at the end of its lease.
+  Status release();
+
+  // Stops managing the hold without ending it: no more renewals, no release at
+  // destruction. It goes on in the store until its lease ends or until somebody of
+  // the same application releases it by its stamp. Returns the stamp.
+  // Errc::unsupported where holds end with their process.
+  Result<Stamp> detach();
+
+ private:
+  friend class Locks;
+  explicit Hold(std::shared_ptr<HoldState> state) noexcept : state_(std::move(state)) {}
+  std::shared_ptr<HoldState> state_;
+};
+
+}  // namespace lockset

@@ -1,0 +1,57 @@
+// Who holds what, and who waits for what. Semantics 17.
+//
+// Thread-safety: plain values.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lockset/clock.h"
+#include "lockset/lock_set.h"
+#include "lockset/stamp.h"
+
+namespace lockset {
+
+// To whom a hold belongs. Semantics 12.
+struct Owner {
+  std::string app;         // application id: may release and renew the hold
+  std::string instance;    // one running manager of that application; unique
+  std::int64_t epoch = 0;  // 0 unless the instance was opened with reclaim
+  std::string label;       // for people: user@host:pid and the command
+};
+
+struct HoldInfo {
+  Stamp stamp;
+  std::vector<LockRequest> items;  // sorted by name
+  Owner owner;
+  // By the store's wall clock; for people, never for decisions.
+  std::chrono::system_clock::time_point since;
+  // Until the lease ends, by the store's clock; unset when it never does.
+  std::optional<Duration> remaining;
+};
+
+struct WaiterInfo {
+  std::vector<LockRequest> items;  // sorted by name
+  Owner owner;
+  std::chrono::system_clock::time_point since;
+};
+
+struct Inspection {
+  std::vector<HoldInfo> holds;      // by ascending stamp
+  std::vector<WaiterInfo> waiters;  // longest wait first; empty where the backend keeps no queue
+};
+
+// Which holds and waiters to show: those with at least one name that matches.
+// Each is shown with its whole set.
+struct InspectQuery {
+  enum class Match : std::uint8_t { all, name, prefix };
+  Match match = Match::all;
+  std::string text;
+
+  [[nodiscard]] bool matches(const std::vector<LockRequest>& items) const;
+};
+
+}  // namespace lockset

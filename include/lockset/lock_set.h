@@ -1,0 +1,71 @@
+// What a caller asks for: names, each in a mode, as one set that is granted
+// whole or not at all. Semantics 2 and 3 in docs/semantics.md.
+//
+// Thread-safety: plain values; distinct objects may be used from distinct threads.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lockset/error.h"
+
+namespace lockset {
+
+inline constexpr std::size_t max_name_bytes = 255;
+inline constexpr std::size_t max_set_size = 256;
+
+enum class Mode : std::uint8_t { read, write };
+
+// "read" or "write".
+std::string_view to_string(Mode mode) noexcept;
+
+struct LockRequest {
+  std::string name;
+  Mode mode = Mode::write;
+
+  auto operator<=>(const LockRequest&) const = default;
+};
+
+inline LockRequest read(std::string name) { return {std::move(name), Mode::read}; }
+inline LockRequest write(std::string name) { return {std::move(name), Mode::write}; }
+
+// Ok if `name` is 1 to 255 bytes of valid UTF-8 without control characters
+// (U+0000-001F, U+007F-009F); otherwise Errc::invalid, saying which rule and where.
+// Reserved names pass: see is_reserved_name.
+Status check_name(std::string_view name);
+
+// True for `*` and for every name that begins with `@`: Lockset's own.
+bool is_reserved_name(std::string_view name) noexcept;
+
+// `name` fit for one line of text, between quotes, for people: bytes that are no
+// valid UTF-8 and control characters are shown as \xNN.
+std::string quoted(std::string_view name);
+
+// A lock set in canonical form: sorted by the bytes of the names, without
+// duplicates, never empty, at most max_set_size items. Immutable.
+class LockSet {
+ public:
+  enum class Names : std::uint8_t { ordinary, reserved_too };
+
+  // Sorts and merges `wanted`. Errc::invalid if it is empty or too large, if a
+  // name is bad or reserved, or if one name is asked for in both modes.
+  // Names::reserved_too is for Lockset's own holds (semantics 12).
+  static Result<LockSet> make(std::vector<LockRequest> wanted, Names names = Names::ordinary);
+
+  [[nodiscard]] std::span<const LockRequest> items() const noexcept { return items_; }
+  [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
+
+  bool operator==(const LockSet&) const = default;
+
+ private:
+  explicit LockSet(std::vector<LockRequest> items) : items_(std::move(items)) {}
+  std::vector<LockRequest> items_;
+};
+
+}  // namespace lockset

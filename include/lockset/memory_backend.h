@@ -1,0 +1,21 @@
+// The in-memory backend: locks between the threads of one process, for tests and
+// as the reference that every other backend is compared with.
+#pragma once
+
+#include <memory>
+
+#include "lockset/backend.h"
+#include "lockset/clock.h"
+
+namespace lockset {
+
+class MemoryStore;  // the space; shared by the backends opened on it
+
+// A new, empty space. `clock` decides when leases end; it must outlive the store.
+// A test that moves its own clock wakes nobody: waiters look again by themselves.
+std::shared_ptr<MemoryStore> make_memory_store(const Clock& clock = real_clock());
+
+// One client of the space.
+std::unique_ptr<Backend> make_memory_backend(std::shared_ptr<MemoryStore> store);
+
+}  // namespace lockset

@@ -1,0 +1,48 @@
+// What happens inside, for tests, metrics and logs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "lockset/clock.h"
+#include "lockset/lock_set.h"
+#include "lockset/stamp.h"
+
+namespace lockset {
+
+struct Event {
+  enum class Kind : std::uint8_t {
+    granted,         // an acquire was granted; `took` since it was called
+    busy,            // an attempt found the set taken; `detail` says by whom
+    timed_out,       // an acquire gave up at its deadline
+    stale,           // an attempt was made from an old configuration, and is repeated
+    retried,         // the store had trouble; the attempt is repeated; `detail` says why
+    resolved,        // a lost reply was looked up; `stamp` is what was found, or 0
+    renewed,         // the hold was renewed; `took` the round trip
+    renewal_failed,  // the store could not be asked; it is tried again; `detail` says why
+    lost,            // the hold is no longer valid; `detail` says why
+    released,        // the hold was released; `took` the round trip
+    release_failed,  // the store did not confirm a release; `detail` says why
+    config_changed,  // a new configuration was taken over
+    clock_stepped,   // the store's clock and ours went apart by more than the margin
+  };
+
+  Kind kind;
+  Stamp stamp{};                         // 0 where there is none
+  std::span<const LockRequest> items{};  // valid during the call only
+  Duration took{};
+  std::string_view detail{};  // one line, never a secret; valid during the call only
+};
+
+std::string_view to_string(Event::Kind kind) noexcept;
+
+// Given at open. Calls come from any thread, also at once, outside of Lockset's
+// mutexes; they delay whoever calls, so they should be short. Must not throw.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_event(const Event& event) noexcept = 0;
+};
+
+}  // namespace lockset

@@ -1,0 +1,87 @@
+// All that an acquire depends on besides the holds themselves, under one version
+// number. Semantics 6 and 7.
+//
+// Thread-safety: plain values. A client shares one immutable copy between threads.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "lockset/clock.h"
+#include "lockset/lock_set.h"
+#include "lockset/stamp.h"
+
+namespace lockset {
+
+// How many holds of each mode a name admits at once.
+struct Permits {
+  std::uint32_t read = 1;
+  std::uint32_t write = 1;
+
+  [[nodiscard]] std::uint32_t of(Mode mode) const noexcept {
+    return mode == Mode::read ? read : write;
+  }
+  bool operator==(const Permits&) const = default;
+};
+
+inline constexpr std::uint32_t max_permits = 1'000'000'000;
+
+// The name whose permits are the default of every name without its own.
+inline constexpr std::string_view default_permits_name = "*";
+
+struct SpaceConfig {
+  // One entry of the permits table; an unset mode takes the default.
+  struct Entry {
+    std::optional<std::uint32_t> read;
+    std::optional<std::uint32_t> write;
+    bool operator==(const Entry&) const = default;
+  };
+
+  // Grows by at least one with every change of anything below; never goes back.
+  std::int64_t version = 0;
+  std::map<std::string, Entry, std::less<>> permits;
+  // Application id -> epoch of the instance that reclaimed last (semantics 12).
+  std::map<std::string, std::int64_t, std::less<>> epochs;
+  Duration max_lease = std::chrono::minutes(10);
+  // Where a migration between stores stands; 0 when there is none.
+  std::int64_t migration_phase = 0;
+  // Every stamp granted from now on is greater than this.
+  Stamp stamp_base;
+
+  // The name's own permits, else those of `*`, else 1, for each mode by itself.
+  [[nodiscard]] Permits permits_of(std::string_view name) const;
+
+  bool operator==(const SpaceConfig&) const = default;
+};
+
+// One change of the configuration. A backend applies it and raises the version
+// in one atomic step.
+struct SetPermits {
+  std::string name;  // or "*"
+  Mode mode = Mode::read;
+  std::optional<std::uint32_t> permits;  // unset: back to the default
+};
+struct SetMaxLease {
+  Duration max_lease{};
+};
+struct SetMigrationPhase {
+  std::int64_t phase = 0;
+};
+struct RaiseStampBase {
+  Stamp at_least;  // a lower value than the present one changes nothing
+};
+using ConfigChange = std::variant<SetPermits, SetMaxLease, SetMigrationPhase, RaiseStampBase>;
+
+// Errc::invalid unless a backend may apply the change: permits between 1 and
+// max_permits for a valid name, a max_lease between 1 s and 30 days.
+Status check_change(const ConfigChange& change);
+
+// `config` after `change`, with the version raised by one. For backends that
+// keep the configuration in memory, and for tests.
+SpaceConfig changed(SpaceConfig config, const ConfigChange& change);
+
+}  // namespace lockset
