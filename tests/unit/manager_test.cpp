@@ -1,0 +1,337 @@
+// Locks and Hold over the memory backend and over backends that misbehave. What
+// holds for every backend is in tests/conformance; here is what needs a certain fault.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <latch>
+#include <mutex>
+#include <thread>
+
+#include "lockset/lockset.h"
+#include "lockset/memory_backend.h"
+
+namespace lockset {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+// Passes everything on unless told to fail.
+class Switchable final : public ForwardingBackend {
+ public:
+  struct Switches {
+    std::atomic<int> lose_acquire_replies{0};
+    std::atomic<int> lose_release_replies{0};
+    std::atomic<bool> renewals_hang{false};
+    std::atomic<bool> down{false};
+    std::atomic<std::int64_t> grant_stamp{0};
+    std::atomic<std::int64_t> store_clock_ahead_us{0};
+    std::atomic<int> renew_calls{0};
+    std::mutex mutex;
+    std::condition_variable unhang;
+  };
+
+  Switchable(std::shared_ptr<Backend> inner, std::shared_ptr<Switches> switches)
+      : ForwardingBackend(std::move(inner)), switches_(std::move(switches)) {}
+
+  Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
+    if (switches_->down) return Error{Errc::unavailable, "down"};
+    Result<AcquireOutcome> outcome = ForwardingBackend::try_acquire(request);
+    if (switches_->lose_acquire_replies > 0) {
+      --switches_->lose_acquire_replies;
+      return Error{Errc::indeterminate, "the reply was lost"};
+    }
+    if (Grant* grant = std::get_if<Grant>(&*outcome); grant && switches_->grant_stamp > 0) {
+      grant->stamp = Stamp{switches_->grant_stamp};
+    }
+    return outcome;
+  }
+  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override {
+    if (switches_->down) return Error{Errc::unavailable, "down"};
+    Result<bool> result = ForwardingBackend::release(stamp, app, by);
+    if (switches_->lose_release_replies > 0) {
+      --switches_->lose_release_replies;
+      return Error{Errc::indeterminate, "the reply was lost"};
+    }
+    return result;
+  }
+  Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
+                           TimePoint by) override {
+    ++switches_->renew_calls;
+    if (switches_->renewals_hang) {
+      std::unique_lock lock(switches_->mutex);
+      switches_->unhang.wait(lock, [&] { return !switches_->renewals_hang; });
+      return Error{Errc::indeterminate, "hung"};
+    }
+    if (switches_->down) return Error{Errc::unavailable, "down"};
+    Result<RenewReply> reply = ForwardingBackend::renew(owner, requests, by);
+    if (reply) reply->store_time_us += switches_->store_clock_ahead_us;
+    return reply;
+  }
+
+ private:
+  std::shared_ptr<Switches> switches_;
+};
+
+class Recorder final : public Observer {
+ public:
+  void on_event(const Event& event) noexcept override {
+    const std::lock_guard lock(mutex_);
+    ++counts_[event.kind];
+    changed_.notify_all();
+  }
+  int count(Event::Kind kind) {
+    const std::lock_guard lock(mutex_);
+    return counts_[kind];
+  }
+  bool wait_for(Event::Kind kind, Duration patience) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, patience, [&] { return counts_[kind] > 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<Event::Kind, int> counts_;
+};
+
+class ManagerTest : public ::testing::Test {
+ protected:
+  Locks open_locks(Options options = {}) {
+    options.observer = events_;
+    if (options.app.empty()) options.app = "app";
+    std::shared_ptr<Backend> inner = make_memory_backend(store_);
+    return open(std::make_unique<Switchable>(std::move(inner), switches_), std::move(options))
+        .value();
+  }
+  std::size_t holds() {
+    return make_memory_backend(store_)->inspect({}, BootClock::now() + 5s).value().holds.size();
+  }
+
+  std::shared_ptr<MemoryStore> store_ = make_memory_store();
+  std::shared_ptr<Switchable::Switches> switches_ = std::make_shared<Switchable::Switches>();
+  std::shared_ptr<Recorder> events_ = std::make_shared<Recorder>();
+};
+
+// Waits until `hold` tells that it is lost; how long that took.
+Duration time_to_loss(const Hold& hold) {
+  const TimePoint began = BootClock::now();
+  std::latch lost(1);
+  const std::stop_callback on_loss(hold.lost(), [&] { lost.count_down(); });
+  lost.wait();
+  return BootClock::now() - began;
+}
+
+// SEM 14
+TEST_F(ManagerTest, ALostReplyOfAnAcquireIsAdoptedAndLeavesOneHold) {
+  Locks locks = open_locks();
+  switches_->lose_acquire_replies = 1;
+  Hold hold = locks.acquire({write("a")}).value();
+  EXPECT_TRUE(hold.valid());
+  EXPECT_EQ(holds(), 1U);
+  EXPECT_EQ(events_->count(Event::Kind::resolved), 1);
+  EXPECT_TRUE(hold.release());
+  EXPECT_EQ(holds(), 0U);
+}
+
+// SEM 9
+TEST_F(ManagerTest, ALostReplyOfAReleaseIsASuccessWhileTheHoldWasValid) {
+  Locks locks = open_locks();
+  Hold hold = locks.acquire({write("a")}).value();
+  switches_->lose_release_replies = 1;
+  EXPECT_TRUE(hold.release());
+  EXPECT_EQ(holds(), 0U);
+}
+
+// SEM 9: nobody can tell any more
+TEST_F(ManagerTest, ALostReplyOfAReleaseByAStrangerIsIndeterminate) {
+  Locks holder = open_locks();
+  const Stamp stamp = holder.try_locks({write("a")}).value();
+  Locks other = open_locks();
+  switches_->lose_release_replies = 1;
+  EXPECT_EQ(other.release_locks(stamp).error().code, Errc::indeterminate);
+}
+
+// SEM 10: giving up is local, also while a renewal hangs
+TEST_F(ManagerTest, AHangingStoreDelaysNoBadNews) {
+  Locks locks = open_locks({.lease = 1s});
+  Hold hold = locks.acquire({write("a")}).value();
+  const TimePoint granted = BootClock::now();
+  switches_->renewals_hang = true;
+  time_to_loss(hold);
+  const Duration after = BootClock::now() - granted;
+  EXPECT_FALSE(hold.valid());
+  EXPECT_EQ(hold.lost_reason(), LostReason::expired);
+  EXPECT_GE(after, 890ms) << "the lease less its margin";
+  EXPECT_LT(after, 1500ms);
+  EXPECT_GE(switches_->renew_calls, 1);
+  EXPECT_EQ(hold.release().error().code, Errc::not_held);
+  {
+    const std::lock_guard lock(switches_->mutex);
+    switches_->renewals_hang = false;
+  }
+  switches_->unhang.notify_all();
+}
+
+// SEM 10
+TEST_F(ManagerTest, ARenewalThatFailsIsTriedAgainInTime) {
+  Locks locks = open_locks({.lease = 1s});
+  Hold hold = locks.acquire({write("a")}).value();
+  const TimePoint end = hold.valid_until();
+  switches_->down = true;
+  ASSERT_TRUE(events_->wait_for(Event::Kind::renewal_failed, 5s));
+  switches_->down = false;
+  ASSERT_TRUE(events_->wait_for(Event::Kind::renewed, 5s));
+  EXPECT_TRUE(hold.valid());
+  EXPECT_GT(hold.valid_until(), end);
+}
+
+// SEM 8
+TEST_F(ManagerTest, AGrantBelowTheHighWaterMarkIsRefused) {
+  Locks locks = open_locks();
+  locks.acquire({write("a")}).value().release().value();
+  switches_->grant_stamp = 5;  // as a restored store would answer
+  const Result<Hold> hold = locks.acquire({write("a")}, {.wait = 0s});
+  ASSERT_FALSE(hold);
+  EXPECT_EQ(hold.error().code, Errc::rolled_back);
+  EXPECT_THAT(hold.error().message, HasSubstr("stamp 5 after"));
+}
+
+// SEM 20
+TEST_F(ManagerTest, AStoreClockThatStepsIsReported) {
+  Locks locks = open_locks({.lease = 1s});
+  Hold hold = locks.acquire({write("a")}).value();
+  EXPECT_TRUE(hold.renew());
+  EXPECT_EQ(events_->count(Event::Kind::clock_stepped), 0);
+  switches_->store_clock_ahead_us = 5'000'000;
+  EXPECT_TRUE(hold.renew());
+  EXPECT_EQ(events_->count(Event::Kind::clock_stepped), 1);
+}
+
+// SEM 14: trouble is bounded, and told as what it is
+TEST_F(ManagerTest, AStoreThatIsDownEndsAWaitAfterItsPatience) {
+  Locks locks = open_locks({.store_patience = 200ms});
+  switches_->down = true;
+  const TimePoint began = BootClock::now();
+  const Result<Hold> hold = locks.acquire({write("a")});
+  ASSERT_FALSE(hold);
+  EXPECT_EQ(hold.error().code, Errc::unavailable);
+  EXPECT_GE(BootClock::now() - began, 200ms);
+  EXPECT_LT(BootClock::now() - began, 3s);
+}
+
+// SEM 10: many holds, few round trips
+TEST_F(ManagerTest, HoldsAreRenewedTogether) {
+  Locks locks = open_locks({.lease = 1s});
+  std::vector<Hold> held;
+  for (int i = 0; i < 500; ++i)
+    held.push_back(locks.acquire({write("n" + std::to_string(i))}).value());
+  const int before = switches_->renew_calls;
+  const TimePoint began = BootClock::now();
+  ASSERT_TRUE(events_->wait_for(Event::Kind::renewed, 5s));
+  while (BootClock::now() - began < 2s) std::this_thread::yield();
+  for (const Hold& hold : held) EXPECT_TRUE(hold.valid());
+  // Six thirds of the lease; a few batches each.
+  EXPECT_LT(switches_->renew_calls - before, 40);
+}
+
+// SEM 12: with reclaim, a hold is valid no longer than the hold on the application id
+TEST_F(ManagerTest, LosingTheApplicationEndsItsHolds) {
+  Locks locks = open_locks({.app = "svc", .reclaim = true, .lease = 1s});
+  Hold hold = locks.acquire({write("a")}, {.lease = 60s}).value();
+  const auto backend = make_memory_backend(store_);
+  for (const HoldInfo& info : backend->inspect({}, TimePoint::max()).value().holds) {
+    if (info.items.front().name == "@app:svc") {
+      ASSERT_TRUE(backend->break_hold(info.stamp, TimePoint::max()).value());
+    }
+  }
+  EXPECT_LT(time_to_loss(hold), 2s);
+  EXPECT_FALSE(hold.valid());
+  EXPECT_EQ(hold.lost_reason(), LostReason::app_lost);
+}
+
+// SEM 12
+TEST_F(ManagerTest, ReclaimNeedsAnExplicitApplication) {
+  const auto locks = open("memory:", {.reclaim = true});
+  ASSERT_FALSE(locks);
+  EXPECT_EQ(locks.error().code, Errc::invalid);
+}
+
+TEST_F(ManagerTest, BadOptionsAreNamed) {
+  EXPECT_THAT(open("memory:", {.lease = 500ms}).error().message, HasSubstr("at least 1s"));
+  EXPECT_THAT(open("memory:", {.app = "a\nb"}).error().message, HasSubstr("application id"));
+  EXPECT_THAT(open("memory:", {.app = std::string(201, 'x')}).error().message,
+              HasSubstr("201 bytes"));
+  EXPECT_THAT(open("memory:", {.io_timeout = 0s}).error().message, HasSubstr("I/O timeout"));
+  Locks locks = open_locks();
+  EXPECT_THAT(locks.acquire({write("a")}, {.lease = 11min}).error().message,
+              HasSubstr("longer than this space allows (10m)"));
+  EXPECT_EQ(locks.acquire({write("a")}, {.lease = 10ms}).error().code, Errc::invalid);
+  EXPECT_EQ(locks.acquire({write("a")}, {.wait = -1s}).error().code, Errc::invalid);
+}
+
+TEST_F(ManagerTest, LabelsAreMadeFitForTerminals) {
+  Locks locks = open_locks({.label = "evil\x1b[2J\nlabel\xff"});
+  const Hold hold = locks.acquire({write("a")}).value();
+  EXPECT_EQ(locks.inspect().value().holds.front().owner.label, "evil?[2J?label?");
+}
+
+// SEM 9
+TEST_F(ManagerTest, AHoldOutlivesItsLocksOnlyAsAnObject) {
+  auto locks = std::make_unique<Locks>(open_locks());
+  Hold hold = locks->acquire({write("a")}).value();
+  locks.reset();
+  EXPECT_EQ(holds(), 0U);
+  EXPECT_FALSE(hold.valid());
+  EXPECT_EQ(hold.release().error().code, Errc::not_held);
+  EXPECT_FALSE(hold.lost().stop_requested()) << "lost() never fires because of a release";
+}
+
+TEST_F(ManagerTest, MovingAHoldReleasesWhatItReplaces) {
+  Locks locks = open_locks();
+  Hold hold = locks.acquire({write("a")}).value();
+  hold = locks.acquire({write("b")}).value();
+  EXPECT_EQ(holds(), 1U);
+  hold = Hold();
+  EXPECT_EQ(holds(), 0U);
+  EXPECT_FALSE(hold.valid());
+  EXPECT_EQ(hold.stamp(), Stamp{});
+  EXPECT_EQ(hold.release().error().code, Errc::not_held);
+}
+
+// SEM 6: a reader of the cache never sees half an update
+TEST_F(ManagerTest, TheCachedConfigurationIsWhole) {
+  Locks locks = open_locks();
+  std::jthread writer([&](const std::stop_token& stop) {
+    for (std::uint32_t i = 1; !stop.stop_requested(); ++i) {
+      locks.set_permits("a", Mode::read, i).value();
+      locks.set_permits("a", Mode::write, i).value();
+    }
+  });
+  for (int i = 0; i < 20000; ++i) {
+    const Permits permits = locks.config()->permits_of("a");
+    ASSERT_TRUE(permits.read == permits.write || permits.read == permits.write + 1)
+        << permits.read << " " << permits.write;
+  }
+}
+
+// SEM 6: the background thread takes over what others changed
+TEST_F(ManagerTest, TheCacheFollowsTheStore) {
+  Locks locks = open_locks({.refresh_config = 20ms});
+  const Hold hold = locks.acquire({write("a")}).value();
+  const int before = events_->count(Event::Kind::config_changed);
+  make_memory_backend(store_)
+      ->change_config(SetPermits{"x", Mode::read, 7}, TimePoint::max())
+      .value();
+  const TimePoint patience = BootClock::now() + 5s;
+  while (locks.config()->permits_of("x").read != 7 && BootClock::now() < patience) {
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(locks.config()->permits_of("x").read, 7U);
+  EXPECT_EQ(events_->count(Event::Kind::config_changed), before + 1);
+}
+
+}  // namespace
+}  // namespace lockset

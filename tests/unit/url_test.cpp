@@ -1,0 +1,54 @@
+#include "lockset/url.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace lockset {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(Url, TakesAddressesApart) {
+  const Url url =
+      Url::parse("PostgreSQL://me%40x:p%2Fw@h1:1,h2:2/db%20one?strategy=advisory&a=b%26c").value();
+  EXPECT_EQ(url.scheme, "postgresql");
+  EXPECT_TRUE(url.has_authority);
+  EXPECT_EQ(url.user, "me@x");
+  EXPECT_EQ(url.password, "p/w");
+  EXPECT_EQ(url.hosts, "h1:1,h2:2");
+  EXPECT_EQ(url.path, "/db one");
+  EXPECT_EQ(url.params.at("strategy"), "advisory");
+  EXPECT_EQ(url.params.at("a"), "b&c");
+}
+
+TEST(Url, TakesPathsApart) {
+  EXPECT_EQ(Url::parse("sqlite:").value().path, "");
+  EXPECT_EQ(Url::parse("sqlite:locks.db").value().path, "locks.db");
+  EXPECT_EQ(Url::parse("sqlite:/var/x.db?synchronous=normal").value().path, "/var/x.db");
+  EXPECT_EQ(Url::parse("sqlite:///var/x.db").value().path, "/var/x.db");
+  EXPECT_EQ(Url::parse("sqlite:%41%2f").value().path, "A/");
+}
+
+TEST(Url, RefusesWhatItCannotRead) {
+  for (const char* text : {"", "/var/x.db", "no scheme:x", ":x", "sqlite:%4", "sqlite:%zz",
+                           "sqlite:x?a", "sqlite:x?=1", "sqlite:x?a=1&a=2", "h://u:%@h/"}) {
+    const Result<Url> url = Url::parse(text);
+    ASSERT_FALSE(url) << text;
+    EXPECT_EQ(url.error().code, Errc::invalid) << text;
+  }
+}
+
+TEST(Url, NeverShowsSecrets) {
+  EXPECT_EQ(redact_url("mysql://app:hunter2@db/x"), "mysql://app:***@db/x");
+  EXPECT_EQ(redact_url("mysql://app:hun@ter2@db/x"), "mysql://app:***@db/x");
+  EXPECT_EQ(redact_url("redis://:hunter2@db"), "redis://:***@db");
+  EXPECT_EQ(redact_url("x://h/?sslpassword=hunter2&a=1"), "x://h/?sslpassword=***&a=1");
+  EXPECT_EQ(redact_url("mysql://app@db/x"), "mysql://app@db/x");
+  EXPECT_EQ(redact_url("zookeeper://h1:1,h2:2/c"), "zookeeper://h1:1,h2:2/c");
+  EXPECT_THAT(Url::parse("mysql://app:hunter2@db/x?a=%").error().message,
+              Not(HasSubstr("hunter2")));
+}
+
+}  // namespace
+}  // namespace lockset
