@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/fork_guard.h"
+
 namespace lockset {
 
 namespace {
@@ -24,12 +26,24 @@ void fill_random(std::uint8_t* to, std::size_t size) {
   }
 }
 
+static_assert(sizeof(Token) == 16, "tokens are filled as one run of bytes");
+
 }  // namespace
 
 Token Token::random() {
-  Token token;
-  fill_random(token.bytes.data(), token.bytes.size());
-  return token;
+  // One system call for many tokens. A forked child must not go on with its parent's.
+  struct Supply {
+    std::array<Token, 16> tokens;
+    std::size_t left = 0;
+    ForkGuard filled_in;
+  };
+  thread_local Supply supply;
+  if (supply.left == 0 || supply.filled_in.in_child()) {
+    fill_random(reinterpret_cast<std::uint8_t*>(supply.tokens.data()), sizeof supply.tokens);
+    supply.left = supply.tokens.size();
+    supply.filled_in = ForkGuard();
+  }
+  return supply.tokens[--supply.left];
 }
 
 std::string Token::hex() const {

@@ -1,0 +1,49 @@
+# Shared by the scripts: says what it does, installs what is missing.
+# Source it from a script in scripts/.
+set -euo pipefail
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+cd "$top"
+
+say() { printf '\n== %s\n' "$*"; }
+
+# Debian packages: to build and test, and what the gate needs besides.
+build_packages=(g++ cmake ninja-build libboost-program-options-dev libsqlite3-dev
+  nlohmann-json3-dev)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev sqlite3 util-linux procps)
+gate_packages=(clang-format)
+
+# install_missing PACKAGE...: quick when nothing is missing.
+install_missing() {
+  local missing=() package
+  for package in "$@"; do
+    [ "$(dpkg-query -W -f='${Status}' "$package" 2>/dev/null)" = 'install ok installed' ] ||
+      missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  say "Installing ${missing[*]}"
+  local as_root=()
+  if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null || {
+      echo "These Debian packages are missing: ${missing[*]}. Install them, or run this as root." >&2
+      exit 1
+    }
+    as_root=(sudo)
+  fi
+  "${as_root[@]}" apt-get update -qq
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+    --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# build PRESET [TARGET...]
+build() {
+  local preset=$1
+  shift
+  say "Building (preset $preset)"
+  cmake --preset "$preset" ${LOCKSET_CMAKE_FLAGS:-} >"/tmp/lockset-configure.$$" || {
+    cat "/tmp/lockset-configure.$$"
+    exit 1
+  }
+  rm -f "/tmp/lockset-configure.$$"
+  cmake --build --preset "$preset" ${1:+--target "$@"}
+}
