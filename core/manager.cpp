@@ -216,8 +216,12 @@ Result<std::shared_ptr<HoldState>> Manager::acquire(Call& call) {
     if (auto* finished = std::get_if<AcquireLoop::Finish>(&action)) {
       return finish(call, std::move(*finished));
     }
-    if (call.stop.stop_requested())
-      return finish(call, std::get<AcquireLoop::Finish>(call.loop.stopped()));
+    // What was granted in vain is given back all the same.
+    const bool must_do = std::holds_alternative<AcquireLoop::Discard>(action);
+    if (call.stop.stop_requested() && !must_do) {
+      action = call.loop.stopped();
+      continue;
+    }
     action = std::visit(
         [&]<class Step>(const Step& step) -> AcquireLoop::Action {
           if constexpr (std::is_same_v<Step, AcquireLoop::Finish>) {
