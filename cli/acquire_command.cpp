@@ -1,0 +1,52 @@
+// lockset acquire: a hold that outlives the command.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "cli/command.h"
+#include "cli/failure.h"
+#include "cli/lock_wait.h"
+#include "cli/signals.h"
+
+namespace lockset::cli {
+namespace {
+
+bool print_stamp(Stamp stamp) {
+  return std::printf("%lld\n", static_cast<long long>(stamp.value)) > 0 && std::fflush(stdout) == 0;
+}
+
+}  // namespace
+
+int acquire_command(const Invocation& invocation) {
+  check_operands(invocation, 0, 0, "acquire [--read NAME]... [--write NAME]... --lease D");
+  const Settings& settings = invocation.settings;
+  const LockSet set = lock_set_of(settings);
+  if (!settings.has(Opt::lease)) {
+    throw Failure(exit_usage,
+                  "acquire needs --lease D: nobody renews the hold, so say how long it may last "
+                  "(or none)");
+  }
+  Signals signals;
+  Locked locked = take_locks(settings, set, "lockset acquire", signals);
+  const Duration asked = settings.duration(Opt::lease);
+  const Duration lease = locked.hold.lease();
+  Result<Stamp> stamp = locked.hold.detach();
+  if (!stamp) {
+    [[maybe_unused]] const Status released = locked.hold.release();
+    fail(stamp.error());
+  }
+  if (!print_stamp(*stamp)) {
+    const int error = errno;
+    // Nobody learnt of the stamp, so nobody could release it.
+    [[maybe_unused]] const Status released = locked.locks.release_locks(*stamp);
+    throw Failure(exit_output, std::string("can't write the stamp to standard output: ") +
+                                   std::strerror(error) + "; released again");
+  }
+  if (lease < asked) {
+    say("warning: the store grants a lease of " + format_duration(lease) +
+        " at most; renew before it ends");
+  }
+  return exit_ok;
+}
+
+}  // namespace lockset::cli

@@ -1,0 +1,138 @@
+#include "cli/command.h"
+
+#include "cli/failure.h"
+#include "cli/nearest.h"
+#include "lockset/lock_set.h"
+
+namespace lockset::cli {
+namespace {
+
+#define LOCKSET_STORE_OPTIONS Opt::url, Opt::config, Opt::io_timeout, Opt::verbose, Opt::help
+
+constexpr Opt run_options[] = {Opt::read_names,      Opt::write_names, Opt::wait,     Opt::no_wait,
+                               Opt::conflict_code,   Opt::lease,       Opt::at_least, Opt::on_lost,
+                               Opt::grace,           Opt::app,         Opt::label,    Opt::patience,
+                               LOCKSET_STORE_OPTIONS};
+constexpr Opt acquire_options[] = {Opt::read_names, Opt::write_names,     Opt::lease, Opt::wait,
+                                   Opt::no_wait,    Opt::conflict_code,   Opt::app,   Opt::label,
+                                   Opt::patience,   LOCKSET_STORE_OPTIONS};
+constexpr Opt renew_options[] = {Opt::lease, Opt::app, LOCKSET_STORE_OPTIONS};
+constexpr Opt release_options[] = {Opt::app, LOCKSET_STORE_OPTIONS};
+constexpr Opt store_options[] = {LOCKSET_STORE_OPTIONS};
+constexpr Opt status_options[] = {Opt::prefix, Opt::json, LOCKSET_STORE_OPTIONS};
+constexpr Opt list_options[] = {Opt::json, LOCKSET_STORE_OPTIONS};
+constexpr Opt set_options[] = {Opt::read_permits, Opt::write_permits, LOCKSET_STORE_OPTIONS};
+constexpr Opt unset_options[] = {Opt::read_too, Opt::write_too, LOCKSET_STORE_OPTIONS};
+constexpr Opt init_options[] = {Opt::max_lease, LOCKSET_STORE_OPTIONS};
+
+#undef LOCKSET_STORE_OPTIONS
+
+constexpr Command commands[] = {
+    {"run", "run [--read NAME]... [--write NAME]... [-w D | -n] [OPTION]... -- COMMAND [ARG]...",
+     "run a command while the locks are held",
+     R"(Takes the whole set of locks or none of it, runs COMMAND, and releases the locks
+when it ends. There is no shell in between; standard input, output and error are
+COMMAND's own. It runs in a process group of its own, which gets the terminal if we
+have it, and the signals INT, TERM, HUP, QUIT, USR1, USR2 and WINCH that are sent to
+lockset. While lockset still waits for the locks, INT, TERM, HUP and QUIT end the
+wait.
+
+COMMAND sees LOCKSET_STAMP, the fencing token of the grant, and LOCKSET_NAMES, one
+line "read NAME" or "write NAME" for each lock.
+
+When the lock is lost (it was broken by hand, or the store could not be asked until
+the lease ran out), COMMAND's process group gets SIGTERM, after --grace SIGKILL, and
+the exit code is 79, whatever COMMAND says. With --on-lost=ignore it runs on without
+the lock, and the exit code is 79 all the same.
+
+A lockset that is itself stopped (kill -STOP, ^Z) can't renew the lease, and one that
+was killed can't stop COMMAND. A small guard process of its own session does that: it
+ends COMMAND at once when lockset is gone, and when the lease ends while lockset is
+stopped. So a job that was stopped with ^Z for longer than its lease is ended, and is
+not continued. With --on-lost=ignore there is no guard. Processes that leave COMMAND's
+process group (daemons) are beyond all this. With --lease none nothing ends by itself:
+after a crash the locks stay until somebody breaks them.)",
+     R"(  lockset run --write nightly-report -- /usr/local/bin/report
+  lockset run --write db/prod --read config -w 30s -- ./deploy prod
+  lockset run --write backup -n -- backup       # exit 75 if another one runs
+  # cron on several hosts with clocks that differ by less than a minute:
+  lockset run --write hourly -n -E 0 --at-least 60s -- job)",
+     run_options, run_command},
+    {"acquire", "acquire [--read NAME]... [--write NAME]... --lease D [-w D | -n] [OPTION]...",
+     "take locks that outlive this command, and print their stamp",
+     R"(Prints the stamp and ends; the store keeps the locks until `lockset release STAMP`,
+or until the lease ends unless `lockset renew STAMP` comes before. With --lease none
+they last until they are released or broken.)",
+     R"(  stamp=$(lockset acquire --write maintenance --lease 10m) || exit
+  ...
+  lockset renew "$stamp" --lease 10m
+  lockset release "$stamp")",
+     acquire_options, acquire_command},
+    {"renew", "renew STAMP [--lease D] [OPTION]...", "renew the lease of a hold",
+     "Prints the lease that the store granted, counted from now.",
+     "  lockset renew 1790000000000001 --lease 5m", renew_options, renew_command},
+    {"release", "release STAMP [OPTION]...", "release a hold",
+     R"(The application id (--app) must be that under which the hold was taken; for holds of
+others there is `lockset break`.)",
+     "  lockset release 1790000000000001", release_options, release_command},
+    {"status", "status [NAME] [--prefix TEXT] [--json] [OPTION]...",
+     "show who holds what and who waits",
+     "A set of several names has one line for each of them, with the same stamp.",
+     R"(  lockset status
+  lockset status db/prod
+  lockset status --json | jq '.holds[].owner.app')",
+     status_options, status_command},
+    {"break", "break STAMP [OPTION]...", "end a hold, whoever owns it",
+     R"(For emergencies: the holder learns of it at its next renewal only, up to a third of
+its lease later, and until then believes that it holds the locks. A stamp is never used
+twice, so this can't hit the next holder.)",
+     "  lockset break 1790000000000001", store_options, break_command},
+    {"permits list", "permits list [--json] [OPTION]...", "show how many holds names admit",
+     "* is the default of all names that are not listed. Without any entry each name admits 1\n"
+     "read hold or 1 write hold: a read excludes other reads until you allow them.",
+     "  lockset permits list", list_options, permits_list},
+    {"permits get", "permits get NAME [OPTION]...", "show how many holds a name admits",
+     "Shows what applies to NAME, whether it has an entry or takes the default.",
+     "  lockset permits get db/prod", store_options, permits_get},
+    {"permits set", "permits set NAME [--read N] [--write N] [OPTION]...",
+     "say how many holds a name admits at once",
+     "NAME * sets the default. Lowering revokes nothing; it stops new grants.",
+     R"(  lockset permits set '*' --read 1000           # readers side by side, everywhere
+  lockset permits set licence --write 5)",
+     set_options, permits_set},
+    {"permits unset", "permits unset NAME [--read] [--write] [OPTION]...",
+     "let a name take the default again", "NAME * puts the default back to 1.",
+     "  lockset permits unset licence", unset_options, permits_unset},
+    {"init", "init [--max-lease D] [OPTION]...", "make a lock space, or bring one up to date",
+     "Harmless when there is nothing to do.", "  LOCKSET_URL=sqlite:/srv/locks.db lockset init",
+     init_options, init_command},
+};
+
+}  // namespace
+
+std::span<const Command> all_commands() noexcept { return commands; }
+
+const Command& find_command(std::string_view name) {
+  std::vector<std::string_view> names{"help"};
+  for (const Command& each : commands) {
+    if (each.name == name) return each;
+    names.push_back(each.name);
+  }
+  throw Failure(exit_usage, "there is no command " + quoted(name) +
+                                did_you_mean(name, names, "lockset ") + "; see lockset help");
+}
+
+void check_operands(const Invocation& invocation, std::size_t least, std::size_t most,
+                    std::string_view what) {
+  const std::vector<std::string>& operands = invocation.line.operands;
+  const std::string expected = "; expected: lockset " + std::string(what);
+  if (!invocation.line.child.empty()) {
+    throw Failure(exit_usage, "nothing may follow --" + expected);
+  }
+  if (operands.size() < least) throw Failure(exit_usage, "something is missing" + expected);
+  if (operands.size() > most) {
+    throw Failure(exit_usage, "too many operands: " + quoted(operands[most]) + expected);
+  }
+}
+
+}  // namespace lockset::cli

@@ -1,0 +1,52 @@
+// The commands: one table, from which main dispatches and the help is written.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/command_line.h"
+#include "cli/options.h"
+#include "cli/settings.h"
+
+namespace lockset::cli {
+
+struct Invocation {
+  Settings settings;
+  CommandLine line;
+};
+
+struct Command {
+  std::string_view name;
+  std::string_view synopsis;     // without "lockset "; lines are split at '\n'
+  std::string_view summary;      // one line
+  std::string_view description;  // for `lockset help NAME`
+  std::string_view examples;
+  std::span<const Opt> options;
+  // The exit code. Throws Failure. REQUIRES: called from the main thread, before any
+  // other thread was started.
+  int (*run)(const Invocation& invocation);
+};
+
+std::span<const Command> all_commands() noexcept;
+// Failure 64, with the nearest, if there is none of that name.
+const Command& find_command(std::string_view name);
+
+// Failure 64 unless there are `least` to `most` operands and nothing after --.
+void check_operands(const Invocation& invocation, std::size_t least, std::size_t most,
+                    std::string_view what);
+
+int run_command(const Invocation& invocation);
+int acquire_command(const Invocation& invocation);
+int renew_command(const Invocation& invocation);
+int release_command(const Invocation& invocation);
+int break_command(const Invocation& invocation);
+int status_command(const Invocation& invocation);
+int permits_list(const Invocation& invocation);
+int permits_get(const Invocation& invocation);
+int permits_set(const Invocation& invocation);
+int permits_unset(const Invocation& invocation);
+int init_command(const Invocation& invocation);
+
+}  // namespace lockset::cli

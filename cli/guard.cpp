@@ -1,0 +1,207 @@
+#include "cli/guard.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <string>
+
+#include "cli/failure.h"
+
+namespace lockset::cli {
+namespace {
+
+constexpr char watch_group = 'w';
+constexpr char deadline = 'v';
+constexpr char finish = 'f';  // as deadline, and then SIGKILL at once
+constexpr char done = 'd';
+
+// One packet each; the socket keeps them apart.
+struct Message {
+  char what = 0;
+  std::int64_t value = 0;
+};
+
+constexpr int acted = 1;  // the guard's exit status if it had to step in
+
+// Everything below up to the end of the class runs in the guard. It was forked before
+// any thread existed, and keeps to plain system calls all the same.
+class GuardProcess {
+ public:
+  GuardProcess(int channel, const GuardPlan& plan) : channel_(channel), plan_(plan) {}
+
+  [[noreturn]] void run() {
+    settle();
+    for (;;) {
+      pollfd fds[2] = {{channel_, POLLIN, 0}, {timer_, POLLIN, 0}};
+      if (::poll(fds, 2, -1) < 0) continue;
+      if (fds[0].revents != 0) read_channel();
+      // A stale wake-up does no harm: the timer is read, not trusted.
+      std::uint64_t expired = 0;
+      if (::read(timer_, &expired, sizeof expired) == sizeof expired) end_group();
+    }
+  }
+
+ private:
+  void settle() {
+    ::setsid();  // out of reach of the terminal and of kill(0, ...)
+    sigset_t all;
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_SETMASK, &all, nullptr);
+    // Whoever reads our output must not wait for us, and nobody's file is kept open.
+    if (channel_ != 0) ::dup2(channel_, 0);
+    channel_ = 0;
+    if (::syscall(SYS_close_range, 1U, ~0U, 0U) != 0) {
+      const long most = ::sysconf(_SC_OPEN_MAX);
+      for (int fd = 1; fd < most; ++fd) ::close(fd);
+    }
+    ::prctl(PR_SET_NAME, "lockset-guard");
+    [[maybe_unused]] const int moved = ::chdir("/");  // keep no file system busy
+    timer_ = ::timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+  }
+
+  void read_channel() {
+    Message message;
+    const ssize_t count = ::recv(channel_, &message, sizeof message, 0);
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (count != static_cast<ssize_t>(sizeof message)) {  // lockset is gone
+      if (group_ != 0) end_group();
+      ::_exit(0);
+    }
+    switch (message.what) {
+      case watch_group: {
+        group_ = static_cast<pid_t>(message.value);
+        leader_ = static_cast<int>(::syscall(SYS_pidfd_open, group_, 0U));
+        const char yes = 1;
+        [[maybe_unused]] const ssize_t sent = ::send(channel_, &yes, 1, MSG_NOSIGNAL);
+        break;
+      }
+      case finish:
+        plan_.signal = SIGKILL;
+        [[fallthrough]];
+      case deadline:
+        set_timer(message.value);
+        break;
+      default:
+        ::_exit(0);
+    }
+  }
+
+  void set_timer(std::int64_t nanoseconds) const {
+    itimerspec at{};
+    if (nanoseconds != INT64_MAX) {
+      at.it_value.tv_sec = static_cast<time_t>(nanoseconds / 1'000'000'000);
+      at.it_value.tv_nsec = static_cast<long>(nanoseconds % 1'000'000'000);
+    }
+    ::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &at, nullptr);
+  }
+
+  // The process group is still the one that we were told of. Its number can only have
+  // been given to others after the leader was waited for *and* the last member ended;
+  // then a process with that very number leads the new group.
+  [[nodiscard]] bool still_there() const {
+    const bool leader_gone = leader_ >= 0 &&
+                             ::syscall(SYS_pidfd_send_signal, leader_, 0, nullptr, 0U) != 0 &&
+                             errno == ESRCH;
+    if (leader_gone && (::kill(group_, 0) == 0 || errno == EPERM)) return false;
+    return ::kill(-group_, 0) == 0 || errno == EPERM;
+  }
+
+  [[noreturn]] void end_group() {
+    if (!still_there()) ::_exit(0);
+    ::kill(-group_, plan_.signal);
+    ::kill(-group_, SIGCONT);  // a stopped process would keep SIGTERM pending for ever
+    constexpr int look_again_ms = 20;
+    const TimePoint kill_at = BootClock::now() + plan_.grace;
+    bool orphaned = false;
+    while (plan_.signal != SIGKILL && still_there()) {
+      if (BootClock::now() >= kill_at) {
+        ::kill(-group_, SIGKILL);
+        break;
+      }
+      pollfd from_lockset{orphaned ? -1 : channel_, POLLIN, 0};
+      if (::poll(&from_lockset, 1, look_again_ms) <= 0) continue;
+      Message message;
+      const ssize_t count = ::recv(channel_, &message, sizeof message, 0);
+      if (count <= 0) orphaned = true;
+      if (count > 0 && message.what == done) break;  // lockset came back and saw to it
+    }
+    ::_exit(acted);
+  }
+
+  int channel_;
+  int timer_ = -1;
+  GuardPlan plan_;
+  pid_t group_ = 0;
+  int leader_ = -1;
+};
+
+}  // namespace
+
+Guard::Guard(const GuardPlan& plan) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    throw Failure(exit_internal, std::string("socketpair: ") + ::strerror(errno));
+  }
+  channel_ = FileDescriptor(ends[0]);
+  FileDescriptor guards(ends[1]);
+  pid_ = ::fork();
+  if (pid_ < 0) {
+    throw Failure(exit_cannot_execute,
+                  std::string("can't start another process: ") + ::strerror(errno));
+  }
+  if (pid_ == 0) {
+    ::close(ends[0]);  // or it would never see us die
+    GuardProcess(ends[1], plan).run();
+  }
+}
+
+Guard::~Guard() { dismiss(); }
+
+bool Guard::watch(pid_t group) {
+  const Message message{watch_group, group};
+  if (::send(channel_.get(), &message, sizeof message, MSG_NOSIGNAL) < 0) return false;
+  char yes = 0;
+  ssize_t count;
+  do {
+    count = ::recv(channel_.get(), &yes, 1, 0);
+  } while (count < 0 && errno == EINTR);
+  return count == 1;
+}
+
+void Guard::tell(char what, TimePoint when) {
+  const Message message{what, when.time_since_epoch().count()};
+  // Never wait for the guard: the lock matters more. If it is dead, PR_SET_PDEATHSIG is
+  // what is left.
+  [[maybe_unused]] const ssize_t sent =
+      ::send(channel_.get(), &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void Guard::valid_until(TimePoint when) { tell(deadline, when); }
+
+void Guard::leave_to_us(TimePoint until) { tell(finish, until); }
+
+bool Guard::dismiss() {
+  if (pid_ <= 0) return false;
+  tell(done, TimePoint{});
+  channel_.close();
+  int status = 0;
+  pid_t got;
+  do {
+    got = ::waitpid(pid_, &status, 0);
+  } while (got < 0 && errno == EINTR);
+  pid_ = -1;
+  return got > 0 && WIFEXITED(status) && WEXITSTATUS(status) == acted;
+}
+
+}  // namespace lockset::cli

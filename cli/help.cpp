@@ -1,0 +1,125 @@
+#include "cli/help.h"
+
+#include <algorithm>
+
+#include "lockset/registry.h"
+
+namespace lockset::cli {
+namespace {
+
+constexpr std::size_t text_width = 88;
+
+void pad(std::string& text, std::size_t from, std::size_t width) {
+  const std::size_t used = text.size() - from;
+  text.append(used < width ? width - used : 1, ' ');
+}
+
+// `words` broken into lines, each but the first indented.
+std::string wrapped(std::string_view words, std::size_t indent) {
+  std::string result;
+  std::size_t column = indent;
+  while (!words.empty()) {
+    const std::size_t end = words.find(' ');
+    const std::string_view word = words.substr(0, end);
+    words = end == std::string_view::npos ? std::string_view{} : words.substr(end + 1);
+    if (column + 1 + word.size() > text_width && column > indent) {
+      result += '\n';
+      result.append(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      result += ' ';
+      ++column;
+    }
+    result += word;
+    column += word.size();
+  }
+  return result;
+}
+
+std::string option_lines(std::span<const Opt> ids) {
+  constexpr std::size_t column = 32;
+  std::string text;
+  for (const Opt id : ids) {
+    const Option& each = option(id);
+    const std::size_t start = text.size();
+    text += each.letter != 0 ? "  " : "      ";
+    text += spelled(each);
+    if (!each.value.empty()) text += " " + std::string(each.value);
+    pad(text, start, column);
+    std::string help(each.help);
+    if (!each.fallback.empty()) help += " (default: " + std::string(each.fallback) + ")";
+    if (!each.env.empty()) help += " [" + std::string(each.env) + "]";
+    text += wrapped(help, column) + "\n";
+  }
+  return text;
+}
+
+constexpr std::string_view exit_codes = R"(Exit codes:
+    0  done; of run: COMMAND's own code, or 128 + the signal that ended it
+    1  renew, release, break: there is no such hold (of this application)
+   64  wrong usage or bad input
+   69  the store can't be reached, or its answer was lost
+   70  a fault of lockset itself
+   74  standard output could not be written
+   75  the locks are not free (-n; -E changes the code)
+   78  bad configuration: file, environment, address, or a store that is not fit
+   79  run: the lock was lost while COMMAND ran, whatever COMMAND says
+  124  the wait timed out (-w)
+  126  COMMAND can't be executed
+  127  COMMAND was not found
+  128 + n  signal n ended the wait
+)";
+
+constexpr std::string_view configuration =
+    R"(Configuration: a flag goes before an environment variable, that before the file, that
+before the default. The file is the first of --config FILE, $LOCKSET_CONFIG,
+$XDG_CONFIG_HOME/lockset/lockset.conf (~/.config/lockset/lockset.conf) and
+/etc/lockset.conf. It has lines `key = value`; # begins a comment. Keys:
+)";
+
+}  // namespace
+
+std::string general_help() {
+  std::string text =
+      "Usage: lockset COMMAND [OPTION]...\n"
+      "Sets of named read/write locks, all or nothing, on the datastore you already run.\n\n"
+      "Commands:\n";
+  for (const Command& each : all_commands()) {
+    const std::size_t start = text.size();
+    text += "  " + std::string(each.name);
+    pad(text, start, 17);
+    text += std::string(each.summary) + "\n";
+  }
+  text += "  help [COMMAND]  show this, or all about a command\n\n";
+  text += configuration;
+  std::string keys = "   ";
+  for (const Option& each : all_options()) {
+    if (each.in_file) keys += " " + std::string(each.name);
+  }
+  text += keys + "\n";
+  text +=
+      "Environment variables are named LOCKSET_URL, LOCKSET_APP and so on; an unknown one is\n"
+      "ignored, with a warning if it looks misspelt. Passwords are never shown.\n\n"
+      "Stores of this build:\n";
+  for (const Scheme& scheme : builtin_schemes()) {
+    text += "  " + std::string(scheme.example) + "\n";
+  }
+  text += "\n";
+  text += exit_codes;
+  text += "\nExample:\n  lockset run --write nightly-report -w 30s -- /usr/local/bin/report\n";
+  return text;
+}
+
+std::string help_of(const Command& command) {
+  std::string text = "Usage: lockset " + std::string(command.synopsis) + "\n\n";
+  std::string summary(command.summary);
+  if (!summary.empty()) summary[0] = static_cast<char>(summary[0] - 'a' + 'A');
+  text += summary + ".\n\n" + std::string(command.description) + "\n\nOptions:\n";
+  text += option_lines(command.options);
+  text += "D is a duration like 250ms, 30s, 5m, 2h or 1d.\n\n";
+  text += exit_codes;
+  text += "\nExamples:\n" + std::string(command.examples) + "\n";
+  return text;
+}
+
+}  // namespace lockset::cli

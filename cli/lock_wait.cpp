@@ -1,0 +1,220 @@
+#include "cli/lock_wait.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <variant>
+
+#include "cli/failure.h"
+#include "cli/open_space.h"
+#include "lockset/lock_set.h"
+
+namespace lockset::cli {
+namespace {
+
+// Remembers who is in the way, and with --verbose tells everything.
+class Watcher : public Observer {
+ public:
+  explicit Watcher(bool verbose) : verbose_(verbose) {}
+
+  void on_event(const Event& event) noexcept override try {
+    const std::lock_guard lock(mutex_);
+    const bool repeated = event.kind == Event::Kind::busy && event.detail == blocker_;
+    if (event.kind == Event::Kind::busy) blocker_ = event.detail;
+    if (!verbose_ || repeated) return;
+    std::string line(to_string(event.kind));
+    if (event.stamp) line += " " + std::to_string(event.stamp.value);
+    if (!event.detail.empty()) line += ": " + std::string(event.detail);
+    if (event.took > Duration::zero()) line += " (" + format_duration(event.took) + ")";
+    say(line);
+  } catch (...) {
+    // No memory for a line of chat is no reason to end.
+  }
+
+  [[nodiscard]] std::string blocker() const {
+    const std::lock_guard lock(mutex_);
+    return blocker_;
+  }
+
+ private:
+  const bool verbose_;
+  mutable std::mutex mutex_;
+  std::string blocker_;
+};
+
+// One line on a terminal that is rewritten while we wait, and gone afterwards.
+class Progress {
+ public:
+  Progress() : shown_here_(::isatty(STDERR_FILENO) == 1) {}
+  ~Progress() { clear(); }
+
+  void show(const std::string& text) {
+    if (!shown_here_) return;
+    winsize size{};
+    std::size_t width = 80;
+    if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) width = size.ws_col;
+    std::string line = "lockset: " + text;
+    if (line.size() >= width) {
+      std::size_t end = width - 1;
+      // Not in the middle of a UTF-8 character.
+      while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) --end;
+      line.resize(end);
+    }
+    write_out("\r" + line + "\033[K");
+    shown_ = true;
+  }
+
+  void clear() {
+    if (shown_) write_out("\r\033[K");
+    shown_ = false;
+  }
+
+ private:
+  static void write_out(const std::string& text) {
+    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+  }
+  bool shown_here_;
+  bool shown_ = false;
+};
+
+// What the thread that talks to the store came to.
+struct OpenFailed {
+  Error error;
+};
+struct NotFree {};
+using Outcome = std::variant<std::monostate, OpenFailed, NotFree, Error, Locked>;
+
+std::string set_text(const LockSet& set) {
+  constexpr std::size_t most = 3;
+  std::string text;
+  for (std::size_t i = 0; i < set.size() && i < most; ++i) {
+    text += (i > 0 ? ", " : "") + quoted(set.items()[i].name);
+  }
+  if (set.size() > most) text += " and " + std::to_string(set.size() - most) + " more";
+  return text;
+}
+
+Outcome attempt(const std::string& url, Options options, const LockSet& set, Duration wait,
+                const std::stop_token& stop) {
+  Result<Locks> opened = open(url, std::move(options));
+  if (!opened) return OpenFailed{opened.error()};
+  Locks locks = std::move(*opened);
+  if (wait == Duration::zero()) {
+    Result<std::optional<Hold>> tried = locks.try_acquire(set);
+    if (!tried) return tried.error();
+    if (!*tried) return NotFree{};
+    return Locked{std::move(locks), std::move(**tried), BootClock::now()};
+  }
+  AcquireOptions acquire;
+  acquire.wait = wait;
+  acquire.stop = stop;
+  Result<Hold> hold = locks.acquire(set, acquire);
+  if (!hold) return hold.error();
+  return Locked{std::move(locks), std::move(*hold), BootClock::now()};
+}
+
+Duration wait_of(const Settings& settings) {
+  if (settings.has(Opt::no_wait)) {
+    if (settings.from_command_line(Opt::wait)) {
+      throw Failure(exit_usage, "-n and -w exclude each other; give one of them");
+    }
+    return Duration::zero();
+  }
+  return settings.duration(Opt::wait);
+}
+
+}  // namespace
+
+LockSet lock_set_of(const Settings& settings) {
+  std::vector<LockRequest> wanted;
+  for (const std::string& name : settings.all(Opt::read_names)) wanted.push_back(read(name));
+  for (const std::string& name : settings.all(Opt::write_names)) wanted.push_back(write(name));
+  if (wanted.empty()) {
+    throw Failure(exit_usage, "no lock is named; say --read NAME or --write NAME");
+  }
+  return or_fail(LockSet::make(std::move(wanted)));
+}
+
+Locked take_locks(const Settings& settings, const LockSet& set, const std::string& what,
+                  Signals& signals) {
+  const Duration wait = wait_of(settings);
+  auto watcher = std::make_shared<Watcher>(settings.has(Opt::verbose));
+  Options options = options_of(settings, what);
+  options.observer = watcher;
+
+  const FileDescriptor finished(::eventfd(0, EFD_CLOEXEC));
+  if (!finished) throw Failure(exit_internal, "no file descriptor is left");
+  Outcome outcome;
+  std::stop_source stop;
+  int ended_by = 0;
+  {
+    // The store is asked on another thread, so that this one can listen to signals.
+    std::jthread asker([&] {
+      try {
+        outcome = attempt(settings.text(Opt::url), std::move(options), set, wait, stop.get_token());
+      } catch (const std::exception& error) {
+        outcome = Error{Errc::internal, error.what()};
+      }
+      const std::uint64_t one = 1;
+      [[maybe_unused]] const ssize_t written = ::write(finished.get(), &one, sizeof one);
+    });
+    Progress progress;
+    const TimePoint began = BootClock::now();
+    for (;;) {
+      pollfd fds[2] = {{finished.get(), POLLIN, 0}, {signals.fd(), POLLIN, 0}};
+      constexpr int refresh_ms = 500;
+      ::poll(fds, 2, refresh_ms);
+      if (fds[0].revents != 0) break;
+      while (const std::optional<int> signal = signals.next()) {
+        if (asks_to_end(*signal)) {
+          ended_by = *signal;
+          stop.request_stop();
+        } else if (*signal == SIGTSTP) {
+          progress.clear();
+          signals.stop_self();
+        }
+      }
+      const std::string blocker = watcher->blocker();
+      if (!blocker.empty() && ended_by == 0) {
+        const auto waited =
+            std::chrono::duration_cast<std::chrono::seconds>(BootClock::now() - began);
+        progress.show("waiting for " + format_duration(waited) + ": " + blocker);
+      }
+    }
+  }
+  // A signal that came together with the answer counts as well.
+  while (const std::optional<int> signal = signals.next()) {
+    if (asks_to_end(*signal)) ended_by = *signal;
+  }
+  if (ended_by != 0) {
+    if (Locked* const locked = std::get_if<Locked>(&outcome)) {
+      // What a lost reply leaves ends with its lease.
+      [[maybe_unused]] const Status released = locked->hold.release();
+    }
+    throw Failure(exit_signal + ended_by,
+                  signal_name(ended_by) + " ended the wait for " + set_text(set));
+  }
+  const std::string blocker = watcher->blocker();
+  if (const auto* const failed = std::get_if<OpenFailed>(&outcome)) {
+    fail_open(failed->error, settings);
+  }
+  if (std::holds_alternative<NotFree>(outcome)) {
+    throw Failure(std::stoi(settings.text(Opt::conflict_code)),
+                  blocker.empty() ? set_text(set) + " is not free" : "not free: " + blocker);
+  }
+  if (const auto* const error = std::get_if<Error>(&outcome)) {
+    if (error->code == Errc::timeout) {
+      throw Failure(exit_timeout, "still not free after " + format_duration(wait) + ": " +
+                                      (blocker.empty() ? set_text(set) : blocker));
+    }
+    fail(*error);
+  }
+  return std::move(std::get<Locked>(outcome));
+}
+
+}  // namespace lockset::cli

@@ -1,0 +1,25 @@
+// Getting the lock set, while signals can end the wait and a person can watch it.
+#pragma once
+
+#include "cli/settings.h"
+#include "cli/signals.h"
+#include "lockset/locks.h"
+
+namespace lockset::cli {
+
+struct Locked {
+  Locks locks;
+  Hold hold;  // after the locks: it is to go first
+  TimePoint granted_at;
+};
+
+// The set of --read and --write. Failure 64 unless it is a good one.
+LockSet lock_set_of(const Settings& settings);
+
+// Opens the space and takes the set, as --wait and -n say. Failures: 75 (or -E) if the
+// set is not free and shall not be waited for, 124 at the end of the wait, 128 + n when
+// signal n ended it, and those of the store. Nothing is held after any of them.
+Locked take_locks(const Settings& settings, const LockSet& set, const std::string& what,
+                  Signals& signals);
+
+}  // namespace lockset::cli

@@ -1,0 +1,124 @@
+// lockset: named read/write locks for shells, cron jobs and deploys.
+#include <unistd.h>
+
+#include <cerrno>
+#include <clocale>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include "cli/command.h"
+#include "cli/failure.h"
+#include "cli/help.h"
+#include "cli/nearest.h"
+#include "lockset/error.h"
+#include "lockset/lock_set.h"
+
+namespace lockset::cli {
+namespace {
+
+void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+// Takes the command's name, of one word or two, from the front of `words`.
+const Command& take_command(std::vector<std::string>& words) {
+  std::string name = words.front();
+  words.erase(words.begin());
+  std::vector<std::string_view> second_words;
+  for (const Command& each : all_commands()) {
+    if (each.name.starts_with(name + " "))
+      second_words.push_back(each.name.substr(name.size() + 1));
+  }
+  if (second_words.empty()) return find_command(name);
+  std::string choice;
+  for (const std::string_view word : second_words) {
+    choice += (choice.empty() ? "" : ", ") + std::string(word);
+  }
+  if (words.empty() || words.front().starts_with('-')) {
+    throw Failure(exit_usage, name + " needs one of: " + choice);
+  }
+  const std::string full = name + " " + words.front();
+  for (const Command& each : all_commands()) {
+    if (each.name != full) continue;
+    words.erase(words.begin());
+    return each;
+  }
+  throw Failure(exit_usage, "there is no command " + quoted(full) +
+                                did_you_mean(words.front(), second_words, "lockset " + name + " ") +
+                                "; there are: " + choice);
+}
+
+int help(std::vector<std::string> words) {
+  if (words.empty()) {
+    print(general_help());
+    return exit_ok;
+  }
+  // `help permits`: all of its parts.
+  bool found = false;
+  for (const Command& each : all_commands()) {
+    if (words.size() == 1 && each.name.starts_with(words.front() + " ")) {
+      print((found ? "\n" : "") + help_of(each));
+      found = true;
+    }
+  }
+  if (!found) print(help_of(take_command(words)));
+  return exit_ok;
+}
+
+int dispatch(std::vector<std::string> words) {
+  if (words.empty()) {
+    throw Failure(exit_usage, "which command? see lockset help");
+  }
+  const std::string first = words.front();
+  if (first == "--help" || first == "-h") return help({});
+  if (first == "--version" || first == "version") {
+    print("lockset " LOCKSET_VERSION "\n");
+    return exit_ok;
+  }
+  if (first == "help") return help({words.begin() + 1, words.end()});
+  if (first.starts_with('-')) {
+    throw Failure(exit_usage, "the command goes first, its options after it: lockset COMMAND " +
+                                  std::string(quoted(first)) + " ...; see lockset help");
+  }
+  for (std::size_t i = 1; i < words.size() && i < 3 && words[i] != "--"; ++i) {
+    if (words[i] != "--help" && words[i] != "-h") continue;
+    return help({words.begin(), words.begin() + static_cast<std::ptrdiff_t>(i)});
+  }
+  const Command& command = take_command(words);
+  Invocation invocation;
+  invocation.line = parse_command_line(words, command.options, command.name);
+  if (invocation.line.given.contains(Opt::help)) {
+    print(help_of(command));
+    return exit_ok;
+  }
+  invocation.settings = Settings::load(invocation.line);
+  return command.run(invocation);
+}
+
+}  // namespace
+}  // namespace lockset::cli
+
+int main(int argc, char** argv) {
+  using namespace lockset::cli;
+  // For the width of characters in tables; nothing else depends on the locale.
+  if (std::setlocale(LC_CTYPE, "") == nullptr ||
+      std::strcmp(std::setlocale(LC_CTYPE, nullptr), "C") == 0) {
+    std::setlocale(LC_CTYPE, "C.UTF-8");
+  }
+  try {
+    int code = dispatch({argv + (argc > 0 ? 1 : 0), argv + argc});
+    if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && code == exit_ok) {
+      say(std::string("can't write standard output: ") + std::strerror(errno));
+      code = exit_output;
+    }
+    return code;
+  } catch (const Failure& failure) {
+    if (*failure.what() != '\0') say(failure.what());
+    return failure.code();
+  } catch (const lockset::LockError& error) {
+    say(error.what());
+    return exit_code_of(error.error().code);
+  } catch (const std::exception& error) {
+    say(std::string("internal error: ") + error.what());
+    return exit_internal;
+  }
+}

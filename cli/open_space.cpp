@@ -1,0 +1,54 @@
+#include "cli/open_space.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+
+#include "cli/failure.h"
+#include "lockset/url.h"
+
+namespace lockset::cli {
+namespace {
+
+std::string user_at_host() {
+  constexpr std::size_t longest_host = 256;
+  std::array<char, longest_host> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
+  const passwd* const user = ::getpwuid(::geteuid());
+  const std::string name =
+      user != nullptr ? std::string(user->pw_name) : std::to_string(::geteuid());
+  return name + "@" + host.data();
+}
+
+}  // namespace
+
+void fail_open(const Error& error, const Settings& settings) {
+  std::string message = error.message;
+  // A bad address is bad configuration wherever it stands; everything else that could
+  // be invalid was checked before.
+  const bool config = error.code == Errc::invalid || error.code == Errc::misconfigured;
+  if (error.code == Errc::invalid) message += " (address from " + settings.origin(Opt::url) + ")";
+  throw Failure(config ? exit_config : exit_code_of(error.code), message);
+}
+
+Options options_of(const Settings& settings, const std::string& what) {
+  Options options;
+  options.app = settings.text(Opt::app);
+  options.label = settings.text(Opt::label);
+  if (options.label.empty()) {
+    options.label = user_at_host() + ":" + std::to_string(::getpid()) + " " + what;
+  }
+  options.lease = settings.duration(Opt::lease);
+  options.io_timeout = settings.duration(Opt::io_timeout);
+  options.store_patience = settings.duration(Opt::patience);
+  return options;
+}
+
+Locks open_space(const Settings& settings) {
+  Result<Locks> locks = open(settings.text(Opt::url), options_of(settings, "lockset"));
+  if (!locks) fail_open(locks.error(), settings);
+  return std::move(*locks);
+}
+
+}  // namespace lockset::cli

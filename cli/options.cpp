@@ -1,0 +1,148 @@
+#include "cli/options.h"
+
+#include <charconv>
+
+#include "cli/failure.h"
+#include "lockset/lock_set.h"
+#include "lockset/locks.h"
+#include "lockset/space_config.h"
+
+namespace lockset::cli {
+namespace {
+
+constexpr Option options[] = {
+    {Opt::help, "help", 'h', Type::flag, "", "", false, false, "", "show this help"},
+    {Opt::version, "version", 0, Type::flag, "", "", false, false, "", "show the version"},
+    {Opt::verbose, "verbose", 'v', Type::flag, "", "", false, false, "",
+     "say on standard error what happens to the lock"},
+    {Opt::config, "config", 0, Type::path, "FILE", "LOCKSET_CONFIG", false, false, "",
+     "read this configuration file and no other"},
+    {Opt::url, "url", 0, Type::url, "URL", "LOCKSET_URL", true, false, "sqlite:",
+     "address of the lock space; one with a password belongs into the environment or the file"},
+    {Opt::app, "app", 0, Type::app, "ID", "LOCKSET_APP", true, false, "",
+     "application id: whoever has the same may renew and release the hold (default: user@host)"},
+    {Opt::label, "label", 0, Type::text, "TEXT", "LOCKSET_LABEL", true, false, "",
+     "what `lockset status` shows of the holder (default: user@host:pid and the command)"},
+    {Opt::io_timeout, "io-timeout", 0, Type::duration, "D", "LOCKSET_IO_TIMEOUT", true, false, "5s",
+     "the most that one call to the store may take"},
+    {Opt::patience, "patience", 0, Type::duration, "D", "LOCKSET_PATIENCE", true, false, "15s",
+     "how long a wait puts up with a store that does not answer"},
+    {Opt::lease, "lease", 0, Type::lease, "D", "LOCKSET_LEASE", true, false, "30s",
+     "how long the store keeps the lock for a holder that it hears nothing of; at least 1s, or "
+     "none"},
+    {Opt::wait, "wait", 'w', Type::wait, "D", "LOCKSET_WAIT", true, false, "forever",
+     "wait at most so long for the locks; 0 is the same as -n"},
+    {Opt::no_wait, "no-wait", 'n', Type::flag, "", "", false, false, "",
+     "do not wait: exit 75 when the locks are not free"},
+    {Opt::conflict_code, "conflict-exit-code", 'E', Type::exit_code, "CODE",
+     "LOCKSET_CONFLICT_EXIT_CODE", true, false, "75", "exit code when the locks are not free (-n)"},
+    {Opt::at_least, "at-least", 0, Type::duration, "D", "", false, false, "0s",
+     "keep the locks so long even if the command ends earlier"},
+    {Opt::on_lost, "on-lost", 0, Type::on_lost, "ACTION", "LOCKSET_ON_LOST", true, false, "term",
+     "when the lock is lost: term (SIGTERM, then SIGKILL after --grace), kill, or ignore"},
+    {Opt::grace, "grace", 0, Type::duration, "D", "LOCKSET_GRACE", true, false, "5s",
+     "from SIGTERM to SIGKILL when the lock is lost"},
+    {Opt::read_names, "read", 0, Type::name, "NAME", "", false, true, "",
+     "lock NAME for reading; may be repeated"},
+    {Opt::write_names, "write", 0, Type::name, "NAME", "", false, true, "",
+     "lock NAME for writing; may be repeated"},
+    {Opt::read_permits, "read", 0, Type::permits, "N", "", false, false, "",
+     "how many read holds NAME admits at once"},
+    {Opt::write_permits, "write", 0, Type::permits, "N", "", false, false, "",
+     "how many write holds NAME admits at once"},
+    {Opt::read_too, "read", 0, Type::flag, "", "", false, false, "",
+     "forget the read permits (neither flag: both)"},
+    {Opt::write_too, "write", 0, Type::flag, "", "", false, false, "",
+     "forget the write permits (neither flag: both)"},
+    {Opt::prefix, "prefix", 0, Type::text, "TEXT", "", false, false, "",
+     "show the names that begin with TEXT"},
+    {Opt::json, "json", 0, Type::flag, "", "", false, false, "", "write JSON for programs"},
+    {Opt::max_lease, "max-lease", 0, Type::duration, "D", "", false, false, "",
+     "the longest lease that the space grants (10m in a new space)"},
+};
+
+template <class Number>
+std::optional<Number> number_of(const std::string& text) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, failed] = std::from_chars(text.data(), end, number);
+  if (failed != std::errc{} || stop != end || text.empty()) return {};
+  return number;
+}
+
+std::optional<std::string> duration_complaint(const std::string& value) {
+  const Result<Duration> duration = parse_duration(value);
+  if (!duration) return duration.error().message;
+  return {};
+}
+
+}  // namespace
+
+std::span<const Option> all_options() noexcept { return options; }
+
+const Option& option(Opt id) noexcept {
+  for (const Option& candidate : options) {
+    if (candidate.id == id) return candidate;
+  }
+  return options[0];  // not reached: every id has its line
+}
+
+std::optional<std::string> complaint(const Option& option, const std::string& value) {
+  switch (option.type) {
+    case Type::flag:
+    case Type::text:
+    case Type::path:
+    case Type::name:
+    case Type::url:
+      return {};
+    case Type::app: {
+      constexpr std::size_t max_app_bytes = 200;
+      if (value.size() > max_app_bytes) {
+        return "an application id has at most " + std::to_string(max_app_bytes) + " bytes";
+      }
+      if (const Status status = check_name(value); !status) {
+        return quoted(value) + " is no application id: " + status.error().message;
+      }
+      return {};
+    }
+    case Type::duration:
+      return duration_complaint(value);
+    case Type::lease: {
+      if (value == "none") return {};
+      if (auto bad = duration_complaint(value)) return bad;
+      if (duration_of(value) < min_lease) {
+        return quoted(value) + " is too short for a lease: at least " + format_duration(min_lease) +
+               ", or none";
+      }
+      return {};
+    }
+    case Type::wait:
+      if (value == "forever") return {};
+      return duration_complaint(value);
+    case Type::on_lost:
+      if (value == "term" || value == "kill" || value == "ignore") return {};
+      return quoted(value) + " is none of term, kill and ignore";
+    case Type::exit_code:
+      if (number_of<std::uint8_t>(value)) return {};
+      return quoted(value) + " is no exit code: a number from 0 to 255";
+    case Type::permits: {
+      const auto count = number_of<std::uint32_t>(value);
+      if (count && *count >= 1 && *count <= max_permits) return {};
+      return quoted(value) + " is no number of permits: 1 to " + std::to_string(max_permits);
+    }
+  }
+  return {};
+}
+
+Duration duration_of(const std::string& value) {
+  if (value == "none" || value == "forever") return Duration::max();
+  return or_fail(parse_duration(value));
+}
+
+std::string spelled(const Option& option) {
+  std::string text;
+  if (option.letter != 0) text = std::string("-") + option.letter + ", ";
+  return text + "--" + std::string(option.name);
+}
+
+}  // namespace lockset::cli

@@ -1,0 +1,82 @@
+// The one definition of every option: command line, environment and file are read
+// by it, and the help is written from it.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "lockset/clock.h"
+
+namespace lockset::cli {
+
+enum class Opt {
+  help,
+  version,
+  verbose,
+  config,
+  url,
+  app,
+  label,
+  io_timeout,
+  patience,
+  lease,
+  wait,
+  no_wait,
+  conflict_code,
+  at_least,
+  on_lost,
+  grace,
+  read_names,
+  write_names,
+  read_permits,
+  write_permits,
+  read_too,
+  write_too,
+  prefix,
+  json,
+  max_lease,
+};
+
+enum class Type {
+  flag,       // given or not
+  text,       // anything
+  path,       // of a file
+  url,        // of a lock space; never shown unredacted
+  app,        // an application id
+  name,       // of a lock; checked with the whole set
+  duration,   // "30s"
+  lease,      // a duration, at least min_lease, or "none"
+  wait,       // a duration or "forever"
+  on_lost,    // "term", "kill" or "ignore"
+  exit_code,  // 0 to 255
+  permits,    // a count
+};
+
+struct Option {
+  Opt id;
+  std::string_view name;  // --name, and the key in the file
+  char letter;            // -x, or 0
+  Type type;
+  std::string_view value;     // how the help calls the value
+  std::string_view env;       // empty: not from the environment
+  bool in_file;               // may stand in a configuration file
+  bool repeats;               // may be given more than once
+  std::string_view fallback;  // the default; empty: none
+  std::string_view help;
+};
+
+std::span<const Option> all_options() noexcept;
+const Option& option(Opt id) noexcept;
+
+// What is wrong with the value, or nothing. Never shows a secret.
+std::optional<std::string> complaint(const Option& option, const std::string& value);
+
+// REQUIRES: no complaint.
+Duration duration_of(const std::string& value);  // "none", "forever": Duration::max()
+
+// "--name", with the letter if there is one: "-w, --wait".
+std::string spelled(const Option& option);
+
+}  // namespace lockset::cli

@@ -1,0 +1,59 @@
+// lockset run
+#include <unistd.h>
+
+#include <optional>
+
+#include "cli/command.h"
+#include "cli/failure.h"
+#include "cli/guard.h"
+#include "cli/job.h"
+#include "cli/lock_wait.h"
+#include "cli/signals.h"
+#include "lockset/lock_set.h"
+
+namespace lockset::cli {
+namespace {
+
+void check_command(const CommandLine& line) {
+  if (!line.operands.empty()) {
+    throw Failure(exit_usage, "put -- before the command: lockset run ... -- " +
+                                  line.operands.front() + "; see lockset help run");
+  }
+  if (line.child.empty() || line.child.front().empty()) {
+    throw Failure(exit_usage, "which command? lockset run ... -- COMMAND; see lockset help run");
+  }
+}
+
+OnLost on_lost_of(const std::string& text) {
+  if (text == "kill") return OnLost::kill;
+  return text == "ignore" ? OnLost::ignore : OnLost::term;
+}
+
+}  // namespace
+
+int run_command(const Invocation& invocation) {
+  check_command(invocation.line);
+  const Settings& settings = invocation.settings;
+  const LockSet set = lock_set_of(settings);
+
+  JobPlan plan;
+  plan.command = invocation.line.child;
+  plan.on_lost = on_lost_of(settings.text(Opt::on_lost));
+  plan.grace = settings.duration(Opt::grace);
+  plan.at_least = settings.duration(Opt::at_least);
+  plan.verbose = settings.has(Opt::verbose);
+
+  Signals signals;
+  // Forked now, while this process is small and has one thread and nothing open.
+  std::optional<Guard> guard;
+  if (plan.on_lost != OnLost::ignore) {
+    guard.emplace(GuardPlan{plan.on_lost == OnLost::kill ? SIGKILL : SIGTERM, plan.grace});
+  }
+  Locked locked = take_locks(settings, set, plan.command.front(), signals);
+  if (locked.hold.lease() < settings.duration(Opt::lease) && plan.verbose) {
+    say("the store grants a lease of " + format_duration(locked.hold.lease()) + " at most");
+  }
+  return run_job(plan, locked, signals, guard ? &*guard : nullptr);
+}
+
+}  // namespace lockset::cli

@@ -1,0 +1,187 @@
+#include "cli/settings.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <set>
+#include <string_view>
+
+#include "cli/config_file.h"
+#include "cli/failure.h"
+#include "cli/nearest.h"
+#include "lockset/lock_set.h"
+#include "lockset/url.h"
+
+namespace lockset::cli {
+namespace {
+
+bool has_secret(const std::string& url) { return redact_url(url) != url; }
+
+// An empty variable counts as none, as everywhere in the XDG world.
+std::optional<std::string> environment(std::string_view name) {
+  const char* const value = std::getenv(std::string(name).c_str());
+  if (value == nullptr || *value == '\0') return {};
+  return value;
+}
+
+const Option* file_option(std::string_view key) {
+  for (const Option& each : all_options()) {
+    if (each.in_file && each.name == key) return &each;
+  }
+  return nullptr;
+}
+
+[[noreturn]] void fail_unknown_key(const ConfigEntry& entry) {
+  std::vector<std::string_view> keys;
+  for (const Option& each : all_options()) {
+    if (each.in_file) keys.push_back(each.name);
+    if (!each.in_file && each.name == entry.key) {
+      throw Failure(exit_config, entry.place + ": " + quoted(entry.key) +
+                                     " may stand on the command line only; remove the line");
+    }
+  }
+  std::string hint = did_you_mean(entry.key, keys);
+  if (hint.empty()) {
+    hint = "; known are";
+    for (const std::string_view key : keys) {
+      hint += ' ';
+      hint += key;
+    }
+  }
+  throw Failure(exit_config, entry.place + ": unknown key " + quoted(entry.key) + hint);
+}
+
+// Other programs may use our prefix (our own tests do, and `run` gives LOCKSET_STAMP
+// and LOCKSET_NAMES to its child), so an unknown variable is no error. One that looks
+// misspelt gets a warning, for it would be without effect silently.
+void warn_of_misspelt_variables() {
+  std::vector<std::string_view> known;
+  for (const Option& each : all_options()) {
+    if (!each.env.empty()) known.push_back(each.env);
+  }
+  const std::set<std::string_view> ours{"LOCKSET_STAMP", "LOCKSET_NAMES"};
+  for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
+    const std::string_view entry(*each);
+    const std::string_view name = entry.substr(0, entry.find('='));
+    constexpr std::string_view prefix = "LOCKSET_";
+    if (!name.starts_with(prefix) || ours.contains(name)) continue;
+    // Without the prefix: it would make all variables look alike.
+    std::vector<std::string_view> tails;
+    bool exact = false;
+    for (const std::string_view candidate : known) {
+      exact = exact || candidate == name;
+      tails.push_back(candidate.substr(prefix.size()));
+    }
+    if (exact) continue;
+    const std::string hint = did_you_mean(name.substr(prefix.size()), tails, prefix);
+    if (!hint.empty()) say("warning: ignoring the environment variable " + quoted(name) + hint);
+  }
+}
+
+}  // namespace
+
+void Settings::put(const Option& option, Value value) {
+  const bool configured = value.source != Value::Source::flag;
+  for (const std::string& text : value.texts) {
+    if (const auto bad = complaint(option, text)) {
+      throw Failure(configured ? exit_config : exit_usage,
+                    configured && value.source == Value::Source::file
+                        ? value.origin + ": " + std::string(option.name) + ": " + *bad
+                        : value.origin + ": " + *bad);
+    }
+  }
+  values_[option.id] = std::move(value);
+}
+
+void Settings::take_file(const std::optional<std::string>& named) {
+  const std::optional<ConfigFile> file = read_config_file(named);
+  if (!file) return;
+  std::map<std::string, std::string> seen;
+  for (const ConfigEntry& entry : file->entries) {
+    const Option* const found = file_option(entry.key);
+    if (found == nullptr) fail_unknown_key(entry);
+    const auto [first, fresh] = seen.emplace(entry.key, entry.place);
+    if (!fresh) {
+      throw Failure(exit_config, entry.place + ": " + quoted(entry.key) + " was given before, at " +
+                                     first->second);
+    }
+    put(*found, {{entry.value}, entry.place, Value::Source::file});
+    if (found->type == Type::url && file->others_may_read && has_secret(entry.value)) {
+      say("warning: everybody may read the password in " + file->path + "; chmod o-r " +
+          file->path);
+    }
+  }
+}
+
+void Settings::take_environment() {
+  for (const Option& each : all_options()) {
+    if (each.env.empty()) continue;
+    if (auto value = environment(each.env)) {
+      put(each, {{std::move(*value)}, std::string(each.env), Value::Source::environment});
+    }
+  }
+  warn_of_misspelt_variables();
+}
+
+void Settings::take_flags(const CommandLine& line) {
+  for (const auto& [id, given] : line.given) {
+    const Option& each = option(id);
+    if (each.type == Type::url) {
+      for (const std::string& url : given) {
+        if (!has_secret(url)) continue;
+        throw Failure(exit_usage,
+                      "--url with a password shows it to everybody who runs ps; put the address "
+                      "into the environment variable LOCKSET_URL or into lockset.conf (url = ...)");
+      }
+    }
+    Value value{given, "--" + std::string(each.name), Value::Source::flag};
+    // As with most tools the last one wins, so that an alias can be overridden.
+    if (!each.repeats) value.texts = {given.back()};
+    put(each, std::move(value));
+  }
+}
+
+Settings Settings::load(const CommandLine& line) {
+  Settings settings;
+  std::optional<std::string> file = environment(option(Opt::config).env);
+  if (const auto flag = line.given.find(Opt::config); flag != line.given.end()) {
+    file = flag->second.back();
+  }
+  // From the weakest to the strongest: each replaces what stands already.
+  settings.take_file(file);
+  settings.take_environment();
+  settings.take_flags(line);
+  return settings;
+}
+
+const Settings::Value& Settings::value(Opt id) const {
+  static const std::map<Opt, Value> fallbacks = [] {
+    std::map<Opt, Value> result;
+    for (const Option& each : all_options()) {
+      Value& value = result[each.id];
+      value.origin = "default";
+      if (!each.fallback.empty()) value.texts = {std::string(each.fallback)};
+    }
+    return result;
+  }();
+  const auto found = values_.find(id);
+  return found != values_.end() ? found->second : fallbacks.at(id);
+}
+
+bool Settings::has(Opt id) const { return values_.contains(id); }
+
+const std::string& Settings::text(Opt id) const {
+  static const std::string none;
+  const Value& found = value(id);
+  return found.texts.empty() ? none : found.texts.back();
+}
+
+const std::vector<std::string>& Settings::all(Opt id) const { return value(id).texts; }
+
+Duration Settings::duration(Opt id) const { return duration_of(text(id)); }
+
+const std::string& Settings::origin(Opt id) const { return value(id).origin; }
+
+bool Settings::from_command_line(Opt id) const { return value(id).source == Value::Source::flag; }
+
+}  // namespace lockset::cli

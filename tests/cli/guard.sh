@@ -1,0 +1,92 @@
+# A lockset that was killed or stopped never leaves its command running unnoticed.
+. "$(dirname "$0")/lib.sh"
+
+job='echo $$ >job; sleep 1000 & echo $! >grandchild; wait'
+
+# kill -9: the command and what it started end at once, and a waiter gets the lock
+# within the lease (semantics 10).
+start "$lockset" run --write x --lease 2s -- sh -c "$job"
+soon filled grandchild
+stamp=$(stamp_of x)
+begin=$(milliseconds)
+kill -KILL "$pid"
+soon gone "$(cat job)"
+soon gone "$(cat grandchild)"
+true_that "ended soon" test $(($(milliseconds) - begin)) -lt 1900
+exits 0 "$lockset" run --write x -w 15s -- sh -c 'echo "$LOCKSET_STAMP"'
+true_that "the next stamp is greater" test "$out" -gt "$stamp"
+ends 137
+
+# The same for a command that does not listen to SIGTERM: killed after --grace.
+rm -f job grandchild
+start "$lockset" run --write x --grace 300ms -- sh -c "trap '' TERM; $job"
+soon filled grandchild
+kill -KILL "$pid"
+soon gone "$(cat job)"
+soon gone "$(cat grandchild)"
+ends 137
+"$lockset" break "$(stamp_of x)"
+
+# kill -STOP: the guard ends the command when the lease does; somebody else gets the
+# lock; continued, lockset says 79.
+rm -f job grandchild
+start "$lockset" run --write x --lease 1s -- sh -c "$job"
+soon filled grandchild
+stamp=$(stamp_of x)
+begin=$(milliseconds)
+kill -STOP "$pid"
+soon gone "$(cat grandchild)"
+took=$(($(milliseconds) - begin))
+true_that "not before the lease was over ($took ms)" test "$took" -ge 300
+true_that "but then ($took ms)" test "$took" -lt 3000
+exits 0 "$lockset" run --write x -w 15s -- sh -c 'echo "$LOCKSET_STAMP"'
+true_that "the next stamp is greater" test "$out" -gt "$stamp"
+soon test $(($(milliseconds) - begin)) -ge 0
+twice_the_lease() { [ $(($(milliseconds) - begin)) -ge 2000 ]; }
+soon twice_the_lease
+kill -CONT "$pid"
+ends 79
+
+# Stopped for a moment only, it goes on as if nothing had been.
+rm -f job grandchild over
+start "$lockset" run --write x --lease 10s -- sh -c 'echo $$ >job; while [ ! -e over ]; do sleep 0.02; done'
+soon filled job
+kill -STOP "$pid"
+kill -CONT "$pid"
+touch over
+ends 0
+
+# With --on-lost=ignore the command is left alone.
+rm -f job over
+start "$lockset" run --write y --on-lost ignore -- sh -c 'echo $$ >job; while [ ! -e over ]; do sleep 0.02; done; echo done >ended'
+soon filled job
+kill -KILL "$pid"
+ends 137
+touch over
+soon filled ended
+
+# The guard is out of reach of what happens to lockset's session, and never stays.
+rm -f job over
+start "$lockset" run --write z -- sh -c 'echo $$ >job; while [ ! -e over ]; do sleep 0.02; done'
+soon filled job
+guard=$(pgrep -P "$pid" -x lockset-guard)
+true_that "there is a guard" test -n "$guard"
+same "the guard has a session of its own" "$guard" "$(ps -o sid= -p "$guard" | tr -d ' ')"
+kill -TERM "$guard"
+kill -INT "$guard"
+true_that "the guard does not mind signals" kill -0 "$guard"
+same "the guard keeps open its channel, its timer and a handle on the command" 3 "$(ls "/proc/$guard/fd" | wc -l)"
+touch over
+ends 0
+true_that "the guard is gone" gone "$guard"
+
+# Even without its guard the command itself ends with a lockset that was killed.
+rm -f job grandchild
+start "$lockset" run --write w -- sh -c 'echo $$ >job; while :; do sleep 0.02; done'
+soon filled job
+kill -KILL "$(pgrep -P "$pid" -x lockset-guard)"
+kill -KILL "$pid"
+soon gone "$(cat job)"
+ends 137
+
+finish

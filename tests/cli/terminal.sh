@@ -1,0 +1,80 @@
+# On a terminal: made by script(1) of util-linux.
+. "$(dirname "$0")/lib.sh"
+command -v script >/dev/null || { echo "script(1) of util-linux is needed" >&2; exit 1; }
+# Else what is started in the background ignores INT.
+set -m
+export SHELL=/bin/bash
+
+# What is typed comes through a FIFO, so that the session lasts as long as we want.
+# terminal COMMAND: runs it there; what it shows is in the file "screen".
+terminal() {
+  rm -f typed screen
+  mkfifo typed
+  exec 5<>typed
+  # Not by `start`: a background job of a function would get /dev/null as its input.
+  script -qfec "$1" screen <&5 >/dev/null 2>&1 &
+  pid=$!
+  started+=("$pid")
+}
+type_in() { printf "$1" >&5; }
+# The first line of the file is the command itself.
+seen() { [ -e screen ] && tail -n +2 screen | grep -aqF -- "$1"; }
+
+# A command in the foreground can read the terminal (it would be stopped otherwise).
+terminal "$lockset run --write x -- sh -c 'echo ready; read -r line; echo \"got-\$line\"; exit 9'"
+soon seen ready
+type_in 'words\n'
+soon seen got-words
+ends 9
+
+# It has the terminal from its start, as job control shows by a +.
+terminal "$lockset run --write x -- sh -c 'ps -o stat= -p \$\$; true'"
+ends 0
+true_that "the command is in the foreground" seen 'S+'
+
+# Also behind a pipe, where the terminal is not given away before it is asked for.
+terminal "$lockset run --write x -- sh -c 'echo ready >&2; read -r line; echo \"got-\$line\"' | cat"
+soon seen ready
+type_in 'words\n'
+soon seen got-words
+ends 0
+
+# ^C reaches the command.
+terminal "$lockset run --write x -- sh -c 'echo ready; sleep 1000'"
+soon seen ready
+type_in '\003'
+ends 130
+true_that "released" free x
+
+# Afterwards the terminal is its shell's again.
+terminal "bash -c '$lockset run --write x -- true; read -r line; echo \"shell-\$line\"'"
+type_in 'words\n'
+soon seen shell-words
+ends 0
+
+# ^Z stops the job for its shell; fg goes on with it.
+terminal "bash --norc --noprofile -i"
+type_in "PS1=; $lockset run --write x --lease 30s -- sh -c 'echo rea''dy; read -r line; echo got-\$line'\n"
+soon seen ready
+type_in '\032'
+soon seen Stopped
+true_that "still held" held x
+type_in 'echo shell-''lives\n'
+soon seen shell-lives
+type_in 'fg\n'
+# What is typed now must go to the command: it may only be read once it is back.
+type_in 'words\n'
+soon seen got-words
+soon free x
+type_in 'exit 3\n'
+ends 3
+
+# While it waits it says for whom.
+hold x
+terminal "$lockset run --write x -- true"
+soon seen 'waiting for'
+pid_of_terminal=$pid
+release_it
+pid=$pid_of_terminal
+ends 0
+finish
