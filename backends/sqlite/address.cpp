@@ -1,0 +1,81 @@
+#include "backends/sqlite/address.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "lockset/lock_set.h"
+
+namespace lockset::sqlite {
+namespace {
+
+std::string home_directory() {
+  if (const char* home = std::getenv("HOME"); home != nullptr && home[0] == '/') return home;
+  std::array<char, 16384> buffer{};
+  passwd entry{};
+  passwd* found = nullptr;
+  getpwuid_r(getuid(), &entry, buffer.data(), buffer.size(), &found);
+  return found != nullptr && found->pw_dir != nullptr ? found->pw_dir : "";
+}
+
+// Where the XDG base directory specification wants state that outlives restarts.
+Result<std::string> default_path() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  if (state != nullptr && state[0] == '/') return std::string(state) + "/lockset/lockset.db";
+  const std::string home = home_directory();
+  if (home.empty()) {
+    return Error{Errc::misconfigured,
+                 "sqlite: without a path means a file in the home directory, and this user has "
+                 "none: write sqlite:/path/to/file"};
+  }
+  return home + "/.local/state/lockset/lockset.db";
+}
+
+Status read_parameter(Options& options, const std::string& key, const std::string& value) {
+  if (key != "synchronous") {
+    return Error{Errc::invalid,
+                 "unknown parameter " + lockset::quoted(key) +
+                     " in a sqlite: address; the only one is synchronous=full|normal"};
+  }
+  if (value != "full" && value != "normal") {
+    return Error{Errc::invalid, "synchronous is full or normal, not " + lockset::quoted(value)};
+  }
+  options.synchronous_full = value == "full";
+  return {};
+}
+
+}  // namespace
+
+Result<Options> parse_address(const Url& url) {
+  if (!url.hosts.empty() || !url.user.empty()) {
+    return Error{Errc::invalid,
+                 "a sqlite: address names a file and no host: write sqlite:/abs/path, " +
+                     ("sqlite:rel/path or sqlite:///abs/path, not " + url.redacted())};
+  }
+  if (url.path.find('\0') != std::string::npos || url.path == ":memory:") {
+    return Error{Errc::invalid, lockset::quoted(url.path) +
+                                    " can't be a lock database: name a file, or use memory: for "
+                                    "locks inside one process"};
+  }
+  Options options;
+  options.default_path = url.path.empty();
+  Result<std::string> path = url.path.empty() ? default_path() : Result<std::string>(url.path);
+  if (!path) return path.error();
+  std::error_code failed;
+  options.path = std::filesystem::absolute(*path, failed).lexically_normal().string();
+  if (failed) {
+    return Error{Errc::misconfigured, "can't make " + lockset::quoted(*path) + " absolute: " +
+                                          failed.message() + "; write sqlite:/abs/path"};
+  }
+  for (const auto& [key, value] : url.params) {
+    if (Status status = read_parameter(options, key, value); !status) return status.error();
+  }
+  return options;
+}
+
+}  // namespace lockset::sqlite

@@ -1,0 +1,20 @@
+// The one place where SQLite's result codes become Lockset's.
+#pragma once
+
+#include <string>
+
+#include "lockset/error.h"
+
+namespace lockset::sqlite {
+
+enum class Phase {
+  open,    // nothing was changed, and the file may be the wrong one
+  work,    // before COMMIT: whatever was done is rolled back
+  commit,  // COMMIT itself failed
+};
+
+// `code` is an extended result code other than SQLITE_OK, SQLITE_ROW and
+// SQLITE_DONE; `native` is what SQLite said.
+Error error_from(int code, const std::string& native, const std::string& path, Phase phase);
+
+}  // namespace lockset::sqlite

@@ -1,0 +1,74 @@
+#include "backends/sqlite/file_gate.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace lockset::sqlite {
+namespace {
+
+using std::chrono::milliseconds;
+
+// Nobody announces that a process died with the lock.
+constexpr Duration look_again = milliseconds(50);
+// Longer than any usual transaction and its fsync.
+constexpr Duration patience = milliseconds(500);
+
+}  // namespace
+
+FileGate::Pass FileGate::enter(TimePoint by) {
+  // Nobody waits: straight through. Whoever comes to wait meanwhile is no worse off
+  // than if this call had been a little earlier.
+  const bool empty = file_.word(turn.sleepers).load() == 0 && file_.word(work.sleepers).load() == 0;
+  if (empty && file_.try_lock(work.byte)) {
+    stuck_at_.reset();
+    return Pass(*this);
+  }
+  if (!lock(turn, by)) return {};
+  const bool passed = lock(work, by);
+  unlock(turn);
+  return passed ? Pass(*this) : Pass();
+}
+
+bool FileGate::lock(const Part& part, TimePoint by) {
+  if (file_.try_lock(part.byte)) {
+    // Only the way through the whole gate proves that it moves.
+    if (&part == &work) stuck_at_.reset();
+    return true;
+  }
+  struct Sleeper {
+    std::atomic_ref<std::uint32_t> count;
+    explicit Sleeper(std::atomic_ref<std::uint32_t> to) : count(to) { ++count; }
+    ~Sleeper() { --count; }
+  };
+  const Sleeper sleeper(file_.word(part.sleepers));
+  std::uint32_t progress = file_.word(work.raised).load();
+  if (stuck_at_ == progress) return false;
+  TimePoint patient_until = BootClock::now() + patience;
+  for (;;) {
+    const std::uint32_t seen = file_.word(part.raised).load();
+    if (file_.try_lock(part.byte)) {
+      if (&part == &work) stuck_at_.reset();
+      return true;
+    }
+    const TimePoint now = BootClock::now();
+    if (now >= by) return false;
+    if (const std::uint32_t moved = file_.word(work.raised).load(); moved != progress) {
+      progress = moved;
+      patient_until = now + patience;
+    } else if (now >= patient_until) {
+      stuck_at_ = progress;
+      return false;
+    }
+    file_.sleep_on(part.raised, seen, std::min({look_again, by - now, patient_until - now}));
+  }
+}
+
+void FileGate::unlock(const Part& part) {
+  file_.unlock(part.byte);
+  // Raised before the sleepers are counted, and they count themselves before they
+  // look at the word: one of the two sees the other.
+  ++file_.word(part.raised);
+  if (file_.word(part.sleepers).load() > 0) file_.wake(part.raised, 1);
+}
+
+}  // namespace lockset::sqlite

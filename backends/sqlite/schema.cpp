@@ -1,0 +1,192 @@
+#include "backends/sqlite/schema.h"
+
+#include <chrono>
+#include <thread>
+
+#include "backends/sqlite/errors.h"
+#include "lockset/lock_set.h"
+#include "lockset/space_config.h"
+
+namespace lockset::sqlite {
+namespace {
+
+constexpr std::int64_t application_id = 0x4C4B5354;  // "LKST"
+constexpr std::int64_t schema_version = 1;
+
+// Names are BLOBs, so that they compare as bytes. Few indexes: every page that a
+// grant touches is written and checksummed. What is rare scans instead (resolve by
+// token, reclaim by application).
+constexpr const char* tables = R"(
+CREATE TABLE space(
+  id INTEGER PRIMARY KEY CHECK (id = 1),
+  config_version INTEGER NOT NULL,
+  last_stamp INTEGER NOT NULL,
+  stamp_base INTEGER NOT NULL,
+  max_lease_us INTEGER NOT NULL,
+  migration_phase INTEGER NOT NULL,
+  boot_id TEXT NOT NULL
+);
+CREATE TABLE holds(
+  stamp INTEGER PRIMARY KEY,
+  token BLOB NOT NULL,
+  app TEXT NOT NULL,
+  instance TEXT NOT NULL,
+  epoch INTEGER NOT NULL,
+  label TEXT NOT NULL,
+  since_wall_us INTEGER NOT NULL,
+  lease_us INTEGER NOT NULL,
+  expires_boot_us INTEGER,
+  expires_wall_us INTEGER,
+  items BLOB NOT NULL
+);
+CREATE TABLE hold_names(
+  name BLOB NOT NULL,
+  stamp INTEGER NOT NULL,
+  mode INTEGER NOT NULL,
+  PRIMARY KEY (name, stamp)
+) WITHOUT ROWID;
+CREATE TABLE permits(
+  name BLOB PRIMARY KEY,
+  reads INTEGER,
+  writes INTEGER
+) WITHOUT ROWID;
+CREATE TABLE epochs(
+  app TEXT PRIMARY KEY,
+  epoch INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE waiters(
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  app TEXT NOT NULL,
+  instance TEXT NOT NULL,
+  epoch INTEGER NOT NULL,
+  label TEXT NOT NULL,
+  since_wall_us INTEGER NOT NULL,
+  expires_boot_us INTEGER NOT NULL,
+  woken_boot_us INTEGER,
+  items BLOB NOT NULL
+);
+CREATE TABLE waiter_names(
+  name BLOB NOT NULL,
+  id INTEGER NOT NULL,
+  mode INTEGER NOT NULL,
+  PRIMARY KEY (name, id)
+) WITHOUT ROWID;
+)";
+
+Error misfit(const std::string& path, const std::string& why) {
+  return Error{Errc::misconfigured, lockset::quoted(path) + " " + why};
+}
+
+std::int64_t single_number(Db& db, const char* sql) {
+  Query query = db.use(sql);
+  return query.next() ? query.integer(0) : 0;
+}
+
+Result<bool> judge(std::int64_t application, std::int64_t version, bool has_tables,
+                   const std::string& path) {
+  if (application == application_id) {
+    if (version == schema_version) return true;
+    return misfit(path, "has lock tables of version " + std::to_string(version) +
+                            ", and this program knows version " + std::to_string(schema_version) +
+                            ": update this program, or name another file");
+  }
+  if (application != 0 || version != 0 || has_tables) {
+    return misfit(path,
+                  "is the database of another program and was left as it is: name a file "
+                  "that is missing, empty or Lockset's own");
+  }
+  return false;
+}
+
+// REQUIRES: in a transaction.
+Result<bool> look(Db& db, const std::string& path) {
+  const std::int64_t application = single_number(db, "PRAGMA application_id");
+  const std::int64_t version = single_number(db, "PRAGMA user_version");
+  const bool has_tables = single_number(db, "SELECT count(*) FROM sqlite_schema") > 0;
+  if (db.code() != SQLITE_OK) return error_from(db.code(), db.message(), path, Phase::open);
+  return judge(application, version, has_tables, path);
+}
+
+}  // namespace
+
+Result<bool> is_lock_space(Db& db, const std::string& path) {
+  // Else closing a stranger's database as its last user would fold its log into it.
+  if (db.handle() != nullptr) {
+    sqlite3_db_config(db.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  }
+  db.execute("BEGIN");
+  Result<bool> verdict = look(db, path);
+  db.clear();
+  if (db.handle() != nullptr && db.in_transaction()) db.execute("ROLLBACK");
+  if (verdict && sqlite3_db_readonly(db.handle(), "main") == 1) {
+    return error_from(SQLITE_READONLY, "the file was opened read-only", path, Phase::open);
+  }
+  return verdict;
+}
+
+Status set_up_connection(Db& db, const std::string& path, bool synchronous_full, TimePoint by) {
+  db.wait_until(by);
+  // Counts for a file that is still empty. A commit writes whole pages to the log,
+  // and a grant touches three small rows: small pages, less to write.
+  db.execute("PRAGMA page_size = 1024");
+  std::string mode;
+  for (;;) {
+    {
+      Query query = db.use("PRAGMA journal_mode = WAL");
+      if (query.next()) mode = query.text(0);
+    }
+    // SQLite does not wait here when another process switches at the same time.
+    if ((db.code() & 0xFF) != SQLITE_BUSY || BootClock::now() >= by) break;
+    db.clear();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  db.execute(synchronous_full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+  db.execute(
+      "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; "
+      // A burst must not leave a large log behind for ever.
+      "PRAGMA journal_size_limit = 16777216");
+  if (db.code() != SQLITE_OK) return error_from(db.code(), db.message(), path, Phase::open);
+  if (mode != "wal") {
+    return misfit(path, "can't be switched to SQLite's WAL mode (it stays in mode " + mode +
+                            "): put the lock database on a local disk");
+  }
+  sqlite3_db_config(db.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
+  return {};
+}
+
+Status make_schema(Db& db, const std::string& path, const StoreClock& clock) {
+  Result<bool> made = look(db, path);
+  if (made && !*made) {
+    db.execute(tables);
+    db.use("INSERT INTO space VALUES (1, 1, 0, 0, ?, 0, ?)")
+        .bind(
+            std::chrono::duration_cast<std::chrono::microseconds>(SpaceConfig().max_lease).count(),
+            Text{clock.boot_id()})
+        .run();
+    db.execute("PRAGMA application_id = " + std::to_string(application_id) +
+               "; PRAGMA user_version = " + std::to_string(schema_version) + "; COMMIT");
+    if (db.code() != SQLITE_OK) made = error_from(db.code(), db.message(), path, Phase::open);
+  }
+  db.clear();
+  if (db.in_transaction()) db.execute("ROLLBACK");
+  return made ? Status() : made.error();
+}
+
+bool adopt_boot(Db& db, const std::string& boot_id, std::int64_t now_us, std::int64_t wall_us) {
+  {
+    Query query = db.use("SELECT 1 FROM space WHERE boot_id = ?");
+    if (query.bind(Text{boot_id}).next()) return false;
+  }
+  // Never more than the lease, whatever the wall clock did in between.
+  db.use(
+        "UPDATE holds SET expires_boot_us = ?1 + "
+        "max(0, min(expires_wall_us - ?2, lease_us)) WHERE expires_boot_us IS NOT NULL")
+      .bind(now_us, wall_us)
+      .run();
+  db.use("DELETE FROM waiters").run();
+  db.use("DELETE FROM waiter_names").run();
+  db.use("UPDATE space SET boot_id = ?").bind(Text{boot_id}).run();
+  return true;
+}
+
+}  // namespace lockset::sqlite

@@ -1,0 +1,52 @@
+// The side file PATH-gate: words in shared memory on which processes sleep and
+// wake each other, and byte ranges to lock. Nothing in it decides who holds what:
+// if it is lost or damaged, waiting gets slower and nothing else.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "lockset/clock.h"
+#include "lockset/error.h"
+
+namespace lockset::sqlite {
+
+// Thread-safe, and safe between processes.
+class SideFile {
+ public:
+  static constexpr std::size_t words = 2048;
+
+  // Opens or makes the side file of the database, with the database's permissions.
+  // Errc::misconfigured or Errc::unavailable in one line if it can't be had.
+  static Result<std::unique_ptr<SideFile>> open(const std::string& database);
+
+  SideFile(const SideFile&) = delete;
+  SideFile& operator=(const SideFile&) = delete;
+  ~SideFile();
+
+  [[nodiscard]] std::atomic_ref<std::uint32_t> word(std::size_t index) const noexcept {
+    return std::atomic_ref<std::uint32_t>(memory_[index]);
+  }
+
+  // Sleeps while the word has this value, for `most` at the longest; may return early.
+  void sleep_on(std::size_t index, std::uint32_t value, Duration most) const noexcept;
+  // Wakes up to `count` sleepers of all processes, those who came first first.
+  void wake(std::size_t index, int count) const noexcept;
+
+  // Locks or unlocks one byte for this SideFile, without waiting. The kernel frees
+  // the locks of a process that dies. False if somebody else has it, or if the file
+  // system can't.
+  [[nodiscard]] bool try_lock(std::int64_t byte) const noexcept;
+  void unlock(std::int64_t byte) const noexcept;
+
+ private:
+  SideFile(int fd, std::uint32_t* memory) : fd_(fd), memory_(memory) {}
+
+  int fd_;
+  std::uint32_t* memory_;
+};
+
+}  // namespace lockset::sqlite

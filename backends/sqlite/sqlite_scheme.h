@@ -1,0 +1,10 @@
+// The registry entry of the SQLite backend.
+#pragma once
+
+#include "lockset/registry.h"
+
+namespace lockset {
+
+extern const Scheme sqlite_scheme;
+
+}  // namespace lockset

@@ -1,0 +1,103 @@
+#include "backends/sqlite/store.h"
+
+#include "backends/sqlite/schema.h"
+#include "lockset/lock_set.h"
+
+namespace lockset::sqlite {
+
+Result<std::unique_ptr<Store>> Store::open(const Options& options, TimePoint by) {
+  Result<std::string> path = prepare_file(options);
+  if (!path) return path.error();
+  std::unique_ptr<Store> store(new Store(*std::move(path)));
+  if (Status status = store->connect(options, by); !status) return status.error();
+  return store;
+}
+
+Status Store::connect(const Options& options, TimePoint by) {
+  writer_.open(path_);
+  writer_.wait_until(by);
+  // Nothing beside or inside the file is touched before it is known to be ours.
+  Result<bool> ready = is_lock_space(writer_, path_);
+  if (!ready) return ready.error();
+  Result<std::unique_ptr<SideFile>> side_file = SideFile::open(path_);
+  if (!side_file) return side_file.error();
+  side_file_ = *std::move(side_file);
+  gate_.emplace(*side_file_);
+  {
+    // In turn: a newcomer that SQLite alone lets in may wait for ever.
+    const FileGate::Pass pass = gate_->enter(by);
+    if (Status status = set_up_connection(writer_, path_, options.synchronous_full, by); !status) {
+      return status;
+    }
+    if (!*ready) {
+      writer_.execute("BEGIN IMMEDIATE");
+      if (Status status = make_schema(writer_, path_, clock_); !status) return status;
+    }
+  }
+  reader_.open(path_);
+  if (Status status = set_up_connection(reader_, path_, options.synchronous_full, by); !status) {
+    return status;
+  }
+  if (Status status = identity_.record(path_); !status) return status;
+  const Result<bool> adopted = write<bool>(by, [&](Transaction& transaction) -> Result<bool> {
+    return adopt_boot(transaction.db, clock_.boot_id(), transaction.now_us, transaction.wall_us);
+  });
+  return adopted ? Status() : adopted.error();
+}
+
+Status Store::begin(Db& db, const char* sql, TimePoint by) {
+  db.clear();
+  db.wait_until(by);
+  db.use(sql).run();
+  if (db.code() != SQLITE_OK) {
+    const Error error = error_from(db.code(), db.message(), path_, Phase::work);
+    // A failed BEGIN leaves no transaction; ROLLBACK for the case that it did.
+    const Status rolled_back = roll_back(db);
+    return rolled_back ? error : rolled_back.error();
+  }
+  if (Status status = identity_.check(); !status) {
+    const Status rolled_back = roll_back(db);
+    return rolled_back ? status.error() : rolled_back.error();
+  }
+  return {};
+}
+
+Status Store::commit(TimePoint by) {
+  if (writer_.code() != SQLITE_OK) return roll_back(writer_);
+  for (;;) {
+    writer_.use("COMMIT").run();
+    const int code = writer_.code();
+    if (code == SQLITE_OK) return {};
+    const bool busy = (code & 0xFF) == SQLITE_BUSY;
+    if (busy && writer_.in_transaction() && BootClock::now() < by) {
+      writer_.clear();
+      continue;
+    }
+    Error error = error_from(code, writer_.message(), path_, Phase::commit);
+    writer_.clear();
+    if (writer_.in_transaction()) writer_.use("ROLLBACK").run();
+    return error;
+  }
+}
+
+// The failure that stuck to the connection, if any, after undoing all.
+Status Store::roll_back(Db& db) {
+  const int code = db.code();
+  const std::string message = code == SQLITE_OK ? std::string() : db.message();
+  db.clear();
+  if (db.in_transaction()) db.use("ROLLBACK").run();
+  if (code != SQLITE_OK) return error_from(code, message, path_, Phase::work);
+  return {};
+}
+
+Transaction Store::describe(Db& db) const {
+  return Transaction{db, clock_.now_us(), StoreClock::wall_us(), {}};
+}
+
+Error Store::late() const {
+  return Error{Errc::unavailable, "the lock database " + lockset::quoted(path_) +
+                                      " was kept busy by other threads of this process until the "
+                                      "deadline; nothing was applied"};
+}
+
+}  // namespace lockset::sqlite

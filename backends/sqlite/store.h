@@ -1,0 +1,109 @@
+// The open database: its connections, its gate, its clock, and how a transaction
+// is run on it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/sqlite/address.h"
+#include "backends/sqlite/database_file.h"
+#include "backends/sqlite/errors.h"
+#include "backends/sqlite/file_gate.h"
+#include "backends/sqlite/side_file.h"
+#include "backends/sqlite/sqlite_db.h"
+#include "backends/sqlite/store_clock.h"
+#include "backends/sqlite/turn_queue.h"
+#include "backends/sqlite/wake_slots.h"
+#include "lockset/clock.h"
+#include "lockset/error.h"
+
+namespace lockset::sqlite {
+
+// What the steps of one transaction share.
+struct Transaction {
+  Db& db;
+  // Read when the transaction had its lock: nothing changes under it any more.
+  std::int64_t now_us;
+  std::int64_t wall_us;
+  // To be woken once the transaction is committed.
+  std::vector<std::uint32_t> wakes;
+};
+
+// Thread-safe.
+class Store {
+ public:
+  // Opens the database, and makes or adopts it first where that is needed.
+  static Result<std::unique_ptr<Store>> open(const Options& options, TimePoint by);
+
+  // Runs body(Transaction&) -> Result<T> in a transaction that holds SQLite's write
+  // lock from its first statement on. Commits if rows were changed and the body
+  // gave no error, rolls back otherwise: a busy answer costs no fsync.
+  template <class T, class Body>
+  Result<T> write(TimePoint by, Body&& body) {
+    std::vector<std::uint32_t> wakes;
+    Result<T> result = in_turn<T>(by, wakes, body);
+    // Out of the gate already: those who are woken find it open.
+    if (result.ok()) {
+      for (const std::uint32_t slot : wakes) slots_.wake(slot);
+    }
+    return result;
+  }
+
+  // Runs body(Transaction&) -> Result<T> on a consistent picture, beside writers.
+  // The body changes nothing.
+  template <class T, class Body>
+  Result<T> read(TimePoint by, Body&& body) {
+    const TurnQueue::Turn turn = reader_turn_.enter(by);
+    if (!turn) return late();
+    if (Status status = begin(reader_, "BEGIN", by); !status) return status.error();
+    Transaction transaction = describe(reader_);
+    Result<T> result = body(transaction);
+    if (Status status = roll_back(reader_); !status) return status.error();
+    return result;
+  }
+
+  [[nodiscard]] const WakeSlots& slots() const noexcept { return slots_; }
+
+ private:
+  explicit Store(std::string path) : path_(std::move(path)), clock_(StoreClock::make()) {}
+
+  template <class T, class Body>
+  Result<T> in_turn(TimePoint by, std::vector<std::uint32_t>& wakes, Body& body) {
+    const TurnQueue::Turn turn = writer_turn_.enter(by);
+    if (!turn) return late();
+    const FileGate::Pass pass = gate_->enter(by);
+    if (Status status = begin(writer_, "BEGIN IMMEDIATE", by); !status) return status.error();
+    Transaction transaction = describe(writer_);
+    const int changes = writer_.total_changes();
+    Result<T> result = body(transaction);
+    const bool keep = result.ok() && writer_.total_changes() != changes;
+    if (Status status = keep ? commit(by) : roll_back(writer_); !status) return status.error();
+    if (keep) wakes = std::move(transaction.wakes);
+    return result;
+  }
+
+  Status connect(const Options& options, TimePoint by);
+  Status begin(Db& db, const char* sql, TimePoint by);
+  Status commit(TimePoint by);
+  Status roll_back(Db& db);
+  [[nodiscard]] Transaction describe(Db& db) const;
+  [[nodiscard]] Error late() const;
+
+  std::string path_;
+  StoreClock clock_;
+  FileIdentity identity_;
+  std::unique_ptr<SideFile> side_file_;
+  std::optional<FileGate> gate_;
+  TurnQueue writer_turn_;
+  Db writer_;
+  TurnQueue reader_turn_;
+  Db reader_;
+  // side_file_ is opened before anybody sees the store.
+  WakeSlots slots_{side_file_};
+};
+
+}  // namespace lockset::sqlite

@@ -1,0 +1,33 @@
+// The clocks by which the SQLite store judges leases and makes stamps.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace lockset::sqlite {
+
+// Thread-safe: constant after make().
+class StoreClock {
+ public:
+  // Reads what does not change while a process lives.
+  static StoreClock make();
+
+  // Microseconds since the boot of the host, suspends included: one clock for all
+  // processes of the host, which no setting of the wall clock moves. A container
+  // with a time namespace of its own sees another CLOCK_BOOTTIME; its offset is
+  // taken off here.
+  [[nodiscard]] std::int64_t now_us() const noexcept;
+
+  // Names this boot of this host; readings of different boots can't be compared.
+  [[nodiscard]] const std::string& boot_id() const noexcept { return boot_id_; }
+
+  // Microseconds since 1970: for stamps, for people, and for holds that meet
+  // another boot.
+  [[nodiscard]] static std::int64_t wall_us() noexcept;
+
+ private:
+  std::string boot_id_;
+  std::int64_t offset_us_ = 0;
+};
+
+}  // namespace lockset::sqlite

@@ -1,0 +1,78 @@
+// Which file systems the SQLite backend refuses, and what its addresses mean.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "backends/sqlite/address.h"
+#include "backends/sqlite/file_system.h"
+#include "backends/sqlite/hold_table.h"
+
+namespace lockset::sqlite {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(SqliteFileSystem, RefusesThoseThatHostsShare) {
+  EXPECT_EQ(shared_file_system(0x6969), "NFS");
+  EXPECT_EQ(shared_file_system(0xFF534D42), "CIFS");
+  EXPECT_EQ(shared_file_system(0xFE534D42), "SMB2");
+  EXPECT_EQ(shared_file_system(0x01021997), "9P");
+  EXPECT_EQ(shared_file_system(0x65735546), "FUSE");
+}
+
+TEST(SqliteFileSystem, SeesASignedMagic) {
+  // f_type is a signed 32-bit word on some machines.
+  EXPECT_EQ(shared_file_system(0xFFFFFFFFFF534D42), "CIFS");
+}
+
+TEST(SqliteFileSystem, TakesLocalOnes) {
+  for (const std::uint64_t magic :
+       {0xEF53ULL /* ext4 */, 0x58465342ULL /* XFS */, 0x9123683EULL /* btrfs */,
+        0x01021994ULL /* tmpfs */, 0x794C7630ULL /* overlayfs */, 0x2FC12FC1ULL /* ZFS */}) {
+    EXPECT_EQ(shared_file_system(magic), "") << magic;
+  }
+}
+
+Result<Options> parse(std::string_view text) { return parse_address(Url::parse(text).value()); }
+
+TEST(SqliteAddress, NamesAFile) {
+  EXPECT_EQ(parse("sqlite:/var/lib/a.db").value().path, "/var/lib/a.db");
+  EXPECT_EQ(parse("sqlite:///var/lib/a%20b.db").value().path, "/var/lib/a b.db");
+  EXPECT_THAT(parse("sqlite:sub/a.db").value().path, testing::MatchesRegex("/.*sub/a\\.db"));
+  EXPECT_TRUE(parse("sqlite:/a").value().synchronous_full);
+  EXPECT_FALSE(parse("sqlite:/a?synchronous=normal").value().synchronous_full);
+}
+
+TEST(SqliteAddress, WithoutAPathIsTheStateFolder) {
+  const char* old = std::getenv("XDG_STATE_HOME");
+  const std::string kept = old != nullptr ? old : "";
+  setenv("XDG_STATE_HOME", "/some/state", 1);
+  EXPECT_EQ(parse("sqlite:").value().path, "/some/state/lockset/lockset.db");
+  setenv("XDG_STATE_HOME", "not/absolute", 1);
+  EXPECT_THAT(parse("sqlite:").value().path, HasSubstr("/.local/state/lockset/lockset.db"));
+  if (old != nullptr) {
+    setenv("XDG_STATE_HOME", kept.c_str(), 1);
+  } else {
+    unsetenv("XDG_STATE_HOME");
+  }
+}
+
+TEST(SqliteAddress, RefusesWhatCantBeMeant) {
+  for (const char* text : {"sqlite://host/a.db", "sqlite::memory:", "sqlite:/a?sync=full",
+                           "sqlite:/a?synchronous=off", "sqlite:/a%00b"}) {
+    const Result<Options> options = parse(text);
+    ASSERT_FALSE(options.ok()) << text;
+    EXPECT_EQ(options.error().code, Errc::invalid) << text;
+  }
+  EXPECT_THAT(parse("sqlite:/a?sync=full").error().message, HasSubstr("synchronous=full|normal"));
+}
+
+TEST(SqlitePackedSet, ComesBack) {
+  const Items items{{std::string(255, 'x'), Mode::write}, {"\xC3\xA9", Mode::read}};
+  EXPECT_EQ(unpacked(packed(items)), items);
+  EXPECT_EQ(unpacked(packed(items).substr(0, 100)), Items());  // damaged: no reading past the end
+}
+
+}  // namespace
+}  // namespace lockset::sqlite
