@@ -1,0 +1,13 @@
+// Spaces of the in-memory store behind a decorator with one flaw.
+#pragma once
+
+#include "tests/conformance/broken/flaws.h"
+#include "tests/conformance/harness.h"
+
+namespace lockset::broken {
+
+// all_harnesses() of this executable is one harness with this flaw. Before the tests
+// are registered.
+void choose_flaw(const Flaw& flaw);
+
+}  // namespace lockset::broken

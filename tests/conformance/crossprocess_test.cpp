@@ -1,0 +1,151 @@
+// SEM 10, 18, 20 with real processes that die, stand still and come back.
+#include <filesystem>
+#include <fstream>
+
+#include "tests/conformance/suite.h"
+#include "tests/support/child.h"
+
+namespace lockset::conformance {
+namespace {
+
+using test::Child;
+
+class CrossProcess : public Conformance {
+ protected:
+  [[nodiscard]] bool lacks_processes() {
+    return skip_unless(!space().url().empty(), "other processes");
+  }
+  std::unique_ptr<Child> holder(const std::string& app, Duration lease) {
+    auto child = std::make_unique<Child>(std::vector<std::string>{LOCKSET_HOLDER});
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(lease).count();
+    EXPECT_EQ(child->ask("open " + space().url() + " " + app + " " + std::to_string(ms)), "ok");
+    return child;
+  }
+  static Stamp granted(const std::string& answer) {
+    if (answer.rfind("granted ", 0) != 0) throw std::runtime_error("not granted: " + answer);
+    return {std::stoll(answer.substr(8))};
+  }
+};
+
+// SEM 4: processes exclude one another as threads do
+TEST_P(CrossProcess, ProcessesExcludeOneAnother) {
+  if (lacks_processes()) return;
+  const auto one = holder("one", 10s);
+  const auto two = holder("two", 10s);
+  const Stamp first = granted(one->ask("acquire 0 w:a r:b"));
+  EXPECT_EQ(two->ask("acquire 0 w:b"), "error timeout");
+  EXPECT_EQ(one->ask("release"), "released");
+  EXPECT_GT(granted(two->ask("acquire 0 w:a w:b")), first);
+  EXPECT_EQ(two->ask("valid"), "valid");
+  EXPECT_EQ(one->ask("release"), "error not_held");
+}
+
+// SEM 13: a release in one process wakes a waiter in another
+TEST_P(CrossProcess, AReleaseWakesAWaiterOfAnotherProcess) {
+  if (lacks_processes()) return;
+  const auto one = holder("one", 30s);
+  const auto two = holder("two", 30s);
+  granted(one->ask("acquire 0 w:a"));
+  const TimePoint began = BootClock::now();
+  two->send("acquire 10000 w:a");
+  if (traits().lists_waiters) {
+    Client c = client();
+    ASSERT_TRUE(eventually([&] { return c.inspect().waiters.size() == 1; }));
+  }
+  EXPECT_EQ(one->ask("release"), "released");
+  granted(two->receive());
+  EXPECT_LT(BootClock::now() - began, 5s);
+}
+
+// SEM 10: kill -9 of a holder: free at the lease's end, not before
+TEST_P(CrossProcess, AKilledHoldersSetIsFreeAtTheLeasesEnd) {
+  if (lacks_processes()) return;
+  if (skip_unless(traits().holds_outlive_process, "holds that outlive their process")) return;
+  const auto victim = holder("victim", 1s);
+  const TimePoint asked = BootClock::now();
+  const Stamp stamp = granted(victim->ask("acquire 0 w:a w:b"));
+  // The last renewal is somewhere before the kill: the lease counts from there, and
+  // from the acquire at the earliest.
+  victim->kill();
+  const TimePoint killed = BootClock::now();
+  Client c = client();
+  std::optional<Grant> next;
+  ASSERT_TRUE(eventually([&] {
+    return (next = c.try_take({write("b"), write("c")})).has_value();
+  }));
+  EXPECT_GE(BootClock::now(), asked + 1s - clock_grain);
+  EXPECT_LT(BootClock::now(), killed + 1s + 3s);
+  EXPECT_GT(next->stamp, stamp);
+}
+
+// SEM 10: the same for a process that ends without releasing
+TEST_P(CrossProcess, AnExitWithoutReleaseIsLikeAKill) {
+  if (lacks_processes()) return;
+  if (skip_unless(traits().holds_outlive_process, "holds that outlive their process")) return;
+  const auto leaver = holder("leaver", 1s);
+  const TimePoint asked = BootClock::now();
+  granted(leaver->ask("acquire 0 w:a"));
+  leaver->send("leave");
+  EXPECT_EQ(leaver->wait(), 0);
+  Client c = client();
+  ASSERT_TRUE(eventually([&] { return c.try_take({write("a")}).has_value(); }));
+  EXPECT_GE(BootClock::now(), asked + 1s - clock_grain);
+}
+
+// A clean end releases
+TEST_P(CrossProcess, ACleanEndReleases) {
+  if (lacks_processes()) return;
+  {
+    const auto child = holder("app", 30s);
+    granted(child->ask("acquire 0 w:a"));
+    // Its stdin ends with the object; the destructor kills only what has not ended.
+    child->send("release");
+    EXPECT_EQ(child->receive(), "released");
+  }
+  EXPECT_TRUE(space().look().empty());
+}
+
+// SEM 10, 20: SIGSTOP past the lease; the set goes to another, with a greater stamp;
+// after SIGCONT the first answer of valid() is false, and release says not_held
+TEST_P(CrossProcess, AHolderThatStoodStillFindsOutFirst) {
+  if (lacks_processes()) return;
+  const auto sleeper = holder("sleeper", 1s);
+  const Stamp stamp = granted(sleeper->ask("acquire 0 w:a"));
+  EXPECT_EQ(sleeper->ask("valid"), "valid");
+  sleeper->stop();
+  Client c = client();
+  std::optional<Grant> next;
+  ASSERT_TRUE(eventually([&] { return (next = c.try_take({write("a")})).has_value(); }));
+  EXPECT_GT(next->stamp, stamp);
+  // Asked before it goes on, so that this is the first thing that it does.
+  sleeper->send("valid");
+  sleeper->send("release");
+  sleeper->go_on();
+  EXPECT_EQ(sleeper->receive(), "invalid");
+  EXPECT_EQ(sleeper->receive(), "error not_held");
+  EXPECT_TRUE(c.is_live(next->stamp)) << "it touched the next holder";
+}
+
+// SEM 4: a counter in a file, which only the lock makes safe
+TEST_P(CrossProcess, NoUpdateOfAFileIsLost) {
+  if (lacks_processes()) return;
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("lockset-count-" + Token::random().hex());
+  std::ofstream(path) << 0;
+  const auto one = holder("one", 10s);
+  const auto two = holder("two", 10s);
+  const std::string command = "count " + path.string() + " 100 counter";
+  one->send(command);
+  two->send(command);
+  EXPECT_EQ(one->receive(), "counted 100");
+  EXPECT_EQ(two->receive(), "counted 100");
+  long value = 0;
+  std::ifstream(path) >> value;
+  EXPECT_EQ(value, 200);
+  std::filesystem::remove(path);
+}
+
+LOCKSET_CONFORMANCE_SUITE(CrossProcess);
+
+}  // namespace
+}  // namespace lockset::conformance

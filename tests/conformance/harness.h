@@ -1,0 +1,78 @@
+// What the conformance suite has to know of a store: how to get an empty space of
+// it, how to open clients of that space, and how to look into it from outside.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lockset/backend.h"
+
+namespace lockset::conformance {
+
+// A hold as the store has it, read past the code under test.
+struct RawHold {
+  Stamp stamp;
+  std::vector<LockRequest> items;  // sorted
+  std::string app;
+  bool operator==(const RawHold&) const = default;
+};
+
+// One space of a store, the test's own. Its destructor removes it.
+class Space {
+ public:
+  Space() = default;
+  Space(const Space&) = delete;
+  Space& operator=(const Space&) = delete;
+  virtual ~Space() = default;
+
+  // Another client of the space. Thread-safe.
+  virtual Result<std::unique_ptr<Backend>> open() = 0;
+  // How other processes open it; "" if they can't.
+  [[nodiscard]] virtual std::string url() const { return {}; }
+  // What the store holds, by ascending stamp. Thread-safe.
+  virtual std::vector<RawHold> look() = 0;
+
+  // Cuts all connections of the space's clients. REQUIRES: HarnessTraits::kills_connections.
+  virtual void kill_connections() {}
+  // Stops the server so that nobody is answered, until resume_server.
+  // REQUIRES: HarnessTraits::pauses_server.
+  virtual void pause_server() {}
+  virtual void resume_server() {}
+};
+
+// What differs between harnesses, beside the Traits of their backends.
+struct HarnessTraits {
+  // look() reads the store itself, so that it also shows expired holds that no step
+  // has removed yet. Otherwise it is an inspect() by a client of its own.
+  bool looks_raw = false;
+  bool kills_connections = false;
+  bool pauses_server = false;
+};
+
+class Harness {
+ public:
+  Harness() = default;
+  Harness(const Harness&) = delete;
+  Harness& operator=(const Harness&) = delete;
+  virtual ~Harness() = default;
+
+  // Letters, digits and underscores: the last part of the tests' names.
+  [[nodiscard]] virtual std::string name() const = 0;
+  // Of builtin_schemes(); "" for none.
+  [[nodiscard]] virtual std::string scheme() const = 0;
+  [[nodiscard]] virtual HarnessTraits harness_traits() const { return {}; }
+  // Needs nothing that a machine could lack.
+  [[nodiscard]] virtual bool always_available() const { return true; }
+  // Why there is no such store here; unset if there is one. Asked once per run.
+  [[nodiscard]] virtual std::optional<std::string> unavailable() { return {}; }
+  // A fresh, empty space, independent of all others. Throws if it can't be made.
+  virtual std::unique_ptr<Space> new_space() = 0;
+};
+
+// Of this executable, in a fixed order; they live for ever.
+std::span<Harness* const> all_harnesses();
+
+}  // namespace lockset::conformance

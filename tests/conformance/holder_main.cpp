@@ -1,0 +1,113 @@
+// The child of the tests with several processes: a user of the public interface,
+// driven by lines on stdin, with one line of answer for each.
+//
+//   open URL APP LEASE_MS        ok | error CODE
+//   acquire WAIT_MS r:NAME ...   granted STAMP | error CODE
+//   valid                        valid | invalid
+//   release                      released | error CODE
+//   count FILE ROUNDS NAME       counted N     reads, adds 1 and writes, under a lock
+//   leave                        ends without releasing or cleaning up anything
+//
+// And by itself: lockset_holder hammer URL SECONDS SEED LOG (hammer_worker.h).
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <thread>
+
+#include "lockset/lockset.h"
+#include "tests/conformance/hammer_worker.h"
+
+namespace {
+
+using namespace lockset;
+using std::chrono::milliseconds;
+
+std::string error_line(const Error& error) { return "error " + std::string(to_string(error.code)); }
+
+class Holder {
+ public:
+  std::string obey(const std::string& line) {
+    std::istringstream words(line);
+    std::string command;
+    words >> command;
+    if (command == "open") return open(words);
+    if (command == "acquire") return acquire(words);
+    if (command == "valid") return hold_.valid() ? "valid" : "invalid";
+    if (command == "release") {
+      const Status status = hold_.release();
+      return status ? "released" : error_line(status.error());
+    }
+    if (command == "count") return count(words);
+    if (command == "leave") _exit(0);
+    return "error unknown_command";
+  }
+
+ private:
+  std::string open(std::istream& words) {
+    std::string url, app;
+    int lease_ms = 0;
+    words >> url >> app >> lease_ms;
+    Options options;
+    options.app = app;
+    options.lease = milliseconds(lease_ms);
+    Result<Locks> locks = lockset::open(url, options);
+    if (!locks) return error_line(locks.error());
+    locks_.emplace(*std::move(locks));
+    return "ok";
+  }
+
+  std::string acquire(std::istream& words) {
+    int wait_ms = 0;
+    words >> wait_ms;
+    std::vector<LockRequest> wanted;
+    for (std::string word; words >> word;) {
+      wanted.push_back({word.substr(2), word[0] == 'r' ? Mode::read : Mode::write});
+    }
+    AcquireOptions options;
+    options.wait = milliseconds(wait_ms);
+    Result<Hold> hold = locks_->acquire(wanted, options);
+    if (!hold) return error_line(hold.error());
+    hold_ = *std::move(hold);
+    return "granted " + std::to_string(hold_.stamp().value);
+  }
+
+  std::string count(std::istream& words) {
+    std::string path, name;
+    int rounds = 0;
+    words >> path >> rounds >> name;
+    AcquireOptions options;
+    options.wait = std::chrono::seconds(20);
+    for (int i = 0; i < rounds; ++i) {
+      Result<Hold> hold = locks_->acquire({write(name)}, options);
+      if (!hold) return error_line(hold.error());
+      long value = 0;
+      std::ifstream(path) >> value;
+      std::this_thread::yield();
+      std::ofstream(path) << value + 1;
+      if (const Status status = hold->release(); !status) return error_line(status.error());
+    }
+    return "counted " + std::to_string(rounds);
+  }
+
+  std::optional<Locks> locks_;
+  Hold hold_;  // behind locks_: destroyed first
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 6 && std::string(argv[1]) == "hammer") {
+    return conformance::hammer(argv[2], std::atoi(argv[3]), std::strtoull(argv[4], nullptr, 10),
+                               argv[5]);
+  }
+  Holder holder;
+  for (std::string line; std::getline(std::cin, line);) {
+    std::cout << holder.obey(line) << std::endl;
+  }
+  return 0;
+}

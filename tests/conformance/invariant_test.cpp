@@ -1,0 +1,194 @@
+// SEM 4, 5, 9 from the holder's side: what the locks guard stays whole.
+#include <atomic>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "tests/conformance/suite.h"
+#include "tests/support/seed.h"
+
+namespace lockset::conformance {
+namespace {
+
+// A counter that only a lock makes safe: read, let others run, write back. Atomic as
+// an object, so that a broken lock shows as a lost update and not as a data race.
+class Guarded {
+ public:
+  [[nodiscard]] long read() const { return value_.load(std::memory_order_relaxed); }
+  void bump() {
+    const long old = read();
+    linger(50us);
+    value_.store(old + 1, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<long> value_ = 0;
+};
+
+class Invariants : public Conformance {};
+
+// SEM 4: no update is lost under a write lock
+TEST_P(Invariants, NoUpdateIsLostUnderAWriteLock) {
+  constexpr std::size_t threads = 4;
+  constexpr int updates = 100;
+  Guarded counter;
+  run_threads(threads, [&](std::size_t i) {
+    Client c(open());
+    int done = 0;
+    const TimePoint until = BootClock::now() + 2 * patience;
+    while (done < updates && BootClock::now() < until) {
+      const std::optional<Grant> grant = c.try_take({write("counter")});
+      if (!grant) {
+        std::this_thread::yield();
+        continue;
+      }
+      counter.bump();
+      ++done;
+      if (!c.release(grant->stamp)) ADD_FAILURE() << "not held any more";
+    }
+    EXPECT_EQ(done, updates) << "thread " << i << " got stuck";
+  });
+  EXPECT_EQ(counter.read(), static_cast<long>(threads) * updates);
+}
+
+// SEM 4, 5: sets over several counters, readers see none of theirs move
+TEST_P(Invariants, ReadersSeeNothingMove) {
+  constexpr std::size_t threads = 4;
+  constexpr int rounds = 150;
+  const std::uint64_t seed = test::test_seed();
+  SCOPED_TRACE(test::describe_seed(seed));
+  {
+    Client admin = client("admin");
+    admin.set_permits("*", Mode::read, 100);
+  }
+  std::map<std::string, Guarded> counters;
+  for (const char* name : {"a", "b", "c", "d"}) counters[name];
+  std::map<std::string, std::atomic<long>> written;
+  for (const auto& [name, counter] : counters) written[name];
+  std::atomic<int> reads = 0;
+  std::atomic<int> together = 0;  // rounds in which another reader was inside as well
+  std::atomic<int> readers_inside = 0;
+  run_threads(threads, [&](std::size_t i) {
+    std::mt19937_64 dice(seed + i);
+    Client c(open());
+    int done = 0;
+    const TimePoint until = BootClock::now() + 2 * patience;
+    while (done < rounds && BootClock::now() < until) {
+      std::map<std::string, Mode> chosen;
+      const bool all_read = dice() % 2 == 0;
+      for (std::size_t k = 0; k < 2; ++k) {
+        const std::string name(1, static_cast<char>('a' + dice() % 4));
+        chosen[name] = all_read || dice() % 3 != 0 ? Mode::read : Mode::write;
+      }
+      Wanted wanted;
+      for (const auto& [name, mode] : chosen) wanted.push_back({name, mode});
+      const std::optional<Grant> grant = c.try_take(wanted);
+      if (!grant) {
+        std::this_thread::yield();
+        continue;
+      }
+      if (all_read && ++readers_inside > 1) ++together;
+      std::map<std::string, long> seen;
+      for (const auto& [name, mode] : chosen) seen[name] = counters.at(name).read();
+      for (const auto& [name, mode] : chosen) {
+        if (mode == Mode::write) {
+          counters.at(name).bump();
+          ++written.at(name);
+        }
+      }
+      linger(std::chrono::microseconds(dice() % 400));
+      for (const auto& [name, mode] : chosen) {
+        const long expected = seen.at(name) + (mode == Mode::write ? 1 : 0);
+        if (counters.at(name).read() != expected) ADD_FAILURE() << name << " moved";
+        if (mode == Mode::read) ++reads;
+      }
+      if (all_read) --readers_inside;
+      ++done;
+      if (!c.release(grant->stamp)) ADD_FAILURE() << "not held any more";
+    }
+    EXPECT_EQ(done, rounds) << "thread " << i << " got stuck";
+  });
+  for (const auto& [name, counter] : counters) EXPECT_EQ(counter.read(), written.at(name)) << name;
+  EXPECT_GE(reads, rounds) << "hardly any reads";
+  EXPECT_TRUE(space().look().empty());
+}
+
+// SEM 4: permits above 1 are counted: never more inside, and full at times
+TEST_P(Invariants, PermitsAreNeverExceeded) {
+  constexpr std::size_t threads = 6;
+  constexpr int rounds = 80;
+  constexpr int write_permits = 2;
+  constexpr int read_permits = 3;
+  {
+    Client admin = client("admin");
+    admin.set_permits("a", Mode::write, write_permits);
+    admin.set_permits("a", Mode::read, read_permits);
+  }
+  std::atomic<int> readers = 0;
+  std::atomic<int> writers = 0;
+  run_threads(threads, [&](std::size_t i) {
+    Client c(open());
+    int done = 0;
+    const TimePoint until = BootClock::now() + 2 * patience;
+    while (done < rounds && BootClock::now() < until) {
+      const Mode mode = (static_cast<std::size_t>(done) + i) % 2 == 0 ? Mode::read : Mode::write;
+      const std::optional<Grant> grant = c.try_take({{"a", mode}});
+      if (!grant) {
+        std::this_thread::yield();
+        continue;
+      }
+      std::atomic<int>& mine = mode == Mode::read ? readers : writers;
+      const std::atomic<int>& others = mode == Mode::read ? writers : readers;
+      const int now = ++mine;
+      if (now > (mode == Mode::read ? read_permits : write_permits)) {
+        ADD_FAILURE() << now << " inside as " << to_string(mode);
+      }
+      linger(200us);
+      if (others != 0) ADD_FAILURE() << "readers and writers together";
+      --mine;
+      ++done;
+      if (!c.release(grant->stamp)) ADD_FAILURE() << "not held any more";
+    }
+    EXPECT_EQ(done, rounds) << "thread " << i << " got stuck";
+  });
+}
+
+// SEM 13: with waiting as the core does it, everybody gets on
+TEST_P(Invariants, WaitersAllGetTheirTurn) {
+  constexpr std::size_t threads = 5;
+  constexpr int rounds = 20;
+  Guarded counter;
+  run_threads(threads, [&](std::size_t i) {
+    Client c(open());
+    for (int round = 0; round < rounds; ++round) {
+      std::shared_ptr<WaitTicket> ticket;
+      const TimePoint until = BootClock::now() + 2 * patience;
+      for (;;) {
+        if (BootClock::now() > until) {
+          ADD_FAILURE() << "thread " << i << " waited in vain in round " << round;
+          return;
+        }
+        Result<AcquireOutcome> outcome =
+            c.ask({write("a"), write("b")}, {.will_wait = true, .ticket = ticket});
+        if (!outcome) {
+          ADD_FAILURE() << test::describe(outcome);
+          return;
+        }
+        if (Busy* busy = std::get_if<Busy>(&*outcome)) {
+          ticket = std::move(busy->ticket);
+          (void)c.backend().await_change(*ticket, BootClock::now() + 50ms, {});
+          continue;
+        }
+        counter.bump();
+        if (!c.release(std::get<Grant>(*outcome).stamp)) ADD_FAILURE() << "not held any more";
+        break;
+      }
+    }
+  });
+  EXPECT_EQ(counter.read(), static_cast<long>(threads) * rounds);
+}
+
+LOCKSET_CONFORMANCE_SUITE(Invariants);
+
+}  // namespace
+}  // namespace lockset::conformance

@@ -1,0 +1,324 @@
+// SEM 10: leases, judged by the store's clock. Bounds: a hold never ends before its
+// lease (exact, up to the grain of the store's clock), and ends soon after it.
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "tests/conformance/suite.h"
+
+namespace lockset::conformance {
+namespace {
+
+class Leases : public Conformance {
+ protected:
+  // When somebody else could first have the name; TimePoint::max() if never.
+  TimePoint freed(Client& other, const Wanted& wanted) {
+    std::optional<Grant> grant;
+    if (!eventually([&] { return (grant = other.try_take(wanted)).has_value(); })) {
+      return TimePoint::max();
+    }
+    const TimePoint now = BootClock::now();
+    other.release(grant->stamp);
+    return now;
+  }
+  void expect_between(TimePoint when, TimePoint earliest) {
+    EXPECT_GE(when, earliest - clock_grain) << "too early";
+    EXPECT_LE(when, earliest + 3s) << "too late";
+  }
+};
+
+// SEM 10: the grant reports the effective lease
+TEST_P(Leases, TheGrantReportsTheEffectiveLease) {
+  Client c = client();
+  const Grant grant = c.take({write("a")}, {.lease = 30s});
+  EXPECT_LE(grant.lease, 30s);
+  EXPECT_GE(grant.lease, 29s);
+}
+
+// SEM 10: it ends at the lease's end, not before
+TEST_P(Leases, EndAtTheLeasesEndAndNotBefore) {
+  Client holder = client("holder");
+  Client other(open(), "other");
+  const TimePoint asked = BootClock::now();
+  holder.take({write("a")}, {.lease = 200ms});
+  expect_between(freed(other, {write("a")}), asked + 200ms);
+}
+
+// SEM 10: inspection shows it exactly as long
+TEST_P(Leases, InspectionShowsAHoldUntilItsLeaseEnds) {
+  Client c = client();
+  const TimePoint asked = BootClock::now();
+  const Grant grant = c.take({write("a")}, {.lease = 200ms});
+  ASSERT_TRUE(eventually([&] { return !c.is_live(grant.stamp); }));
+  expect_between(BootClock::now(), asked + 200ms);
+}
+
+// SEM 10: a renewal counts from itself
+TEST_P(Leases, ARenewalCountsFromItself) {
+  Client holder = client("holder");
+  Client other(open(), "other");
+  const Grant grant = holder.take({write("a")}, {.lease = 500ms});
+  TimePoint renewed{};
+  // Three renewals, each seen to stand for its time.
+  for (int i = 0; i < 3; ++i) {
+    const TimePoint until = BootClock::now() + 50ms;
+    ASSERT_TRUE(eventually([&] {
+      if (other.try_take({write("a")})) ADD_FAILURE() << "granted in spite of the hold";
+      return BootClock::now() >= until;
+    }));
+    renewed = BootClock::now();
+    const std::optional<Renewal> renewal = holder.renew(grant.stamp, 500ms);
+    ASSERT_TRUE(renewal);
+    EXPECT_LE(renewal->lease, 500ms);
+    EXPECT_GE(renewal->lease, 500ms - clock_grain);
+  }
+  expect_between(freed(other, {write("a")}), renewed + 500ms);
+}
+
+// SEM 10: renewed again and again it stays; the stamp with it
+TEST_P(Leases, RenewalsKeepAHoldForManyLeases) {
+  Client holder = client("holder");
+  Client other(open(), "other");
+  const Grant grant = holder.take({write("a")}, {.lease = 300ms});
+  const TimePoint until = BootClock::now() + 1s;
+  while (BootClock::now() < until) {
+    ASSERT_TRUE(holder.renew(grant.stamp, 300ms));
+    ASSERT_FALSE(other.try_take({write("a")}));
+  }
+  EXPECT_TRUE(holder.is_live(grant.stamp));
+}
+
+// SEM 10: "all holds of a process in one statement": those that are there are
+// renewed, those that are not are told apart, in the order of the request
+TEST_P(Leases, ABatchRenewsEachByItself) {
+  Client c = client();
+  Client foreign = client("foreign");
+  std::vector<RenewRequest> requests;
+  std::vector<bool> expected;
+  for (int i = 0; i < 300; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    if (i % 5 == 0) {
+      const Stamp gone = c.take({write(name)}).stamp;
+      ASSERT_TRUE(c.release(gone));
+      requests.push_back({gone, 1min, false, nullptr, {}});
+      expected.push_back(false);
+    } else if (i % 7 == 0) {
+      requests.push_back({foreign.take({write(name)}).stamp, 1min, false, nullptr, {}});
+      expected.push_back(false);
+    } else {
+      requests.push_back(
+          {c.take({write(name), write(name + "+")}).stamp, 1min, false, nullptr, {}});
+      expected.push_back(true);
+    }
+  }
+  std::reverse(requests.begin() + 100, requests.begin() + 200);
+  std::reverse(expected.begin() + 100, expected.begin() + 200);
+  const RenewReply reply = backend()->renew(c.owner(), requests, soon()).value();
+  ASSERT_EQ(reply.renewals.size(), requests.size());
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    EXPECT_EQ(reply.renewals[i].has_value(), expected[i]) << "request " << i;
+  }
+}
+
+// SEM 10: a batch saves all of its holds
+TEST_P(Leases, ABatchSavesAllOfItsHolds) {
+  Client c = client();
+  std::vector<RenewRequest> requests;
+  for (int i = 0; i < 100; ++i) {
+    const Grant grant = c.take({write("n" + std::to_string(i))}, {.lease = 3s});
+    requests.push_back({grant.stamp, 1min, false, nullptr, {}});
+  }
+  const RenewReply reply = backend()->renew(c.owner(), requests, soon()).value();
+  for (const auto& renewal : reply.renewals) ASSERT_TRUE(renewal);
+  for (const HoldInfo& hold : c.holds()) {
+    ASSERT_TRUE(hold.remaining);
+    EXPECT_GT(*hold.remaining, 40s) << hold.stamp.value;
+  }
+  EXPECT_EQ(c.holds().size(), 100U);
+}
+
+TEST_P(Leases, AnEmptyBatchIsNothing) {
+  Client c = client();
+  const RenewReply reply = backend()->renew(c.owner(), {}, soon()).value();
+  EXPECT_TRUE(reply.renewals.empty());
+}
+
+// SEM 10: "Renewing twice is harmless", within one batch too
+TEST_P(Leases, TheSameStampTwiceInABatchIsHarmless) {
+  Client c = client();
+  const Grant grant = c.take({write("a")}, {.lease = 2s});
+  const RenewRequest requests[] = {{grant.stamp, 1min, false, nullptr, {}},
+                                   {grant.stamp, 1min, false, nullptr, {}}};
+  const RenewReply reply = backend()->renew(c.owner(), requests, soon()).value();
+  ASSERT_EQ(reply.renewals.size(), 2U);
+  EXPECT_TRUE(reply.renewals[0]);
+  EXPECT_TRUE(reply.renewals[1]);
+  EXPECT_EQ(c.holds().size(), 1U);
+}
+
+// SEM 10, 20: a renewal with a shorter lease, or one that comes late, shortens nothing:
+// the holder still trusts the longer answer
+TEST_P(Leases, ARenewalNeverShortens) {
+  Client c = client();
+  const Grant grant = c.take({write("a")}, {.lease = 1min});
+  ASSERT_TRUE(c.renew(grant.stamp, 100ms));
+  ASSERT_TRUE(c.holds().at(0).remaining);
+  EXPECT_GT(*c.holds().at(0).remaining, 40s);
+}
+
+// SEM 10: "A hold is never renewed after expiry", not even while nobody asks for it
+TEST_P(Leases, AreNeverRenewedAfterExpiry) {
+  Client c = client();
+  const Grant grant = c.take({write("a")}, {.lease = 30ms});
+  ASSERT_TRUE(eventually([&] { return !c.is_live(grant.stamp); }));
+  EXPECT_FALSE(c.renew(grant.stamp, 1min));
+  EXPECT_FALSE(c.is_live(grant.stamp));
+  EXPECT_TRUE(c.try_take({write("a")})) << "the name is free";
+}
+
+// SEM 9, 10: nor released
+TEST_P(Leases, AnExpiredHoldIsNotHeldByAnybody) {
+  Client c = client();
+  const Grant one = c.take({write("a")}, {.lease = 30ms});
+  const Grant two = c.take({write("b")}, {.lease = 30ms});
+  ASSERT_TRUE(eventually([&] { return c.holds().empty(); }));
+  EXPECT_FALSE(c.release(one.stamp));
+  EXPECT_FALSE(c.break_hold(two.stamp));
+}
+
+// SEM 9: nor renewed by another application or after the release
+TEST_P(Leases, OnlyTheOwnersApplicationRenews) {
+  Client owner = client("owner");
+  Client other = client("other");
+  Client twin(open(), "owner");
+  const Grant grant = owner.take({write("a")}, {.lease = 10s});
+  EXPECT_FALSE(other.renew(grant.stamp, 5min));
+  ASSERT_TRUE(owner.holds().at(0).remaining);
+  EXPECT_LE(*owner.holds().at(0).remaining, 10s + clock_grain) << "nothing was changed for it";
+  EXPECT_TRUE(twin.renew(grant.stamp, 1min));
+  ASSERT_TRUE(owner.release(grant.stamp));
+  EXPECT_FALSE(owner.renew(grant.stamp, 1min));
+  EXPECT_TRUE(owner.holds().empty());
+}
+
+// SEM 10: "a set expires, renews and is removed whole"
+TEST_P(Leases, ASetExpiresWhole) {
+  const Wanted whole{write("a"), read("b"), write("c")};
+  Client c = client();
+  Client other(open(), "other");
+  const Grant grant = c.take(whole, {.lease = 300ms});
+  std::size_t taken = 0;
+  ASSERT_TRUE(eventually([&] {
+    for (const RawHold& hold : space().look()) {
+      if (hold.stamp == grant.stamp && hold.items != whole) {
+        ADD_FAILURE() << "only part is left: " << describe(hold.items);
+      }
+    }
+    // If one of them is free, the whole set must have ended.
+    const char* const names[] = {"a", "b", "c"};
+    if (other.try_take({write(names[taken])})) {
+      ++taken;
+      if (c.is_live(grant.stamp)) ADD_FAILURE() << names[taken - 1] << " was free too early";
+    }
+    return taken == 3 || HasFailure();
+  }));
+  EXPECT_FALSE(c.is_live(grant.stamp));
+}
+
+// SEM 10: also seen from each of its names alone, by three who ask at once
+TEST_P(Leases, NoPartOfASetIsFreeBeforeItsEnd) {
+  const Wanted whole{write("a"), read("b"), write("c")};
+  Client c = client();
+  const TimePoint asked = BootClock::now();
+  c.take(whole, {.lease = 300ms});
+  run_threads(3, [&](std::size_t i) {
+    Client other(open(), "other");
+    const std::string name(1, static_cast<char>('a' + i));
+    expect_between(freed(other, {write(name)}), asked + 300ms);
+  });
+}
+
+// SEM 10: "Expired holds of names that nobody asks for are swept too"
+TEST_P(Leases, ASweepRemovesWhatNobodyAsksFor) {
+  Client c = client();
+  constexpr std::size_t count = 25;
+  for (std::size_t i = 0; i < count; ++i) {
+    c.take({write("n" + std::to_string(i)), read("m" + std::to_string(i))}, {.lease = 30ms});
+  }
+  const Grant stays = c.take({write("stays")});
+  // Until all are past their lease, by inspection alone: it removes nothing.
+  ASSERT_TRUE(eventually([&] { return c.holds().size() == 1; }));
+  std::size_t removed = 0;
+  ASSERT_TRUE(eventually([&] {
+    const std::size_t now = backend()->sweep(soon()).value();
+    removed += now;
+    return now == 0;
+  }));
+  EXPECT_EQ(removed, count);
+  ASSERT_EQ(space().look().size(), 1U);
+  EXPECT_EQ(space().look()[0].stamp, stays.stamp);
+}
+
+// SEM 10: the sweep touches no live hold
+TEST_P(Leases, ASweepTouchesNoLiveHold) {
+  Client c = client();
+  c.take({write("a")}, {.lease = 1min});
+  EXPECT_EQ(backend()->sweep(soon()).value(), 0U);
+  EXPECT_EQ(space().look().size(), 1U);
+}
+
+// SEM 10: "An expired hold ends only when a transaction has removed it": the store
+// itself has no trace of it beside the next holder's
+TEST_P(Leases, TheNextGrantRemovesTheExpiredHold) {
+  Client c = client();
+  c.take({write("a"), write("b")}, {.lease = 30ms});
+  ASSERT_TRUE(eventually([&] { return c.holds().empty(); }));
+  const Grant next = c.take({write("b")});
+  const std::vector<RawHold> raw = space().look();
+  ASSERT_EQ(raw.size(), 1U) << "the expired hold is still there, beside the new one";
+  EXPECT_EQ(raw[0].stamp, next.stamp);
+}
+
+// SEM 10: renewals and acquires race at the lease's end; never both
+TEST_P(Leases, ARenewalAndAGrantNeverBothSucceed) {
+  constexpr int rounds = 60;
+  int expired = 0;
+  for (int round = 0; round < rounds && !HasFailure(); ++round) {
+    const std::string name = "n" + std::to_string(round);
+    Client holder = client("holder");
+    const Grant grant = holder.take({write(name)}, {.lease = 5ms});
+    std::optional<Stamp> next;
+    TimePoint renewed{};  // when the last renewal that succeeded had been answered
+    std::atomic<bool> done = false;
+    run_threads(2, [&](std::size_t i) {
+      if (i == 0) {
+        Client other(open(), "other");
+        const TimePoint until = BootClock::now() + patience;
+        while (!done && BootClock::now() < until) {
+          if (const std::optional<Grant> got = other.try_take({write(name)})) {
+            next = got->stamp;
+            break;
+          }
+        }
+        return;
+      }
+      // Renews about when the lease ends, a little earlier or later each round.
+      const TimePoint when = BootClock::now() + 4ms + std::chrono::microseconds(30 * round);
+      while (BootClock::now() < when) std::this_thread::yield();
+      if (holder.renew(grant.stamp, 1min)) {
+        renewed = BootClock::now();
+        done = true;
+      }
+    });
+    const bool kept = renewed != TimePoint{};
+    EXPECT_FALSE(kept && next) << "round " << round << ": renewed and granted to another";
+    EXPECT_EQ(holder.is_live(grant.stamp), kept);
+    if (next) ++expired;
+  }
+  RecordProperty("expired", expired);
+}
+
+LOCKSET_CONFORMANCE_SUITE(Leases);
+
+}  // namespace
+}  // namespace lockset::conformance

@@ -1,0 +1,195 @@
+// SEM 3 (lock set) and SEM 5 (all or nothing).
+#include <atomic>
+#include <thread>
+
+#include "tests/conformance/suite.h"
+
+namespace lockset::conformance {
+namespace {
+
+class LockSets : public Conformance {};
+
+// SEM 5
+TEST_P(LockSets, TheWholeSetIsGrantedUnderOneStamp) {
+  Client c = client();
+  const Grant grant = c.take({write("b"), read("a"), write("c")});
+  const std::vector<RawHold> raw = space().look();
+  ASSERT_EQ(raw.size(), 1U);
+  EXPECT_EQ(raw[0].stamp, grant.stamp);
+  EXPECT_EQ(raw[0].items, (Wanted{read("a"), write("b"), write("c")}));
+}
+
+// SEM 5: "or leaves no trace"; whichever item it is that fails
+TEST_P(LockSets, BusyLeavesNoTrace) {
+  Client c = client();
+  for (const std::string taken : {"a", "b", "c"}) {
+    SCOPED_TRACE(taken);
+    const Grant first = c.take({write(taken)});
+    c.meet_busy({write("a"), write("b"), write("c")});
+    EXPECT_EQ(space().look().size(), 1U);
+    for (const std::string other : {"a", "b", "c"}) {
+      if (other == taken) continue;
+      const Grant grant = c.take({write(other)});
+      ASSERT_TRUE(c.release(grant.stamp));
+    }
+    ASSERT_TRUE(c.release(first.stamp));
+  }
+}
+
+// SEM 5: the overlap decides, the rest of the set is not touched
+TEST_P(LockSets, OverlappingSetsExclude) {
+  Client c = client();
+  const Grant ab = c.take({write("a"), write("b")});
+  c.meet_busy({write("b"), write("c")});
+  const Grant only_c = c.take({write("c")});
+  ASSERT_TRUE(c.release(ab.stamp));
+  c.meet_busy({write("b"), write("c")});
+  ASSERT_TRUE(c.release(only_c.stamp));
+  EXPECT_TRUE(c.take({write("b"), write("c")}).stamp);
+}
+
+// SEM 9: the hold ends whole
+TEST_P(LockSets, ReleaseEndsTheWholeSet) {
+  Client c = client();
+  const Grant grant = c.take({write("a"), read("b"), write("c")});
+  ASSERT_TRUE(c.release(grant.stamp));
+  EXPECT_TRUE(space().look().empty());
+  EXPECT_TRUE(c.take({write("a"), write("b"), write("c")}).stamp);
+}
+
+// SEM 3: at most 256
+TEST_P(LockSets, TwoHundredAndFiftySixNames) {
+  Client c = client();
+  Wanted wanted;
+  for (int i = 0; i < 256; ++i) {
+    wanted.push_back({"name" + std::to_string(1000 + i), i % 2 == 0 ? Mode::read : Mode::write});
+  }
+  const Grant grant = c.take(wanted);
+  ASSERT_EQ(space().look().size(), 1U);
+  EXPECT_EQ(space().look()[0].items, wanted);
+  EXPECT_EQ(c.holds().at(0).items, wanted);
+  c.meet_busy({write("name1000")});
+  c.meet_busy({write("name1255")});
+  c.meet_busy({write("x"), write("name1101")});
+  ASSERT_TRUE(c.renew(grant.stamp, 1min));
+  ASSERT_TRUE(c.release(grant.stamp));
+  EXPECT_TRUE(space().look().empty());
+}
+
+// SEM 3: 256 names of 255 bytes
+TEST_P(LockSets, TheLargestSetOfTheLongestNames) {
+  Client c = client();
+  Wanted wanted;
+  for (int i = 0; i < 256; ++i) {
+    wanted.push_back(write(std::string(252, 'x') + std::to_string(100 + i)));
+  }
+  const Grant grant = c.take(wanted);
+  EXPECT_EQ(space().look().at(0).items, wanted);
+  c.meet_busy({wanted[255]});
+  ASSERT_TRUE(c.release(grant.stamp));
+}
+
+// SEM 5: "no observer ever sees part of it"
+TEST_P(LockSets, NobodyEverSeesPartOfASet) {
+  const Wanted whole{write("a"), write("b"), write("c"), write("d")};
+  std::atomic<bool> done = false;
+  std::atomic<std::size_t> looks = 0;
+  std::atomic<std::size_t> seen = 0;
+  const std::shared_ptr<Backend> mine = open();
+  const std::shared_ptr<Backend> other = open();
+  run_threads(3, [&](std::size_t i) {
+    if (i == 0) {
+      Client c(mine);
+      // Until both observers have caught holds in the act, and often.
+      const TimePoint until = BootClock::now() + patience;
+      for (int round = 0; round < 300 || seen < 20; ++round) {
+        if (BootClock::now() > until) break;
+        const Grant grant = c.take(whole);
+        if (!c.release(grant.stamp)) ADD_FAILURE() << "not held any more";
+      }
+      done = true;
+    } else if (i == 1) {
+      Client c(other);
+      while (!done) {
+        for (const HoldInfo& hold : c.holds()) {
+          if (hold.items != whole) ADD_FAILURE() << "inspect shows part: " << describe(hold.items);
+          ++seen;
+        }
+        // By name too, for it may be another query to the store.
+        for (const HoldInfo& hold : c.inspect({InspectQuery::Match::name, "d"}).holds) {
+          if (hold.items != whole) ADD_FAILURE() << "by name shows part: " << describe(hold.items);
+        }
+        ++looks;
+      }
+    } else {
+      while (!done) {
+        for (const RawHold& hold : space().look()) {
+          if (hold.items != whole) ADD_FAILURE() << "the store has part: " << describe(hold.items);
+          ++seen;
+        }
+        ++looks;
+      }
+    }
+  });
+  EXPECT_GE(looks, 20U) << "the observers hardly looked";
+  EXPECT_GE(seen, 20U) << "the observers saw nothing";
+}
+
+// SEM 5: sets taken in opposite orders never hold one another up. Bounded by tries,
+// and everybody has to get on.
+TEST_P(LockSets, OppositeOrdersMakeProgress) {
+  constexpr std::size_t rounds = 1000;
+  std::atomic<int> inside = 0;
+  run_threads(2, [&](std::size_t i) {
+    Client c(open());
+    const Wanted wanted = i == 0 ? Wanted{write("a"), write("b")} : Wanted{write("b"), write("a")};
+    std::size_t done = 0;
+    const TimePoint until = BootClock::now() + 3 * patience;
+    while (done < rounds && BootClock::now() < until) {
+      const std::optional<Grant> grant = c.try_take(wanted);
+      if (!grant) {
+        std::this_thread::yield();
+        continue;
+      }
+      if (++inside != 1) ADD_FAILURE() << "both are inside";
+      --inside;
+      if (!c.release(grant->stamp)) ADD_FAILURE() << "not held any more";
+      ++done;
+    }
+    EXPECT_EQ(done, rounds) << "thread " << i << " got stuck";
+  });
+  EXPECT_TRUE(space().look().empty());
+}
+
+// SEM 5: a ring of overlapping pairs, one thread each
+TEST_P(LockSets, ARingOfPairsMakesProgress) {
+  constexpr std::size_t threads = 4;
+  constexpr int rounds = 100;
+  std::atomic<int> holders[threads] = {};
+  run_threads(threads, [&](std::size_t i) {
+    Client c(open());
+    const std::size_t next = (i + 1) % threads;
+    const Wanted wanted{write("n" + std::to_string(i)), write("n" + std::to_string(next))};
+    int done = 0;
+    const TimePoint until = BootClock::now() + 3 * patience;
+    while (done < rounds && BootClock::now() < until) {
+      const std::optional<Grant> grant = c.try_take(wanted);
+      if (!grant) {
+        std::this_thread::yield();
+        continue;
+      }
+      if (++holders[i] != 1 || ++holders[next] != 1) ADD_FAILURE() << "two holders of one name";
+      --holders[i];
+      --holders[next];
+      if (!c.release(grant->stamp)) ADD_FAILURE() << "not held any more";
+      ++done;
+    }
+    EXPECT_EQ(done, rounds) << "thread " << i << " got stuck";
+  });
+  EXPECT_TRUE(space().look().empty());
+}
+
+LOCKSET_CONFORMANCE_SUITE(LockSets);
+
+}  // namespace
+}  // namespace lockset::conformance

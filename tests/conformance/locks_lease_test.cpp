@@ -1,0 +1,244 @@
+// SEM 10, 11, 20: validity on the holder's side: renewals, losses, bounds.
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "tests/conformance/suite.h"
+#include "tests/support/faulty_backend.h"
+#include "tests/support/seed.h"
+
+namespace lockset::conformance {
+namespace {
+
+// SEM 10: a tenth of the lease, 50 ms to 2 s
+Duration margin_of(Duration lease) { return std::clamp<Duration>(lease / 10, 50ms, 2s); }
+
+class Validity : public Conformance {
+ protected:
+  // A manager over a backend that can be told to fail.
+  struct Patient {
+    std::shared_ptr<test::FaultyBackend> faulty;
+    Locks locks;
+  };
+  Patient patient(Options options) {
+    class Shared final : public ForwardingBackend {
+     public:
+      using ForwardingBackend::ForwardingBackend;
+    };
+    options.app = "app";
+    auto faulty = std::make_shared<test::FaultyBackend>(open(), test::test_seed());
+    return {faulty, lockset::open(std::make_unique<Shared>(faulty), options).value()};
+  }
+};
+
+// SEM 10: "(time when the request was sent) + effective lease - margin"
+TEST_P(Validity, EndsTheMarginBeforeTheLeaseCountedFromTheRequest) {
+  Locks mine = locks();
+  for (const Duration lease : {Duration(1s), Duration(5s), Duration(30s), Duration(60s)}) {
+    SCOPED_TRACE(format_duration(lease));
+    const TimePoint before = BootClock::now();
+    const Hold hold = mine.acquire({write("a")}, {.lease = lease}).value();
+    const TimePoint after = BootClock::now();
+    EXPECT_LE(hold.lease(), lease);
+    EXPECT_GE(hold.valid_until(), before + hold.lease() - margin_of(lease));
+    EXPECT_LE(hold.valid_until(), after + hold.lease() - margin_of(lease));
+    EXPECT_TRUE(hold.valid_for(lease / 2));
+    EXPECT_FALSE(hold.valid_for(lease));
+  }
+}
+
+// SEM 10: renewals keep a lease of 1 s for more than three
+TEST_P(Validity, RenewalsKeepAHoldAlive) {
+  Locks mine = locks({.app = "mine", .lease = 1s});
+  Locks other = locks({.app = "other"});
+  const Hold hold = mine.acquire({write("a"), read("b")}).value();
+  const TimePoint until = BootClock::now() + 3s;
+  while (BootClock::now() < until) {
+    ASSERT_TRUE(hold.valid());
+    ASSERT_FALSE(other.try_acquire({write("a")}).value());
+    std::this_thread::yield();
+  }
+  EXPECT_FALSE(hold.lost().stop_requested());
+}
+
+// SEM 10: "a batch for all holds of a process", also many
+TEST_P(Validity, RenewalsKeepManyHoldsAlive) {
+  Locks mine = locks({.lease = 1s});
+  std::vector<Hold> holds;
+  for (int i = 0; i < 200; ++i) {
+    holds.push_back(mine.acquire({write("n" + std::to_string(i))}).value());
+  }
+  const TimePoint until = BootClock::now() + 2s;
+  ASSERT_TRUE(eventually([&] { return BootClock::now() >= until; }));
+  for (const Hold& hold : holds) ASSERT_TRUE(hold.valid());
+  EXPECT_EQ(space().look().size(), holds.size());
+}
+
+// By hand
+TEST_P(Validity, RenewByHandMovesTheEnd) {
+  Locks mine = locks({.lease = 30s});
+  Hold hold = mine.acquire({write("a")}).value();
+  const TimePoint first = hold.valid_until();
+  ASSERT_TRUE(hold.renew());
+  EXPECT_GT(hold.valid_until(), first);
+}
+
+// SEM 10, 17: a broken hold is lost by the next renewal, and lost() fires
+TEST_P(Validity, ABrokenHoldIsLostByTheNextRenewal) {
+  Locks mine = locks({.app = "mine", .lease = 1s});
+  Locks admin = locks({.app = "admin"});
+  const Hold hold = mine.acquire({write("a")}).value();
+  const Hold other = mine.acquire({write("b")}).value();
+  std::atomic<bool> called = false;
+  const std::stop_callback callback(hold.lost(), [&] { called = true; });
+  ASSERT_TRUE(admin.break_hold(hold.stamp()));
+  const TimePoint broken = BootClock::now();
+  ASSERT_TRUE(eventually([&] { return hold.lost().stop_requested(); }));
+  EXPECT_LT(BootClock::now() - broken, 900ms) << "later than the end of its validity";
+  EXPECT_TRUE(eventually([&] { return called.load(); }));
+  EXPECT_FALSE(hold.valid());
+  EXPECT_EQ(hold.lost_reason(), LostReason::gone);
+  EXPECT_TRUE(other.valid()) << "only that one";
+  EXPECT_FALSE(other.lost().stop_requested());
+}
+
+// SEM 9: releasing what was lost
+TEST_P(Validity, ReleasingALostHoldIsNotHeld) {
+  Locks mine = locks({.app = "mine", .lease = 1s});
+  Hold hold = mine.acquire({write("a")}).value();
+  ASSERT_TRUE(client().break_hold(hold.stamp()));
+  ASSERT_TRUE(eventually([&] { return hold.lost().stop_requested(); }));
+  const Grant next = client("next").take({write("a")});
+  const Status released = hold.release();
+  ASSERT_FALSE(released);
+  EXPECT_EQ(released.error().code, Errc::not_held);
+  EXPECT_TRUE(client().is_live(next.stamp));
+}
+
+// Renewing by hand finds the loss out at once
+TEST_P(Validity, RenewByHandFindsOutThatItIsGone) {
+  Locks mine = locks({.lease = 30s});
+  Hold hold = mine.acquire({write("a")}).value();
+  ASSERT_TRUE(client().break_hold(hold.stamp()));
+  const Status renewed = hold.renew();
+  ASSERT_FALSE(renewed);
+  EXPECT_EQ(renewed.error().code, Errc::not_held);
+  EXPECT_FALSE(hold.valid());
+  EXPECT_TRUE(eventually([&] { return hold.lost().stop_requested(); }));
+  EXPECT_EQ(hold.lost_reason(), LostReason::gone);
+}
+
+// SEM 10: when no renewal gets through, validity ends on time: not before, and
+// before the store could give the set to anybody else
+TEST_P(Validity, WithoutRenewalsItEndsOnTime) {
+  Patient one = patient({.lease = 1s});
+  const TimePoint before = BootClock::now();
+  const Hold hold = one.locks.acquire({write("a")}).value();
+  one.faulty->set_rates(test::Call::renew, {.fail_before = 1});
+  const TimePoint until = hold.valid_until();
+  // Two answers in a row, so that the moment between them can be judged.
+  TimePoint last_valid{};
+  while (true) {
+    const TimePoint now = BootClock::now();
+    if (!hold.valid()) break;
+    last_valid = now;
+    ASSERT_LT(now, before + patience) << "valid for ever";
+    std::this_thread::yield();
+  }
+  EXPECT_LT(last_valid, until);
+  EXPECT_GE(BootClock::now(), until);
+  EXPECT_TRUE(eventually([&] { return hold.lost().stop_requested(); }, 500ms));
+  EXPECT_EQ(hold.lost_reason(), LostReason::expired);
+  // SEM 20: only then can it be had by somebody else.
+  Client other = client("other");
+  ASSERT_TRUE(eventually([&] { return other.try_take({write("a")}).has_value(); }));
+  EXPECT_GE(BootClock::now(), until);
+  EXPECT_LT(BootClock::now(), before + 3s);
+}
+
+// SEM 10: some lost replies do no harm
+TEST_P(Validity, ItSurvivesSomeLostReplies) {
+  Patient one = patient({.lease = 1s});
+  const Hold hold = one.locks.acquire({write("a")}).value();
+  one.faulty->script(test::Call::renew, test::Fault::lose_reply);
+  one.faulty->script(test::Call::renew, test::Fault::none);
+  one.faulty->script(test::Call::renew, test::Fault::fail_before);
+  const TimePoint until = BootClock::now() + 2s;
+  while (BootClock::now() < until) {
+    ASSERT_TRUE(hold.valid());
+    std::this_thread::yield();
+  }
+  EXPECT_GE(one.faulty->injected(test::Fault::lose_reply), 1U);
+}
+
+// SEM 10: "also while the network hangs": a renewal that does not return delays
+// neither valid() nor lost()
+TEST_P(Validity, ItEndsOnTimeWhileARenewalHangs) {
+  class Hanging final : public ForwardingBackend {
+   public:
+    Hanging(std::shared_ptr<Backend> inner, std::stop_token release)
+        : ForwardingBackend(std::move(inner)), release_(std::move(release)) {}
+    Result<RenewReply> renew(const Owner&, std::span<const RenewRequest>, TimePoint by) override {
+      // Like a network call: back by its deadline.
+      while (!release_.stop_requested() && BootClock::now() < by) std::this_thread::yield();
+      return Error{Errc::indeterminate, "it hung"};
+    }
+
+   private:
+    std::stop_token release_;
+  };
+  std::stop_source release;
+  Locks mine = lockset::open(std::make_unique<Hanging>(open(), release.get_token()),
+                             {.app = "app", .lease = 1s})
+                   .value();
+  const Hold hold = mine.acquire({write("a")}).value();
+  const TimePoint until = hold.valid_until();
+  ASSERT_TRUE(eventually([&] { return hold.lost().stop_requested(); }));
+  EXPECT_GE(BootClock::now(), until);
+  EXPECT_LT(BootClock::now(), until + 400ms);
+  EXPECT_FALSE(hold.valid());
+  EXPECT_EQ(hold.lost_reason(), LostReason::expired);
+  release.request_stop();
+}
+
+// SEM 11
+TEST_P(Validity, AHoldWithoutLeaseStaysValid) {
+  if (skip_unless(traits().permanent_leases, "permanent leases")) return;
+  Locks mine = locks();
+  Hold hold = mine.acquire({write("a")}, {.lease = no_lease}).value();
+  EXPECT_TRUE(eventually([&] { return hold.valid_until() == TimePoint::max(); }));
+  EXPECT_EQ(hold.lease(), Duration::max());
+  EXPECT_TRUE(hold.valid());
+  EXPECT_FALSE(mine.inspect().value().holds.at(0).remaining);
+  EXPECT_TRUE(hold.release());
+  EXPECT_TRUE(space().look().empty());
+}
+
+// SEM 11: refused where it can't be kept
+TEST_P(Validity, NoLeaseIsUnsupportedWithoutTheTrait) {
+  if (skip_unless(!traits().permanent_leases, "a refusal of permanent leases")) return;
+  Locks mine = locks();
+  const Result<Hold> hold = mine.acquire({write("a")}, {.lease = no_lease});
+  ASSERT_FALSE(hold);
+  EXPECT_EQ(hold.error().code, Errc::unsupported);
+  EXPECT_TRUE(space().look().empty());
+}
+
+// SEM 11: the confirming renewal is lost: an error or a hold, never an eternal ghost
+TEST_P(Validity, AnUnconfirmedPermanentHoldIsNoEternalGhost) {
+  if (skip_unless(traits().permanent_leases, "permanent leases")) return;
+  Patient one = patient({});
+  one.faulty->script(test::Call::renew, test::Fault::fail_before);
+  const Result<Hold> hold = one.locks.acquire({write("a")}, {.wait = 2s, .lease = no_lease});
+  if (hold) {
+    EXPECT_TRUE(hold->valid());
+    return;
+  }
+  // Refused: then the store keeps nothing that never ends.
+  for (const HoldInfo& info : client().holds()) EXPECT_TRUE(info.remaining);
+}
+
+LOCKSET_CONFORMANCE_SUITE(Validity);
+
+}  // namespace
+}  // namespace lockset::conformance

@@ -1,0 +1,367 @@
+// Random sequences of operations against the backend and, in step, against the
+// memory backend under a clock of the test's: all answers must agree.
+//
+// Time: leases are either long (never over within a test) or a millisecond. A brief
+// hold is waited out at once, in the store by looking, in the model by moving its
+// clock; so both agree at every step on what has expired, and the store still has
+// the expired hold, which the steps behind it have to deal with.
+//
+// LOCKSET_TEST_SEED and LOCKSET_TEST_SEQUENCES choose the dice and how often they
+// are thrown.
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <map>
+#include <random>
+#include <sstream>
+
+#include "lockset/memory_backend.h"
+#include "tests/conformance/suite.h"
+#include "tests/support/seed.h"
+
+namespace lockset::conformance {
+namespace {
+
+class HandClock final : public Clock {
+ public:
+  [[nodiscard]] TimePoint now() const noexcept override { return TimePoint(Duration(now_.load())); }
+  void advance(Duration by) { now_ += by.count(); }
+
+ private:
+  std::atomic<std::int64_t> now_ = Duration(std::chrono::hours(1)).count();
+};
+
+constexpr Duration brief = 1ms;
+const std::string names[] = {"a", "b", "c", "A", "a "};
+const std::string apps[] = {"one", "two"};
+
+// One sequence. Everything that is asked of one side is asked of the other.
+class Sequence {
+ public:
+  Sequence(std::shared_ptr<Backend> real, std::uint64_t seed)
+      : dice_(seed),
+        real_(std::move(real)),
+        model_(make_memory_backend(make_memory_store(clock_))) {}
+
+  void run(int steps) {
+    for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i) step();
+  }
+  // The steps so far, for the failure's message.
+  [[nodiscard]] std::string story() const { return story_.str(); }
+
+ private:
+  // A hold that was ever granted, by both its stamps, in the order of the grants.
+  struct Known {
+    Stamp real, model;
+    Token token;
+  };
+
+  std::size_t roll(std::size_t sides) { return dice_() % sides; }
+
+  void step() {
+    switch (roll(16)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+      case 4:
+        acquire();
+        break;
+      case 5:
+      case 6:
+      case 7:
+        end_one(true);
+        break;
+      case 8:
+        end_one(false);
+        break;
+      case 9:
+      case 10:
+        renew();
+        break;
+      case 11:
+        resolve();
+        break;
+      case 12:
+        configure();
+        break;
+      case 13:
+        reclaim();
+        break;
+      case 14:
+        if (roll(4) == 0) sweep();
+        break;
+      default:
+        break;
+    }
+    inspect();
+  }
+
+  void acquire() {
+    std::map<std::string, Mode> chosen;
+    const std::size_t size = 1 + roll(3);
+    for (std::size_t i = 0; i < size; ++i) {
+      chosen[names[roll(std::size(names))]] = roll(2) == 0 ? Mode::read : Mode::write;
+    }
+    Wanted wanted;
+    for (const auto& [name, mode] : chosen) wanted.push_back({name, mode});
+    if (roll(8) == 0) wanted = {write("@app:" + apps[roll(2)])};
+    const bool brief_one = roll(4) == 0;
+    const std::int64_t epoch = roll(3) == 0 ? latest_epoch_ : 0;
+    acquire_both(wanted, brief_one ? brief : Duration(10min), epoch, Token::random());
+  }
+
+  void acquire_both(const Wanted& wanted, Duration lease, std::int64_t epoch, const Token& token) {
+    const std::string app = apps[roll(2)];
+    say("acquire " + describe(wanted) + " by " + app + (lease == brief ? " briefly" : ""));
+    // At times from the version before: both must call it stale.
+    const bool old = roll(10) == 0;
+    const Result<AcquireOutcome> real =
+        ask(*real_, wanted, lease, token, {app, "i", epoch, ""}, old);
+    const Result<AcquireOutcome> model =
+        ask(*model_, wanted, lease, token, {app, "i", model_of(epoch), ""}, old);
+    ASSERT_TRUE(real) << test::describe(real);
+    ASSERT_TRUE(model) << test::describe(model);
+    ASSERT_EQ(real->index(), model->index())
+        << "store: " << test::describe(real) << ", model: " << test::describe(model);
+    if (const Stale* stale = std::get_if<Stale>(&*real)) {
+      compare(stale->config, std::get<Stale>(*model).config);
+    }
+    if (const Busy* busy = std::get_if<Busy>(&*real)) check_blocker(*busy, wanted);
+    const Grant* grant = std::get_if<Grant>(&*real);
+    if (grant == nullptr) return;
+    if (!known_.empty()) {
+      EXPECT_GT(grant->stamp, known_.back().real);
+    }
+    known_.push_back({grant->stamp, std::get<Grant>(*model).stamp, token});
+    EXPECT_LE(grant->lease, lease);
+    if (real_->traits().floors) compare_floors(grant->floors, std::get<Grant>(*model).floors);
+    if (lease == brief) wait_out(grant->stamp);
+  }
+
+  static Result<AcquireOutcome> ask(Backend& backend, const Wanted& wanted, Duration lease,
+                                    const Token& token, const Owner& owner, bool old) {
+    const LockSet set = make_set(wanted);
+    const SpaceConfig config = backend.load_config(soon()).value();
+    std::vector<std::uint32_t> permits;
+    for (const LockRequest& item : set.items()) {
+      permits.push_back(config.permits_of(item.name).of(item.mode));
+    }
+    AcquireRequest request;
+    request.set = &set;
+    request.permits = permits;
+    request.config_version = config.version - (old ? 1 : 0);
+    request.token = token;
+    request.owner = &owner;
+    request.lease = lease;
+    request.by = soon();
+    return backend.try_acquire(request);
+  }
+
+  // Inspection leaves the expired hold where it is.
+  void wait_out(Stamp stamp) {
+    const auto gone = [&] {
+      const Inspection all = real_->inspect({}, soon()).value();
+      return std::none_of(all.holds.begin(), all.holds.end(),
+                          [&](const HoldInfo& hold) { return hold.stamp == stamp; });
+    };
+    ASSERT_TRUE(eventually(gone)) << "the lease of " << brief.count() << " ns does not end";
+    clock_.advance(brief);
+  }
+
+  // One of those in the way, says the contract; which of them is not laid down.
+  void check_blocker(const Busy& busy, const Wanted& wanted) {
+    EXPECT_TRUE(std::any_of(wanted.begin(), wanted.end(), [&](const LockRequest& item) {
+      return item.name == busy.name;
+    })) << busy.name;
+    const Inspection holders =
+        real_->inspect({InspectQuery::Match::name, busy.name}, soon()).value();
+    const LockRequest expected{busy.name, busy.mode};
+    EXPECT_TRUE(std::any_of(holders.holds.begin(), holders.holds.end(),
+                            [&](const HoldInfo& hold) {
+                              return hold.stamp == busy.holder &&
+                                     std::count(hold.items.begin(), hold.items.end(), expected);
+                            }))
+        << "busy names " << busy.holder.value << ", which does not hold " << busy.name;
+  }
+
+  // Of a hold known, or of none at all.
+  Known pick() {
+    if (known_.empty() || roll(10) == 0) return {{1 + static_cast<std::int64_t>(roll(3))}, {}, {}};
+    // Mostly one of the last few: older ones have ended.
+    const std::size_t back = roll(std::min<std::size_t>(known_.size(), roll(3) == 0 ? 100 : 5));
+    return known_[known_.size() - 1 - back];
+  }
+
+  void end_one(bool release) {
+    const Known hold = pick();
+    const std::string app = roll(6) == 0 ? "three" : apps[roll(2)];
+    say((release ? "release by " + app + " " : "break ") + std::to_string(hold.real.value));
+    const auto real =
+        release ? real_->release(hold.real, app, soon()) : real_->break_hold(hold.real, soon());
+    const auto model =
+        release ? model_->release(hold.model, app, soon()) : model_->break_hold(hold.model, soon());
+    ASSERT_TRUE(real) << real.error().message;
+    EXPECT_EQ(*real, model.value());
+  }
+
+  void renew() {
+    const std::size_t count = 1 + roll(4);
+    const Owner owner{apps[roll(2)], "another", 0, ""};
+    const bool permanent = real_->traits().permanent_leases && roll(4) == 0;
+    std::vector<RenewRequest> real_requests, model_requests;
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Known hold = pick();
+      text += " " + std::to_string(hold.real.value);
+      real_requests.push_back({hold.real, 10min, permanent, nullptr, {}});
+      model_requests.push_back({hold.model, 10min, permanent, nullptr, {}});
+    }
+    say((permanent ? "make permanent by " : "renew by ") + owner.app + text);
+    const Result<RenewReply> real = real_->renew(owner, real_requests, soon());
+    const Result<RenewReply> model = model_->renew(owner, model_requests, soon());
+    ASSERT_TRUE(real) << real.error().message;
+    ASSERT_EQ(real->renewals.size(), count);
+    for (std::size_t i = 0; i < count; ++i) {
+      EXPECT_EQ(real->renewals[i].has_value(), model.value().renewals[i].has_value()) << i;
+    }
+  }
+
+  void resolve() {
+    const Known hold = pick();
+    say("resolve " + std::to_string(hold.real.value));
+    const auto real = real_->resolve(hold.token, soon());
+    const auto model = model_->resolve(hold.token, soon());
+    ASSERT_TRUE(real) << real.error().message;
+    ASSERT_EQ(real->has_value(), model.value().has_value());
+    if (*real) {
+      EXPECT_EQ((*real)->stamp, hold.real);
+    }
+  }
+
+  void configure() {
+    const std::string name = roll(4) == 0 ? "*" : names[roll(std::size(names))];
+    const Mode mode = roll(2) == 0 ? Mode::read : Mode::write;
+    std::optional<std::uint32_t> permits;
+    if (roll(3) != 0) permits = static_cast<std::uint32_t>(1 + roll(3));
+    say("permits of " + name + " " + std::string(to_string(mode)) + " " +
+        (permits ? std::to_string(*permits) : "unset"));
+    const auto real = real_->change_config(SetPermits{name, mode, permits}, soon());
+    const auto model = model_->change_config(SetPermits{name, mode, permits}, soon());
+    ASSERT_TRUE(real) << real.error().message;
+    compare(*real, model.value());
+  }
+
+  // As an instance that opens with reclaim, at times with the hold of another one or
+  // one that has ended.
+  void reclaim() {
+    const std::string app = apps[roll(2)];
+    const Known hold = pick();
+    if (!hold.model) return;
+    say("reclaim " + app + " as " + std::to_string(hold.real.value));
+    const auto real = real_->reclaim(app, hold.real.value, soon());
+    const auto model = model_->reclaim(app, hold.model.value, soon());
+    ASSERT_EQ(real.ok(), model.ok()) << (real ? "store: done" : real.error().message) << "; "
+                                     << (model ? "model: done" : model.error().message);
+    if (real) {
+      EXPECT_EQ(*real, *model);
+      latest_epoch_ = hold.real.value;
+    } else {
+      EXPECT_EQ(real.error().code, model.error().code) << real.error().message;
+    }
+  }
+
+  // How much is left to sweep depends on what was tidied up on the way.
+  void sweep() {
+    say("sweep");
+    ASSERT_TRUE(real_->sweep(soon()));
+    ASSERT_TRUE(model_->sweep(soon()));
+  }
+
+  void inspect() {
+    InspectQuery query;
+    query.match = static_cast<InspectQuery::Match>(roll(3));
+    if (query.match != InspectQuery::Match::all) query.text = names[roll(std::size(names))];
+    const Result<Inspection> real = real_->inspect(query, soon());
+    const Inspection model = model_->inspect(query, soon()).value();
+    ASSERT_TRUE(real) << real.error().message;
+    ASSERT_EQ(real->holds.size(), model.holds.size());
+    for (std::size_t i = 0; i < model.holds.size(); ++i) {
+      const HoldInfo& mine = real->holds[i];
+      const HoldInfo& other = model.holds[i];
+      EXPECT_EQ(model_of(mine.stamp), other.stamp);
+      EXPECT_EQ(mine.items, other.items);
+      EXPECT_EQ(mine.owner.app, other.owner.app);
+      EXPECT_EQ(model_of(mine.owner.epoch), other.owner.epoch);
+      EXPECT_EQ(mine.remaining.has_value(), other.remaining.has_value()) << "permanent or not";
+    }
+  }
+
+  // Versions and epochs are numbers of each side's own.
+  void compare(const SpaceConfig& real, const SpaceConfig& model) {
+    EXPECT_EQ(real.permits, model.permits);
+    EXPECT_EQ(real.max_lease, model.max_lease);
+    ASSERT_EQ(real.epochs.size(), model.epochs.size());
+    for (const auto& [app, epoch] : real.epochs) {
+      const auto other = model.epochs.find(app);
+      ASSERT_NE(other, model.epochs.end());
+      EXPECT_EQ(model_of(epoch), other->second);
+    }
+    EXPECT_GE(real.version, last_version_);
+    last_version_ = real.version;
+  }
+
+  void compare_floors(const std::vector<Stamp>& real, const std::vector<Stamp>& model) {
+    ASSERT_EQ(real.size(), model.size());
+    for (std::size_t i = 0; i < real.size(); ++i) EXPECT_EQ(model_of(real[i]), model[i]);
+  }
+
+  [[nodiscard]] Stamp model_of(Stamp real) const {
+    for (const Known& hold : known_) {
+      if (hold.real == real) return hold.model;
+    }
+    return {};
+  }
+  [[nodiscard]] std::int64_t model_of(std::int64_t epoch) const {
+    return epoch == 0 ? 0 : model_of(Stamp{epoch}).value;
+  }
+
+  void say(const std::string& what) { story_ << "  " << what << "\n"; }
+
+  std::mt19937_64 dice_;
+  HandClock clock_;
+  std::shared_ptr<Backend> real_;
+  std::shared_ptr<Backend> model_;
+  std::vector<Known> known_;
+  std::int64_t latest_epoch_ = 0;
+  std::int64_t last_version_ = 0;
+  std::ostringstream story_;
+};
+
+class Model : public Conformance {};
+
+TEST_P(Model, TheStoreAgreesWithTheModel) {
+  const std::uint64_t seed = test::test_seed();
+  const std::uint64_t sequences = test::number_from_environment("LOCKSET_TEST_SEQUENCES", 300);
+  // Where a space takes long to make, fewer; never so few that it says nothing.
+  const bool bounded = std::getenv("LOCKSET_TEST_SEQUENCES") == nullptr;
+  const TimePoint enough = BootClock::now() + 6s;
+  std::uint64_t done = 0;
+  for (; done < sequences; ++done) {
+    if (bounded && done >= 20 && BootClock::now() > enough) break;
+    const std::unique_ptr<Space> fresh = harness().new_space();
+    Sequence sequence(fresh->open().value(), seed + done);
+    sequence.run(60);
+    if (HasFailure()) {
+      ADD_FAILURE() << test::describe_seed(seed + done) << " LOCKSET_TEST_SEQUENCES=1\n"
+                    << sequence.story();
+      return;
+    }
+  }
+  RecordProperty("sequences", static_cast<int>(done));
+}
+
+LOCKSET_CONFORMANCE_SUITE(Model);
+
+}  // namespace
+}  // namespace lockset::conformance

@@ -1,0 +1,238 @@
+// SEM 12: application ids, epochs, and taking over from dead instances.
+#include <atomic>
+
+#include "tests/conformance/suite.h"
+
+namespace lockset::conformance {
+namespace {
+
+class Reclaim : public Conformance {
+ protected:
+  // What an instance that opens with reclaim does first: its hold on the
+  // application id, whose stamp is its epoch.
+  std::int64_t take_app(Client& c, Duration lease = 1min) {
+    return c.take({write("@app:" + c.owner().app)}, {.lease = lease}).stamp.value;
+  }
+  Result<std::size_t> reclaim(const std::string& app, std::int64_t epoch) {
+    return backend()->reclaim(app, epoch, soon());
+  }
+};
+
+// SEM 12: "releases all holds of lower epochs of that application"
+TEST_P(Reclaim, EndsAllHoldsOfLowerEpochs) {
+  Client dead = client("app", 0);
+  dead.take({write("a"), write("b")});
+  dead.take({read("c")});
+  Client starter = client("app");
+  const std::int64_t epoch = take_app(starter);
+  EXPECT_EQ(reclaim("app", epoch).value(), 2U);
+  ASSERT_EQ(space().look().size(), 1U) << "the hold on the application id stays";
+  EXPECT_EQ(space().look()[0].stamp, Stamp{epoch});
+  Client now = client("app", epoch);
+  EXPECT_TRUE(now.take({write("a"), write("b"), write("c")}).stamp);
+}
+
+// SEM 12: permanent ones too: that is what it is for
+TEST_P(Reclaim, EndsPermanentHolds) {
+  if (skip_unless(traits().permanent_leases, "permanent leases")) return;
+  Client dead = client("app", 0);
+  ASSERT_TRUE(dead.make_permanent(dead.take({write("a")}).stamp));
+  const std::int64_t epoch = take_app(dead);
+  EXPECT_EQ(reclaim("app", epoch).value(), 1U);
+  EXPECT_TRUE(dead.take({write("a")}).stamp);
+}
+
+// SEM 12: nobody else's
+TEST_P(Reclaim, TouchesNoOtherApplication) {
+  Client other = client("app2");
+  const Grant foreign = other.take({write("a")});
+  Client upper = client("APP");
+  const Grant also = upper.take({write("b")});
+  Client c = client("app");
+  const std::int64_t epoch = take_app(c);
+  EXPECT_EQ(reclaim("app", epoch).value(), 0U);
+  EXPECT_TRUE(other.is_live(foreign.stamp));
+  EXPECT_TRUE(other.is_live(also.stamp));
+}
+
+// SEM 12: holds of the epoch itself stay
+TEST_P(Reclaim, KeepsTheHoldsOfItsOwnEpoch) {
+  Client c = client("app");
+  const std::int64_t epoch = take_app(c);
+  Client now = client("app", epoch);
+  const Grant mine = now.take({write("a")});
+  EXPECT_EQ(reclaim("app", epoch).value(), 0U);
+  EXPECT_TRUE(now.is_live(mine.stamp));
+}
+
+// SEM 7, 12: the epoch is in the configuration, so older instances' requests are stale
+TEST_P(Reclaim, MakesOlderInstancesRequestsStale) {
+  Client old = client("app", 0);
+  Client starter = client("app");
+  const std::int64_t epoch = take_app(starter);
+  ASSERT_TRUE(reclaim("app", epoch));
+  const Result<AcquireOutcome> outcome = old.ask_once({write("a")});
+  ASSERT_TRUE(outcome && std::holds_alternative<Stale>(*outcome)) << test::describe(outcome);
+  const SpaceConfig& config = std::get<Stale>(*outcome).config;
+  EXPECT_GT(config.version, old.config().version);
+  ASSERT_TRUE(config.epochs.contains("app"));
+  EXPECT_EQ(config.epochs.find("app")->second, epoch);
+}
+
+// SEM 12: "a live twin makes that fail": the hold on the id is an exclusive one
+TEST_P(Reclaim, ALiveTwinHoldsTheApplicationId) {
+  Client one = client("app");
+  Client two(open(), "app");
+  take_app(one);
+  two.meet_busy({write("@app:app")});
+  EXPECT_TRUE(two.take({write("@app:other")}).stamp) << "another application's id is free";
+}
+
+// SEM 12: `*` does not let two instances in
+TEST_P(Reclaim, DefaultPermitsDoNotApplyToTheApplicationId) {
+  Client c = client("app");
+  c.set_permits("*", Mode::write, 5);
+  take_app(c);
+  c.meet_busy({write("@app:app")});
+}
+
+// SEM 12: after the twin's death by lease the next comes, with a greater epoch
+TEST_P(Reclaim, TheNextInstanceTakesOverAfterTheLease) {
+  Client first = client("app");
+  const std::int64_t one = take_app(first, 100ms);
+  ASSERT_TRUE(reclaim("app", one));
+  Client as_first = client("app", one);
+  const Grant left = as_first.take({write("a")});
+  Client second(open(), "app");
+  std::optional<Grant> id;
+  ASSERT_TRUE(eventually([&] { return (id = second.try_take({write("@app:app")})).has_value(); }));
+  EXPECT_GT(id->stamp.value, one);
+  EXPECT_EQ(reclaim("app", id->stamp.value).value(), 1U);
+  EXPECT_FALSE(second.is_live(left.stamp));
+  EXPECT_FALSE(as_first.renew(left.stamp, 1min));
+  EXPECT_FALSE(as_first.release(left.stamp));
+}
+
+// Contract: not_held if the hold on the application id is not live
+TEST_P(Reclaim, WithoutTheHoldItIsNotHeld) {
+  Client c = client("app");
+  const Grant work = c.take({write("a")});
+  const std::int64_t epoch = take_app(c);
+  ASSERT_TRUE(c.release(Stamp{epoch}));
+  const SpaceConfig before = c.config();
+  for (const std::int64_t wrong : {epoch, epoch + 1, std::int64_t{1}}) {
+    const Result<std::size_t> result = reclaim("app", wrong);
+    ASSERT_FALSE(result) << wrong;
+    EXPECT_EQ(result.error().code, Errc::not_held) << wrong;
+  }
+  c.reload();
+  EXPECT_EQ(c.config(), before) << "nothing was changed";
+  EXPECT_TRUE(c.is_live(work.stamp));
+}
+
+// Contract: nor may another application's hold serve as the epoch
+TEST_P(Reclaim, AnotherApplicationsHoldIsNoEpoch) {
+  Client c = client("app");
+  const Grant work = c.take({write("a")});
+  Client other = client("other");
+  const std::int64_t foreign = take_app(other);
+  const Result<std::size_t> result = reclaim("app", foreign);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Errc::not_held);
+  EXPECT_TRUE(c.is_live(work.stamp));
+}
+
+// Contract: superseded if the application's epoch is higher; the older instance's
+// late reclaim ends nothing
+TEST_P(Reclaim, AnOlderInstanceIsSuperseded) {
+  Client one = client("app");
+  const std::int64_t old = take_app(one);
+  ASSERT_TRUE(one.release(Stamp{old}));
+  Client two(open(), "app");
+  const std::int64_t young = take_app(two);
+  ASSERT_TRUE(reclaim("app", young));
+  Client now(open(), "app", young);
+  const Grant work = now.take({write("a")});
+  const Result<std::size_t> result = reclaim("app", old);
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Errc::superseded);
+  EXPECT_TRUE(now.is_live(work.stamp));
+  EXPECT_EQ(client().config().epochs.find("app")->second, young);
+}
+
+// A retry after a lost reply finds its own epoch there already
+TEST_P(Reclaim, TheSameEpochTwiceIsHarmless) {
+  Client c = client("app");
+  const std::int64_t epoch = take_app(c);
+  ASSERT_TRUE(reclaim("app", epoch));
+  Client now = client("app", epoch);
+  const Grant work = now.take({write("a")});
+  const Result<std::size_t> again = reclaim("app", epoch);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(*again, 0U);
+  EXPECT_TRUE(now.is_live(work.stamp));
+  EXPECT_TRUE(now.is_live(Stamp{epoch}));
+}
+
+// SEM 7, 12: an old instance's acquires race with the take-over. What it was granted
+// before is ended; after it every request is stale, and by its configuration the
+// core refuses. No hold of the old epoch is left in any case.
+TEST_P(Reclaim, NoHoldOfTheOldEpochSurvivesARace) {
+  constexpr int rounds = 30;
+  std::size_t granted_before = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const std::string app = "app" + std::to_string(round);
+    const std::shared_ptr<Backend> old_backend = open();
+    Client old(old_backend, app, 0);
+    Client young(open(), app);
+    const std::int64_t epoch = take_app(young);
+    std::atomic<bool> began = false;
+    std::size_t granted = 0;
+    run_threads(2, [&](std::size_t i) {
+      if (i == 1) {
+        if (!eventually([&] { return began.load(); })) ADD_FAILURE() << "it never began";
+        if (!backend()->reclaim(app, epoch, soon())) ADD_FAILURE() << "reclaim failed";
+        return;
+      }
+      Client reader(open(), app);
+      const TimePoint until = BootClock::now() + patience;
+      for (int k = 0; BootClock::now() < until; ++k) {
+        const Result<AcquireOutcome> outcome = old.ask_once({write(app + "/" + std::to_string(k))});
+        began = true;
+        if (!outcome) {
+          ADD_FAILURE() << test::describe(outcome);
+          return;
+        }
+        if (const Stale* stale = std::get_if<Stale>(&*outcome)) {
+          if (!stale->config.epochs.contains(app)) ADD_FAILURE() << "stale, but no epoch";
+          return;
+        }
+        if (std::holds_alternative<Grant>(*outcome)) ++granted;
+      }
+      ADD_FAILURE() << "never stale";
+    });
+    granted_before += granted;
+    for (const HoldInfo& hold : young.holds()) {
+      EXPECT_FALSE(hold.owner.app == app && hold.stamp != Stamp{epoch})
+          << describe(hold.items) << " survived";
+    }
+  }
+  EXPECT_GE(granted_before, static_cast<std::size_t>(rounds)) << "the old ones hardly ran";
+}
+
+// SEM 12: of instances that start at the same time one becomes the application
+TEST_P(Reclaim, OfSeveralStartingInstancesOneHoldsTheId) {
+  std::atomic<int> winners = 0;
+  run_threads(4, [&](std::size_t) {
+    Client c(open(), "app");
+    if (const std::optional<Grant> id = c.try_take({write("@app:app")})) {
+      if (c.backend().reclaim("app", id->stamp.value, soon())) ++winners;
+    }
+  });
+  EXPECT_EQ(winners, 1);
+}
+
+LOCKSET_CONFORMANCE_SUITE(Reclaim);
+
+}  // namespace
+}  // namespace lockset::conformance

@@ -1,0 +1,39 @@
+// What became of the tests, per harness: collected while they run, shown as one
+// table at the end.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <iosfwd>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace lockset::conformance {
+
+struct Tally {
+  std::size_t ran = 0;  // skipped ones not counted
+  std::size_t failed = 0;
+  std::map<std::string, std::size_t> skipped;  // by reason
+};
+
+class Report final : public testing::EmptyTestEventListener {
+ public:
+  void OnTestEnd(const testing::TestInfo& info) override;
+
+  [[nodiscard]] const std::map<std::string, Tally>& tallies() const noexcept { return tallies_; }
+  // "Suite.Test" of the failed ones, without the instance's and the harness's name.
+  [[nodiscard]] const std::set<std::string>& failed() const noexcept { return failed_; }
+  void print(std::ostream& out) const;
+
+ private:
+  std::map<std::string, Tally> tallies_;
+  std::set<std::string> failed_;
+};
+
+// The reason of the running test's skip, until the next call.
+void record_skip(std::string why);
+std::string take_skip();
+
+}  // namespace lockset::conformance

@@ -1,0 +1,68 @@
+#include "tests/conformance/suite.h"
+
+#include <stdexcept>
+
+#include "tests/conformance/availability.h"
+#include "tests/conformance/report.h"
+
+namespace lockset::conformance {
+
+namespace {
+
+void skip(const std::string& why) { GTEST_SKIP() << why; }
+
+}  // namespace
+
+void Conformance::SetUp() {
+  const Availability& there = availability(harness());
+  if (there.unavailable && there.required) {
+    FAIL() << harness().name() << " is required and not there: " << *there.unavailable;
+  }
+  if (there.unavailable) {
+    record_skip("the store: " + *there.unavailable);
+    GTEST_SKIP() << *there.unavailable;
+  }
+  space_ = harness().new_space();
+}
+
+void Conformance::TearDown() {
+  backend_.reset();
+  space_.reset();
+}
+
+std::shared_ptr<Backend> Conformance::backend() {
+  if (!backend_) backend_ = open();
+  return backend_;
+}
+
+std::shared_ptr<Backend> Conformance::open() { return space_->open().value(); }
+
+Client Conformance::client(std::string app, std::int64_t epoch) {
+  return Client(backend(), std::move(app), epoch);
+}
+
+Locks Conformance::locks(Options options) {
+  if (options.app.empty()) options.app = "app";
+  return lockset::open(space_->open().value(), std::move(options)).value();
+}
+
+bool skip_unless(bool trait, std::string_view why) {
+  if (trait) return false;
+  record_skip(std::string(why));
+  skip("lacks: " + std::string(why));
+  return true;
+}
+
+std::string describe(const Wanted& items) {
+  std::string text;
+  for (const LockRequest& item : items) {
+    text += text.empty() ? "" : " ";
+    text += item.mode == Mode::read ? "r:" : "w:";
+    text += item.name;
+  }
+  return text;
+}
+
+std::string name_of(const testing::TestParamInfo<Harness*>& info) { return info.param->name(); }
+
+}  // namespace lockset::conformance

@@ -1,0 +1,71 @@
+// The fixture of all conformance tests: a space of its own for each test of each
+// harness.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "lockset/lockset.h"
+#include "tests/conformance/harness.h"
+#include "tests/support/client.h"
+#include "tests/support/threads.h"
+#include "tests/support/wait.h"
+
+namespace lockset::conformance {
+
+using namespace std::chrono_literals;
+using test::Ask;
+using test::Client;
+using test::eventually;
+using test::linger;
+using test::make_set;
+using test::patience;
+using test::run_threads;
+using test::soon;
+using test::sorted;
+using test::Wanted;
+
+// What a store's clock may round off a lease: the slack of exact lower bounds.
+inline constexpr Duration clock_grain = 2ms;
+
+class Conformance : public testing::TestWithParam<Harness*> {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  [[nodiscard]] Harness& harness() const { return *GetParam(); }
+  [[nodiscard]] Space& space() { return *space_; }
+  // A client that lives as long as the test. Not thread-safe.
+  [[nodiscard]] std::shared_ptr<Backend> backend();
+  // Another one.
+  [[nodiscard]] std::shared_ptr<Backend> open();
+  [[nodiscard]] Client client(std::string app = "app", std::int64_t epoch = 0);
+  [[nodiscard]] Traits traits() { return backend()->traits(); }
+  // A manager over a client of its own.
+  [[nodiscard]] Locks locks(Options options = {});
+
+ private:
+  std::unique_ptr<Space> space_;
+  std::shared_ptr<Backend> backend_;
+};
+
+// True, with the test marked as skipped and the reason on record, unless `trait`:
+//   if (skip_unless(traits().floors, "floors")) return;
+// The only way to skip a test.
+[[nodiscard]] bool skip_unless(bool trait, std::string_view why);
+
+// A hold of `wanted` for messages and comparisons: "r:a w:b".
+std::string describe(const Wanted& items);
+
+std::string name_of(const testing::TestParamInfo<Harness*>& info);
+
+}  // namespace lockset::conformance
+
+// Every suite is instantiated once, over the harnesses of the executable it is
+// linked into.
+#define LOCKSET_CONFORMANCE_SUITE(suite) \
+  INSTANTIATE_TEST_SUITE_P(              \
+      Each, suite, testing::ValuesIn(all_harnesses().begin(), all_harnesses().end()), name_of)

@@ -1,0 +1,134 @@
+#include "tests/support/client.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "tests/support/wait.h"
+
+namespace lockset::test {
+
+namespace {
+
+[[noreturn]] void unexpected(const std::string& what, const Result<AcquireOutcome>& outcome) {
+  throw std::runtime_error("expected " + what + ", got " + describe(outcome));
+}
+
+}  // namespace
+
+std::string describe(const Result<AcquireOutcome>& outcome) {
+  if (!outcome)
+    return std::string(to_string(outcome.error().code)) + ": " + outcome.error().message;
+  if (const auto* grant = std::get_if<Grant>(&*outcome)) {
+    return "granted " + std::to_string(grant->stamp.value);
+  }
+  if (const auto* busy = std::get_if<Busy>(&*outcome)) {
+    return "busy: " + lockset::quoted(busy->name) + " held by " +
+           std::to_string(busy->holder.value);
+  }
+  return "stale: version " + std::to_string(std::get<Stale>(*outcome).config.version);
+}
+
+Wanted sorted(Wanted items) {
+  std::sort(items.begin(), items.end());
+  return items;
+}
+
+LockSet make_set(Wanted wanted) {
+  return LockSet::make(std::move(wanted), LockSet::Names::reserved_too).value();
+}
+
+Client::Client(std::shared_ptr<Backend> backend, std::string app, std::int64_t epoch)
+    : backend_(std::move(backend)), owner_{std::move(app), Token::random().hex(), epoch, "a test"} {
+  reload();
+}
+
+Result<AcquireOutcome> Client::ask_once(const Wanted& wanted, const Ask& ask) {
+  const LockSet set = make_set(wanted);
+  std::vector<std::uint32_t> permits;
+  for (const LockRequest& item : set.items()) {
+    permits.push_back(config_.permits_of(item.name).of(item.mode));
+  }
+  AcquireRequest request;
+  request.set = &set;
+  request.permits = permits;
+  request.config_version = config_.version;
+  request.token = ask.token ? *ask.token : Token::random();
+  request.owner = &owner_;
+  request.lease = ask.lease;
+  request.min_stamp = ask.min_stamp;
+  request.will_wait = ask.will_wait;
+  request.ticket = ask.ticket;
+  request.by = soon();
+  return backend_->try_acquire(request);
+}
+
+Result<AcquireOutcome> Client::ask(const Wanted& wanted, const Ask& ask) {
+  // Bounded: a backend that answers stale for ever must fail a test, not hang it.
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    Result<AcquireOutcome> outcome = ask_once(wanted, ask);
+    Stale* stale = outcome ? std::get_if<Stale>(&*outcome) : nullptr;
+    if (stale == nullptr) return outcome;
+    config_ = std::move(stale->config);
+  }
+  throw std::runtime_error("the backend answers stale again and again");
+}
+
+std::optional<Grant> Client::try_take(const Wanted& wanted, const Ask& how) {
+  Result<AcquireOutcome> outcome = ask(wanted, how);
+  if (!outcome) unexpected("granted or busy", outcome);
+  Grant* grant = std::get_if<Grant>(&*outcome);
+  if (grant == nullptr) return {};
+  return std::move(*grant);
+}
+
+Grant Client::take(const Wanted& wanted, const Ask& how) {
+  Result<AcquireOutcome> outcome = ask(wanted, how);
+  if (!outcome || !std::holds_alternative<Grant>(*outcome)) unexpected("a grant", outcome);
+  return std::get<Grant>(*std::move(outcome));
+}
+
+Busy Client::meet_busy(const Wanted& wanted, const Ask& how) {
+  Result<AcquireOutcome> outcome = ask(wanted, how);
+  if (!outcome || !std::holds_alternative<Busy>(*outcome)) unexpected("busy", outcome);
+  return std::get<Busy>(*std::move(outcome));
+}
+
+bool Client::release(Stamp stamp) { return backend_->release(stamp, owner_.app, soon()).value(); }
+
+bool Client::break_hold(Stamp stamp) { return backend_->break_hold(stamp, soon()).value(); }
+
+std::optional<Renewal> Client::renew(Stamp stamp, Duration lease) {
+  const RenewRequest request{stamp, lease, false, nullptr, {}};
+  return backend_->renew(owner_, {&request, 1}, soon()).value().renewals.at(0);
+}
+
+std::optional<Renewal> Client::make_permanent(Stamp stamp) {
+  const RenewRequest request{stamp, std::chrono::milliseconds(1), true, nullptr, {}};
+  return backend_->renew(owner_, {&request, 1}, soon()).value().renewals.at(0);
+}
+
+std::optional<Grant> Client::resolve(const Token& token) {
+  return backend_->resolve(token, soon()).value();
+}
+
+Inspection Client::inspect(const InspectQuery& query) {
+  return backend_->inspect(query, soon()).value();
+}
+
+bool Client::is_live(Stamp stamp) {
+  const std::vector<HoldInfo> all = holds();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const HoldInfo& hold) { return hold.stamp == stamp; });
+}
+
+void Client::set_permits(const std::string& name, Mode mode, std::optional<std::uint32_t> permits) {
+  change(SetPermits{name, mode, permits});
+}
+
+void Client::change(const ConfigChange& change) {
+  config_ = backend_->change_config(change, soon()).value();
+}
+
+void Client::reload() { config_ = backend_->load_config(soon()).value(); }
+
+}  // namespace lockset::test

@@ -1,0 +1,82 @@
+// A caller of the backend interface, as thin as a test wants it: knows its owner
+// and a configuration, and leaves waiting and renewing to the test.
+//
+// What a test takes for granted throws std::runtime_error when it is not so, which
+// fails the test with a line that says what happened.
+//
+// Thread-safety: one thread per Client; many clients may share one backend.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lockset/backend.h"
+
+namespace lockset::test {
+
+using Wanted = std::vector<LockRequest>;
+
+// One attempt's particulars; what is unset is chosen sensibly.
+struct Ask {
+  Duration lease = std::chrono::minutes(1);
+  Stamp min_stamp{};
+  bool will_wait = false;
+  std::shared_ptr<WaitTicket> ticket{};
+  std::optional<Token> token{};
+};
+
+// Prints "granted 17", "busy: ...", "stale" or the error, for messages.
+std::string describe(const Result<AcquireOutcome>& outcome);
+
+// Sorted by name. For expectations over Inspection::holds and the like.
+Wanted sorted(Wanted items);
+
+// The set, reserved names allowed. Throws if it can't be made.
+LockSet make_set(Wanted wanted);
+
+class Client {
+ public:
+  explicit Client(std::shared_ptr<Backend> backend, std::string app = "app",
+                  std::int64_t epoch = 0);
+
+  [[nodiscard]] Backend& backend() noexcept { return *backend_; }
+  [[nodiscard]] const Owner& owner() const noexcept { return owner_; }
+  [[nodiscard]] const SpaceConfig& config() const noexcept { return config_; }
+  void set_label(std::string label) { owner_.label = std::move(label); }
+
+  // Exactly one request, made from the configuration known here, which a stale
+  // answer does not change.
+  Result<AcquireOutcome> ask_once(const Wanted& wanted, const Ask& ask = {});
+  // As the core does it: takes the configuration of a stale answer over and asks again.
+  Result<AcquireOutcome> ask(const Wanted& wanted, const Ask& ask = {});
+
+  // Unset: busy. Throws on anything else.
+  std::optional<Grant> try_take(const Wanted& wanted, const Ask& ask = {});
+  // Throws if busy.
+  Grant take(const Wanted& wanted, const Ask& ask = {});
+  // Throws unless busy.
+  Busy meet_busy(const Wanted& wanted, const Ask& ask = {});
+
+  bool release(Stamp stamp);
+  bool break_hold(Stamp stamp);
+  std::optional<Renewal> renew(Stamp stamp, Duration lease);
+  std::optional<Renewal> make_permanent(Stamp stamp);
+  std::optional<Grant> resolve(const Token& token);
+  Inspection inspect(const InspectQuery& query = {});
+  std::vector<HoldInfo> holds() { return inspect().holds; }
+  [[nodiscard]] bool is_live(Stamp stamp);
+
+  // Changes the space's configuration and takes the result over.
+  void set_permits(const std::string& name, Mode mode, std::optional<std::uint32_t> permits);
+  void change(const ConfigChange& change);
+  void reload();
+
+ private:
+  std::shared_ptr<Backend> backend_;
+  Owner owner_;
+  SpaceConfig config_;
+};
+
+}  // namespace lockset::test

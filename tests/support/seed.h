@@ -1,0 +1,20 @@
+// Seeds of the tests that roll dice: random unless the environment says otherwise,
+// and always shown, so that a failure can be had again.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace lockset::test {
+
+// LOCKSET_TEST_SEED, else a fresh one for each call.
+std::uint64_t test_seed();
+
+// The environment variable as a number, else `otherwise`. A value that is no number
+// aborts: to run with something else than what was asked for would mislead.
+std::uint64_t number_from_environment(const char* variable, std::uint64_t otherwise);
+
+// "LOCKSET_TEST_SEED=17", for SCOPED_TRACE.
+std::string describe_seed(std::uint64_t seed);
+
+}  // namespace lockset::test

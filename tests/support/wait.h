@@ -1,0 +1,24 @@
+// Waiting for a condition, never for a time.
+#pragma once
+
+#include <functional>
+
+#include "lockset/clock.h"
+
+namespace lockset::test {
+
+// Generous: reached only when something is broken.
+inline constexpr Duration patience = std::chrono::seconds(10);
+
+// The deadline of a call to the store that should not take long.
+TimePoint soon();
+
+// Looks every millisecond until `condition` is true (then true) or `patience` is
+// over (then false).
+bool eventually(const std::function<bool()>& condition, Duration limit = patience);
+
+// Lets others run for this long: time to do wrong in, for those who could. Never a
+// way to wait for something.
+void linger(Duration time);
+
+}  // namespace lockset::test
