@@ -39,7 +39,7 @@ Options options_of(const Settings& settings, const std::string& what) {
   if (options.label.empty()) {
     options.label = user_at_host() + ":" + std::to_string(::getpid()) + " " + what;
   }
-  options.lease = settings.duration(Opt::lease);
+  if (settings.has(Opt::lease)) options.lease = settings.duration(Opt::lease);
   options.io_timeout = settings.duration(Opt::io_timeout);
   options.store_patience = settings.duration(Opt::patience);
   return options;

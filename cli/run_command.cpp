@@ -50,7 +50,8 @@ int run_command(const Invocation& invocation) {
     guard.emplace(GuardPlan{plan.on_lost == OnLost::kill ? SIGKILL : SIGTERM, plan.grace});
   }
   Locked locked = take_locks(settings, set, plan.command.front(), signals);
-  if (locked.hold.lease() < settings.duration(Opt::lease) && plan.verbose) {
+  if (plan.verbose && settings.has(Opt::lease) &&
+      locked.hold.lease() < settings.duration(Opt::lease)) {
     say("the store grants a lease of " + format_duration(locked.hold.lease()) + " at most");
   }
   return run_job(plan, locked, signals, guard ? &*guard : nullptr);

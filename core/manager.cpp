@@ -101,8 +101,8 @@ Result<std::shared_ptr<Manager>> Manager::open(std::unique_ptr<Backend> backend,
   } else if (options.reclaim) {
     return invalid("reclaim needs an application id of its own: set `app`");
   }
-  if (options.lease < min_lease) {
-    return invalid("the lease must be at least 1s, not " + format_duration(options.lease));
+  if (options.lease && *options.lease < min_lease) {
+    return invalid("the lease must be at least 1s, not " + format_duration(*options.lease));
   }
   if (options.io_timeout <= Duration::zero()) return invalid("the I/O timeout must be positive");
   if (options.refresh_config < milliseconds(1)) {
@@ -156,6 +156,11 @@ TimePoint Manager::io_deadline() const noexcept {
   return later(BootClock::now(), options_.io_timeout);
 }
 
+Duration Manager::usual_lease() const {
+  if (options_.lease) return *options_.lease;
+  return std::min(default_lease, config_.get()->max_lease);
+}
+
 // --- acquire ---
 
 Status Manager::may_ask(const Call& call, const SpaceConfig& config) const {
@@ -185,7 +190,7 @@ Result<std::shared_ptr<HoldState>> Manager::acquire(const LockSet& set,
                                                     const AcquireOptions& options,
                                                     bool single_try) {
   if (Status status = usable(); !status) return std::move(status).error();
-  const Duration lease = options.lease.value_or(options_.lease);
+  const Duration lease = options.lease ? *options.lease : usual_lease();
   if (lease < min_lease) {
     return Error{Errc::invalid, "the lease must be at least 1s, not " + format_duration(lease)};
   }
@@ -453,7 +458,7 @@ Status Manager::renew(HoldState& hold) {
 
 Result<Duration> Manager::renew(Stamp stamp, std::optional<Duration> lease) {
   if (Status status = usable(); !status) return std::move(status).error();
-  const Duration wanted = lease.value_or(options_.lease);
+  const Duration wanted = lease ? *lease : usual_lease();
   if (wanted < min_lease) {
     return Error{Errc::invalid, "the lease must be at least 1s, not " + format_duration(wanted)};
   }

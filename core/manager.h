@@ -61,6 +61,7 @@ class Manager : public std::enable_shared_from_this<Manager> {
   Result<std::shared_ptr<HoldState>> keep(Call& call, AcquireLoop::Granted granted);
   Status make_permanent(HoldState& hold);
   Result<AcquireOutcome> refuse_old_stamp(Result<AcquireOutcome> outcome, Stamp above);
+  [[nodiscard]] Duration usual_lease() const;
   Status may_ask(const Call& call, const SpaceConfig& config) const;
   void raise_high_water(Stamp stamp) noexcept;
   // Releases in the store, again after a lost reply, until `by`.

@@ -262,8 +262,8 @@ Result<std::size_t> MemoryStore::reclaim(std::string_view app, std::int64_t epoc
     return Error{Errc::not_held, "the hold " + std::to_string(epoch) + " of application " +
                                      quoted(app) + " has ended"};
   }
+  if (current != epoch) ++config_.version;
   current = epoch;
-  ++config_.version;
   std::size_t ended = 0;
   for (auto hold = holds_.begin(); hold != holds_.end();) {
     const bool older = hold->second.owner.app == app && hold->second.owner.epoch < epoch &&

@@ -219,10 +219,10 @@ class Backend {
   virtual Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) = 0;
 
   // In one atomic step: if the hold `epoch` of application `app` is live and the
-  // application's epoch is lower, makes it the application's epoch, raises the
-  // version, and ends all holds of the application of a lower epoch but the hold
-  // `epoch` itself. The number of holds ended. Errc::not_held if the hold `epoch`
-  // is not live; Errc::superseded if the application's epoch is higher.
+  // application's epoch is not higher, makes it the application's epoch, raises the
+  // version if that changed anything, and ends all holds of the application of a lower epoch but
+  // the hold `epoch` itself. The number of holds ended. Errc::not_held if the hold `epoch` is not
+  // live; Errc::superseded if the application's epoch is higher.
   virtual Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) = 0;
 
   // Removes some expired holds, a bounded number per call, so that names nobody

@@ -41,8 +41,9 @@ struct Options {
   bool reclaim = false;
   // For people who look at `lockset status`. Empty: user@host:pid and the program.
   std::string label{};
-  // Of every hold that asks for none of its own. At least 1 s, or no_lease.
-  Duration lease = default_lease;
+  // Of every hold that asks for none of its own. At least 1 s, or no_lease. Unset:
+  // 30 s, or the longest lease of the space if that is shorter.
+  std::optional<Duration> lease{};
   // The most that one call to the store may take.
   Duration io_timeout = std::chrono::seconds(5);
   // How long an acquire that waits puts up with a store that does not answer.
