@@ -82,7 +82,7 @@ CommandLine parse_command_line(const std::vector<std::string>& words, std::span<
     const std::string typed = error.get_option_name();
     const std::size_t start = typed.find_first_not_of('-');
     const std::string bare = start == std::string::npos ? typed : typed.substr(start);
-    throw usage("unknown option " + quoted(typed) + did_you_mean(bare, names, "--"));
+    throw usage("unknown option " + in_quotes(typed) + did_you_mean(bare, names, "--"));
   } catch (const po::error_with_option_name& error) {
     const std::string name = error.get_option_name();
     const std::size_t start = name.find_first_not_of('-');

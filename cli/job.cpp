@@ -101,7 +101,7 @@ class Job {
     const int error = child_.start();
     if (error == 0) return 0;
     terminal_.take_back();
-    say("can't execute " + quoted(plan_.command.front()) + ": " + ::strerror(error));
+    say("can't execute " + in_quotes(plan_.command.front()) + ": " + ::strerror(error));
     if (const Status released = hold_.release(); !released) {
       say("warning: " + released.error().message);
     }

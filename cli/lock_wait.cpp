@@ -93,7 +93,7 @@ std::string set_text(const LockSet& set) {
   constexpr std::size_t most = 3;
   std::string text;
   for (std::size_t i = 0; i < set.size() && i < most; ++i) {
-    text += (i > 0 ? ", " : "") + quoted(set.items()[i].name);
+    text += (i > 0 ? ", " : "") + in_quotes(set.items()[i].name);
   }
   if (set.size() > most) text += " and " + std::to_string(set.size() - most) + " more";
   return text;

@@ -101,7 +101,7 @@ std::optional<std::string> complaint(const Option& option, const std::string& va
         return "an application id has at most " + std::to_string(max_app_bytes) + " bytes";
       }
       if (const Status status = check_name(value); !status) {
-        return quoted(value) + " is no application id: " + status.error().message;
+        return in_quotes(value) + " is no application id: " + status.error().message;
       }
       return {};
     }
@@ -111,8 +111,8 @@ std::optional<std::string> complaint(const Option& option, const std::string& va
       if (value == "none") return {};
       if (auto bad = duration_complaint(value)) return bad;
       if (duration_of(value) < min_lease) {
-        return quoted(value) + " is too short for a lease: at least " + format_duration(min_lease) +
-               ", or none";
+        return in_quotes(value) + " is too short for a lease: at least " +
+               format_duration(min_lease) + ", or none";
       }
       return {};
     }
@@ -121,14 +121,14 @@ std::optional<std::string> complaint(const Option& option, const std::string& va
       return duration_complaint(value);
     case Type::on_lost:
       if (value == "term" || value == "kill" || value == "ignore") return {};
-      return quoted(value) + " is none of term, kill and ignore";
+      return in_quotes(value) + " is none of term, kill and ignore";
     case Type::exit_code:
       if (number_of<std::uint8_t>(value)) return {};
-      return quoted(value) + " is no exit code: a number from 0 to 255";
+      return in_quotes(value) + " is no exit code: a number from 0 to 255";
     case Type::permits: {
       const auto count = number_of<std::uint32_t>(value);
       if (count && *count >= 1 && *count <= max_permits) return {};
-      return quoted(value) + " is no number of permits: 1 to " + std::to_string(max_permits);
+      return in_quotes(value) + " is no number of permits: 1 to " + std::to_string(max_permits);
     }
   }
   return {};

@@ -19,7 +19,7 @@ std::string name_of(const Invocation& invocation, std::string_view what) {
   or_fail(check_name(name));
   if (name != default_permits_name && is_reserved_name(name)) {
     throw Failure(exit_usage,
-                  "the lock name " + lockset::quoted(name) + " is reserved: it begins with @");
+                  "the lock name " + in_quotes(name) + " is reserved: it begins with @");
   }
   return name;
 }

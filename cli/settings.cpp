@@ -36,7 +36,7 @@ const Option* file_option(std::string_view key) {
   for (const Option& each : all_options()) {
     if (each.in_file) keys.push_back(each.name);
     if (!each.in_file && each.name == entry.key) {
-      throw Failure(exit_config, entry.place + ": " + quoted(entry.key) +
+      throw Failure(exit_config, entry.place + ": " + in_quotes(entry.key) +
                                      " may stand on the command line only; remove the line");
     }
   }
@@ -48,7 +48,7 @@ const Option* file_option(std::string_view key) {
       hint += key;
     }
   }
-  throw Failure(exit_config, entry.place + ": unknown key " + quoted(entry.key) + hint);
+  throw Failure(exit_config, entry.place + ": unknown key " + in_quotes(entry.key) + hint);
 }
 
 // Other programs may use our prefix (our own tests do, and `run` gives LOCKSET_STAMP
@@ -74,7 +74,7 @@ void warn_of_misspelt_variables() {
     }
     if (exact) continue;
     const std::string hint = did_you_mean(name.substr(prefix.size()), tails, prefix);
-    if (!hint.empty()) say("warning: ignoring the environment variable " + quoted(name) + hint);
+    if (!hint.empty()) say("warning: ignoring the environment variable " + in_quotes(name) + hint);
   }
 }
 
@@ -102,8 +102,8 @@ void Settings::take_file(const std::optional<std::string>& named) {
     if (found == nullptr) fail_unknown_key(entry);
     const auto [first, fresh] = seen.emplace(entry.key, entry.place);
     if (!fresh) {
-      throw Failure(exit_config, entry.place + ": " + quoted(entry.key) + " was given before, at " +
-                                     first->second);
+      throw Failure(exit_config, entry.place + ": " + in_quotes(entry.key) +
+                                     " was given before, at " + first->second);
     }
     put(*found, {{entry.value}, entry.place, Value::Source::file});
     if (found->type == Type::url && file->others_may_read && has_secret(entry.value)) {

@@ -17,8 +17,8 @@ Stamp stamp_of(const Invocation& invocation, std::string_view what) {
   const char* const end = text.data() + text.size();
   const auto [stop, failed] = std::from_chars(text.data(), end, stamp.value);
   if (failed != std::errc{} || stop != end || !stamp) {
-    throw Failure(exit_usage,
-                  quoted(text) + " is no stamp: a positive number, as acquire and status show it");
+    throw Failure(exit_usage, in_quotes(text) +
+                                  " is no stamp: a positive number, as acquire and status show it");
   }
   return stamp;
 }
@@ -26,7 +26,7 @@ Stamp stamp_of(const Invocation& invocation, std::string_view what) {
 [[noreturn]] void fail_not_held(Stamp stamp, const Locks& locks) {
   throw Failure(exit_not_held,
                 "there is no hold " + std::to_string(stamp.value) + " of application " +
-                    quoted(locks.app()) +
+                    in_quotes(locks.app()) +
                     ": it was released, has expired or was broken, or it belongs to another "
                     "application (--app; see lockset status)");
 }

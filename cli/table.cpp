@@ -51,21 +51,20 @@ std::string Table::text() const {
 }
 
 std::string shown(std::string_view text) {
-  const std::string in_quotes = quoted(text);
-  const bool plain = in_quotes.size() == text.size() + 2 && !text.empty() &&
-                     text.find(' ') == std::string_view::npos;
-  return plain ? std::string(text) : in_quotes;
+  const std::string safe = in_quotes(text);
+  const bool plain =
+      safe.size() == text.size() + 2 && !text.empty() && text.find(' ') == std::string_view::npos;
+  return plain ? std::string(text) : safe;
 }
 
 std::string harmless(std::string_view text) {
-  const std::string in_quotes = quoted(text);
+  const std::string safe = in_quotes(text);
   std::string result;
-  // quoted() puts a backslash before " and \; here nothing needs them.
-  for (std::size_t i = 1; i + 1 < in_quotes.size(); ++i) {
-    const bool escape =
-        in_quotes[i] == '\\' && (in_quotes[i + 1] == '"' || in_quotes[i + 1] == '\\');
+  // in_quotes() puts a backslash before " and \; here nothing needs them.
+  for (std::size_t i = 1; i + 1 < safe.size(); ++i) {
+    const bool escape = safe[i] == '\\' && (safe[i + 1] == '"' || safe[i + 1] == '\\');
     if (escape) ++i;
-    result += in_quotes[i];
+    result += safe[i];
   }
   return result;
 }

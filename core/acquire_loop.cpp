@@ -82,7 +82,7 @@ AcquireLoop::Action AcquireLoop::grant(Grant grant, TimePoint sent, TimePoint no
 AcquireLoop::Action AcquireLoop::busy(Busy busy, TimePoint now) {
   if (settings_.single_try) return Finish(Contended{std::move(busy)});
   if (now >= settings_.deadline) {
-    return Finish(Error{Errc::timeout, "the wait ended: " + quoted(busy.name) + " is held by " +
+    return Finish(Error{Errc::timeout, "the wait ended: " + in_quotes(busy.name) + " is held by " +
                                            busy.holder_label + " (stamp " +
                                            std::to_string(busy.holder.value) + ")"});
   }

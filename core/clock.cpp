@@ -43,7 +43,7 @@ constexpr std::array<Unit, 5> units{
 
 Result<Duration> parse_duration(std::string_view text) {
   const Error bad{Errc::invalid,
-                  quoted(text) + " is no duration: write it like 250ms, 30s, 5m, 2h or 1d"};
+                  in_quotes(text) + " is no duration: write it like 250ms, 30s, 5m, 2h or 1d"};
   double number = 0;
   // from_chars would take "inf" and "nan": a duration begins with a digit.
   if (text.empty() || text.front() < '0' || text.front() > '9') return bad;

@@ -171,11 +171,9 @@ void Keeper::watchdog() {
             .stamp = hold->stamp(),
             .items = hold->set().items(),
             .detail = to_string(hold->lost_reason())});
+      // It is not released in the store: the margin that is left there is time for the
+      // work to stop.
       hold->announce_loss();
-      // The store may keep it for a moment longer than we trust it.
-      if (hold->lost_reason() == LostReason::expired) {
-        tidy_later(hold->stamp(), BootClock::now() + 2 * margin_of(hold->lease()));
-      }
     }
     // What the callbacks of lost() took may have moved other ends: look again first.
     if (found.empty()) {

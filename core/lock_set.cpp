@@ -11,13 +11,13 @@ std::string_view to_string(Mode mode) noexcept { return mode == Mode::read ? "re
 Status check_name(std::string_view name) {
   if (name.empty()) return Error{Errc::invalid, "a lock name may not be empty"};
   if (name.size() > max_name_bytes) {
-    return Error{Errc::invalid, "the lock name " + quoted(name.substr(0, 32)) + "... has " +
+    return Error{Errc::invalid, "the lock name " + in_quotes(name.substr(0, 32)) + "... has " +
                                     std::to_string(name.size()) + " bytes; at most " +
                                     std::to_string(max_name_bytes) + " are allowed"};
   }
   for (std::size_t at = 0; at < name.size();) {
     const Utf8Char next = next_utf8(name.substr(at));
-    const std::string where = quoted(name) + " at byte " + std::to_string(at + 1);
+    const std::string where = in_quotes(name) + " at byte " + std::to_string(at + 1);
     if (next.bytes == 0) return Error{Errc::invalid, "invalid UTF-8 in the lock name " + where};
     if (is_control(next.code_point)) {
       return Error{Errc::invalid, "control character in the lock name " + where};
@@ -31,7 +31,7 @@ bool is_reserved_name(std::string_view name) noexcept {
   return name == "*" || name.starts_with('@');
 }
 
-std::string quoted(std::string_view name) {
+std::string in_quotes(std::string_view name) {
   constexpr char digits[] = "0123456789abcdef";
   std::string text = "\"";
   while (!name.empty()) {
@@ -60,7 +60,7 @@ Result<LockSet> LockSet::make(std::vector<LockRequest> wanted, Names names) {
     if (Status status = check_name(request.name); !status) return std::move(status).error();
     if (names == Names::ordinary && is_reserved_name(request.name)) {
       return Error{Errc::invalid,
-                   "the lock name " + quoted(request.name) +
+                   "the lock name " + in_quotes(request.name) +
                        " is reserved: names may not begin with @, and * means the default permits"};
     }
   }
@@ -69,9 +69,9 @@ Result<LockSet> LockSet::make(std::vector<LockRequest> wanted, Names names) {
   wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
   for (std::size_t i = 1; i < wanted.size(); ++i) {
     if (wanted[i].name == wanted[i - 1].name) {
-      return Error{
-          Errc::invalid,
-          quoted(wanted[i].name) + " is asked for as read and as write in one set; name it once"};
+      return Error{Errc::invalid,
+                   in_quotes(wanted[i].name) +
+                       " is asked for as read and as write in one set; name it once"};
     }
   }
   if (wanted.size() > max_set_size) {

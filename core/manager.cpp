@@ -40,12 +40,12 @@ void sleep_until(TimePoint until, const std::stop_token& stop) {
 
 Error not_held(Stamp stamp, const std::string& app) {
   return {Errc::not_held, "stamp " + std::to_string(stamp.value) + " is not held by application " +
-                              quoted(app) +
+                              in_quotes(app) +
                               ": released, expired, broken, or another application's"};
 }
 
 std::string describe(const Busy& busy) {
-  return quoted(busy.name) + " is held (" + std::string(to_string(busy.mode)) + ", stamp " +
+  return in_quotes(busy.name) + " is held (" + std::string(to_string(busy.mode)) + ", stamp " +
          std::to_string(busy.holder.value) + ") by " + busy.holder_label;
 }
 
@@ -126,7 +126,7 @@ Status Manager::take_over() {
   Result<std::shared_ptr<HoldState>> hold = acquire(*set, {}, true);
   if (!hold) return std::move(hold).error();
   if (!*hold) {
-    return Error{Errc::app_in_use, "another instance of application " + quoted(owner_.app) +
+    return Error{Errc::app_in_use, "another instance of application " + in_quotes(owner_.app) +
                                        " runs, or has died less than a lease ago"};
   }
   app_hold_ = *hold;
@@ -177,11 +177,12 @@ Status Manager::may_ask(const Call& call, const SpaceConfig& config) const {
   const auto epoch = config.epochs.find(owner_.app);
   const bool taking_over = options_.reclaim && owner_.epoch == 0;
   if (epoch != config.epochs.end() && epoch->second > owner_.epoch && !taking_over) {
-    return Error{Errc::superseded,
-                 owner_.epoch > 0
-                     ? "a newer instance of application " + quoted(owner_.app) + " has taken over"
-                     : "application " + quoted(owner_.app) +
-                           " runs with reclaim: open with reclaim too, or use another id"};
+    return Error{
+        Errc::superseded,
+        owner_.epoch > 0
+            ? "a newer instance of application " + in_quotes(owner_.app) + " has taken over"
+            : "application " + in_quotes(owner_.app) +
+                  " runs with reclaim: open with reclaim too, or use another id"};
   }
   return {};
 }

@@ -25,11 +25,11 @@ namespace {
 Status check(const SetPermits& change) {
   if (Status status = check_name(change.name); !status) return status;
   if (change.name.starts_with('@')) {
-    return Error{Errc::invalid,
-                 "the name " + quoted(change.name) + " is reserved: its permits can't be changed"};
+    return Error{Errc::invalid, "the name " + in_quotes(change.name) +
+                                    " is reserved: its permits can't be changed"};
   }
   if (change.permits && (*change.permits < 1 || *change.permits > max_permits)) {
-    return Error{Errc::invalid, "permits of " + quoted(change.name) + " must be 1 to " +
+    return Error{Errc::invalid, "permits of " + in_quotes(change.name) + " must be 1 to " +
                                     std::to_string(max_permits) + ", not " +
                                     std::to_string(*change.permits)};
   }

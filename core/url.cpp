@@ -77,7 +77,7 @@ std::string Url::redacted() const { return redact_url(text); }
 
 Result<Url> Url::parse(std::string_view text) {
   const auto bad = [&](const std::string& why) {
-    return Error{Errc::invalid, "bad store address " + quoted(redact_url(text)) + ": " + why};
+    return Error{Errc::invalid, "bad store address " + in_quotes(redact_url(text)) + ": " + why};
   };
   Url url;
   url.text = text;
@@ -121,7 +121,7 @@ Result<Url> Url::parse(std::string_view text) {
     if (!decoded_key || !decoded_value) return bad("a % in the parameters begins no %XX code");
     if (!value || decoded_key->empty()) return bad("parameters are written key=value");
     if (!url.params.emplace(*decoded_key, *decoded_value).second) {
-      return bad("the parameter " + quoted(*decoded_key) + " is given twice");
+      return bad("the parameter " + in_quotes(*decoded_key) + " is given twice");
     }
     left = next;
   }

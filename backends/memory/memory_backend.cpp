@@ -152,7 +152,11 @@ std::optional<Grant> MemoryStore::live_grant(const Token& token) {
   if (stamp == tokens_.end()) return {};
   const HoldRecord& hold = holds_.at(stamp->second);
   if (expired(hold)) return {};
-  return Grant{stamp->second, remaining(hold), store_time_us(), {}};
+  Grant grant{stamp->second, remaining(hold), store_time_us(), {}};
+  for (const LockRequest& item : hold.items) {
+    grant.floors.push_back(names_.at(item.name).stamps.front());
+  }
+  return grant;
 }
 
 Result<AcquireOutcome> MemoryStore::try_acquire(const AcquireRequest& request) {
@@ -253,14 +257,14 @@ Result<std::size_t> MemoryStore::reclaim(std::string_view app, std::int64_t epoc
   const std::lock_guard lock(mutex_);
   std::int64_t& current = config_.epochs[std::string(app)];
   if (current > epoch) {
-    return Error{Errc::superseded, "a newer instance of application " + quoted(app) +
+    return Error{Errc::superseded, "a newer instance of application " + in_quotes(app) +
                                        " has taken over (epoch " + std::to_string(current) + ")"};
   }
   const auto own = find_live(Stamp{epoch});
   if (own == holds_.end() || own->second.owner.app != app) {
     if (current == 0) config_.epochs.erase(std::string(app));
     return Error{Errc::not_held, "the hold " + std::to_string(epoch) + " of application " +
-                                     quoted(app) + " has ended"};
+                                     in_quotes(app) + " has ended"};
   }
   if (current != epoch) ++config_.version;
   current = epoch;

@@ -39,11 +39,11 @@ Result<std::string> default_path() {
 Status read_parameter(Options& options, const std::string& key, const std::string& value) {
   if (key != "synchronous") {
     return Error{Errc::invalid,
-                 "unknown parameter " + lockset::quoted(key) +
+                 "unknown parameter " + in_quotes(key) +
                      " in a sqlite: address; the only one is synchronous=full|normal"};
   }
   if (value != "full" && value != "normal") {
-    return Error{Errc::invalid, "synchronous is full or normal, not " + lockset::quoted(value)};
+    return Error{Errc::invalid, "synchronous is full or normal, not " + in_quotes(value)};
   }
   options.synchronous_full = value == "full";
   return {};
@@ -58,7 +58,7 @@ Result<Options> parse_address(const Url& url) {
                      ("sqlite:rel/path or sqlite:///abs/path, not " + url.redacted())};
   }
   if (url.path.find('\0') != std::string::npos || url.path == ":memory:") {
-    return Error{Errc::invalid, lockset::quoted(url.path) +
+    return Error{Errc::invalid, in_quotes(url.path) +
                                     " can't be a lock database: name a file, or use memory: for "
                                     "locks inside one process"};
   }
@@ -69,7 +69,7 @@ Result<Options> parse_address(const Url& url) {
   std::error_code failed;
   options.path = std::filesystem::absolute(*path, failed).lexically_normal().string();
   if (failed) {
-    return Error{Errc::misconfigured, "can't make " + lockset::quoted(*path) + " absolute: " +
+    return Error{Errc::misconfigured, "can't make " + in_quotes(*path) + " absolute: " +
                                           failed.message() + "; write sqlite:/abs/path"};
   }
   for (const auto& [key, value] : url.params) {

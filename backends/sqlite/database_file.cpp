@@ -14,7 +14,7 @@ namespace lockset::sqlite {
 namespace {
 
 Error unfit(const std::string& path, const std::string& why) {
-  return Error{Errc::misconfigured, "the lock database " + lockset::quoted(path) + " " + why};
+  return Error{Errc::misconfigured, "the lock database " + in_quotes(path) + " " + why};
 }
 
 Error unfit(const std::string& path, int error) {
@@ -27,9 +27,9 @@ Status make_directories(const std::filesystem::path& directory) {
   if (directory.empty() || ::stat(directory.c_str(), &info) == 0) return {};
   if (Status status = make_directories(directory.parent_path()); !status) return status;
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Error{Errc::misconfigured,
-                 "can't make the directory " + lockset::quoted(directory.string()) + ": " +
-                     std::strerror(errno) + "; write sqlite:/path/to/file to use another"};
+    return Error{Errc::misconfigured, "can't make the directory " + in_quotes(directory.string()) +
+                                          ": " + std::strerror(errno) +
+                                          "; write sqlite:/path/to/file to use another"};
   }
   return {};
 }
@@ -100,7 +100,7 @@ Status FileIdentity::check() const {
       continue;
     }
     return unfit(files_[0].path,
-                 "lost its file " + lockset::quoted(file.path) +
+                 "lost its file " + in_quotes(file.path) +
                      ", which was deleted or replaced while in use: its holds are lost; stop all "
                      "of its users, wait for the longest lease, and start them again");
   }

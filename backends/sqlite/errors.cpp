@@ -7,7 +7,7 @@
 namespace lockset::sqlite {
 
 Error error_from(int code, const std::string& native, const std::string& path, Phase phase) {
-  const std::string file = "the lock database " + lockset::quoted(path);
+  const std::string file = "the lock database " + in_quotes(path);
   const std::string said = " (SQLite: " + native + ", code " + std::to_string(code) + ")";
   switch (code & 0xFF) {
     case SQLITE_BUSY:
@@ -36,7 +36,7 @@ Error error_from(int code, const std::string& native, const std::string& path, P
                    file + " can't be opened: check that its directory exists and that this user " +
                        "may write there" + said};
     case SQLITE_NOTADB:
-      return Error{Errc::misconfigured, lockset::quoted(path) +
+      return Error{Errc::misconfigured, in_quotes(path) +
                                             " is not a SQLite database: name another " +
                                             "file, or move it away to have a new one made" + said};
     case SQLITE_CORRUPT:

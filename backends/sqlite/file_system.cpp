@@ -37,7 +37,7 @@ Status check_file_system(const std::string& directory) {
   const std::string_view name = shared_file_system(static_cast<std::uint64_t>(info.f_type));
   if (!name.empty()) {
     return Error{Errc::misconfigured,
-                 lockset::quoted(directory) + " is on " + std::string(name) +
+                 in_quotes(directory) + " is on " + std::string(name) +
                      ", where SQLite's locks are not safe: put the lock database on a local disk, "
                      "or use a server backend for locks between hosts"};
   }

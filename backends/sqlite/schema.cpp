@@ -74,7 +74,7 @@ CREATE TABLE waiter_names(
 )";
 
 Error misfit(const std::string& path, const std::string& why) {
-  return Error{Errc::misconfigured, lockset::quoted(path) + " " + why};
+  return Error{Errc::misconfigured, in_quotes(path) + " " + why};
 }
 
 std::int64_t single_number(Db& db, const char* sql) {

@@ -29,8 +29,8 @@ constexpr std::size_t file_bytes = SideFile::words * sizeof(std::uint32_t);
 Error failure(const std::string& path, const char* what, int error) {
   const bool full = error == ENOSPC || error == EDQUOT || error == EMFILE || error == ENFILE;
   return Error{full ? Errc::unavailable : Errc::misconfigured,
-               std::string("can't ") + what + " the lock database's side file " +
-                   lockset::quoted(path) + ": " + std::strerror(error) +
+               std::string("can't ") + what + " the lock database's side file " + in_quotes(path) +
+                   ": " + std::strerror(error) +
                    "; every user of the database must be able to write it and its directory"};
 }
 

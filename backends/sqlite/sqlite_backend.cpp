@@ -203,14 +203,13 @@ Result<std::size_t> SqliteBackend::reclaim(std::string_view app, std::int64_t ep
       if (row.bind(Text{app}).next()) present = row.integer(0);
     }
     if (present > epoch) {
-      return Error{Errc::superseded, "a newer instance of application " + lockset::quoted(app) +
+      return Error{Errc::superseded, "a newer instance of application " + in_quotes(app) +
                                          " has begun the epoch " + std::to_string(present)};
     }
     const std::optional<HoldState> own = find_hold(transaction, Stamp{epoch});
     if (!own || !own->live || own->app != app) {
       return Error{Errc::not_held, "the hold " + std::to_string(epoch) + " of application " +
-                                       lockset::quoted(app) +
-                                       " is not live: its epoch can't begin"};
+                                       in_quotes(app) + " is not live: its epoch can't begin"};
     }
     // Asked for again (the first answer may have been lost), it ends what came since.
     if (present < epoch) set_epoch(transaction, app, epoch);

@@ -95,7 +95,7 @@ Transaction Store::describe(Db& db) const {
 }
 
 Error Store::late() const {
-  return Error{Errc::unavailable, "the lock database " + lockset::quoted(path_) +
+  return Error{Errc::unavailable, "the lock database " + in_quotes(path_) +
                                       " was kept busy by other threads of this process until the "
                                       "deadline; nothing was applied"};
 }

@@ -181,7 +181,7 @@ class Backend {
   // What became of the attempt with this token: its grant if it is live now, with
   // what is left of its lease in Grant::lease (Duration::max() if permanent), else
   // nothing. "Nothing" may turn into a grant later while the request is still on its
-  // way. Floors may be left out.
+  // way.
   virtual Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) = 0;
 
   // Renews live holds of `owner.app`, each by itself, all of them in as few round
@@ -204,7 +204,8 @@ class Backend {
   // now. `ticket` comes from the last busy answer of this backend.
   virtual Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) = 0;
 
-  // The waiter gave up: takes it out of the store's queue. Best effort.
+  // The waiter gave up: takes it out of the store's queue, and passes on a wake-up
+  // that it had been given. Best effort.
   virtual void end_wait(WaitTicket& ticket, TimePoint by) = 0;
 
   // A consistent picture of the live holds that match. Expired holds are not
@@ -220,9 +221,10 @@ class Backend {
 
   // In one atomic step: if the hold `epoch` of application `app` is live and the
   // application's epoch is not higher, makes it the application's epoch, raises the
-  // version if that changed anything, and ends all holds of the application of a lower epoch but
-  // the hold `epoch` itself. The number of holds ended. Errc::not_held if the hold `epoch` is not
-  // live; Errc::superseded if the application's epoch is higher.
+  // version if that changed anything, and ends all holds of the application of a
+  // lower epoch but the hold `epoch` itself. The number of holds ended; to repeat it
+  // does no harm. Errc::superseded if the application's epoch is higher, else
+  // Errc::not_held if the hold `epoch` is not live.
   virtual Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) = 0;
 
   // Removes some expired holds, a bounded number per call, so that names nobody

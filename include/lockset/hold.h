@@ -70,7 +70,8 @@ class Hold {
   [[nodiscard]] bool valid() const noexcept;
   // True if valid() will still be true after `duration`, come what may.
   [[nodiscard]] bool valid_for(Duration duration) const noexcept;
-  // When validity ends unless renewed; TimePoint::max() for lease = none.
+  // When validity ends unless renewed; TimePoint::max() for lease = none. Long past
+  // (TimePoint{}) for a hold that is lost or released.
   [[nodiscard]] TimePoint valid_until() const noexcept;
 
   // Stops once, at the latest when validity ends without release(); never because

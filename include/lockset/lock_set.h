@@ -45,7 +45,7 @@ bool is_reserved_name(std::string_view name) noexcept;
 
 // `name` fit for one line of text, between quotes, for people: bytes that are no
 // valid UTF-8 and control characters are shown as \xNN.
-std::string quoted(std::string_view name);
+std::string in_quotes(std::string_view name);
 
 // A lock set in canonical form: sorted by the bytes of the names, without
 // duplicates, never empty, at most max_set_size items. Immutable.

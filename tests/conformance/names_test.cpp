@@ -103,7 +103,7 @@ TEST_P(Names, AllAwkwardNamesAreDifferent) {
   for (const std::string& name : names) {
     const Result<AcquireOutcome> outcome = c.ask({write(name)});
     ASSERT_TRUE(outcome && std::holds_alternative<Grant>(*outcome))
-        << lockset::quoted(name) << ": " << test::describe(outcome);
+        << in_quotes(name) << ": " << test::describe(outcome);
   }
   EXPECT_EQ(c.holds().size(), names.size());
 }
@@ -112,7 +112,7 @@ TEST_P(Names, AllAwkwardNamesAreDifferent) {
 TEST_P(Names, EachIsEqualToItself) {
   Client c = client();
   for (const std::string& name : awkward_names()) {
-    SCOPED_TRACE(lockset::quoted(name));
+    SCOPED_TRACE(in_quotes(name));
     const Grant grant = c.take({write(name)});
     c.meet_busy({write(name)});
     const std::vector<HoldInfo> shown = c.inspect({InspectQuery::Match::name, name}).holds;
@@ -176,7 +176,7 @@ TEST_P(Names, All255BytesCount) {
 TEST_P(Names, PermitsAreByTheBytesToo) {
   Client c = client();
   for (const std::string name : {"job", "a%", "\U0001F512", "a'b", "a "}) {
-    SCOPED_TRACE(lockset::quoted(name));
+    SCOPED_TRACE(in_quotes(name));
     c.set_permits(name, Mode::write, 2);
     c.take({write(name)});
     EXPECT_TRUE(c.take({write(name)}).stamp);
@@ -191,7 +191,7 @@ TEST_P(Names, PermitsAreByTheBytesToo) {
 // SEM 12: application ids and labels travel unharmed
 TEST_P(Names, ApplicationIdsAndLabelsTravelUnharmed) {
   for (const std::string text : {"caf\u00E9 'x' \"y\" %s \\ \U0001F512", "a ", "{a}:b/c", "1"}) {
-    SCOPED_TRACE(lockset::quoted(text));
+    SCOPED_TRACE(in_quotes(text));
     Client c = client(text);
     c.set_label(text);
     const Grant grant = c.take({write("a")});

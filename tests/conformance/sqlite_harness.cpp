@@ -55,7 +55,7 @@ std::vector<RawHold> look_into(const std::string& path) {
   int code = SQLITE_OK;
   while ((code = sqlite3_step(row.get())) == SQLITE_ROW) {
     if (sqlite3_column_type(row.get(), 0) == SQLITE_NULL) {
-      throw std::runtime_error("the name " + lockset::quoted(bytes(row.get(), 2)) +
+      throw std::runtime_error("the name " + in_quotes(bytes(row.get(), 2)) +
                                " of a hold that is gone");
     }
     const Stamp stamp{sqlite3_column_int64(row.get(), 0)};

@@ -22,8 +22,7 @@ std::string describe(const Result<AcquireOutcome>& outcome) {
     return "granted " + std::to_string(grant->stamp.value);
   }
   if (const auto* busy = std::get_if<Busy>(&*outcome)) {
-    return "busy: " + lockset::quoted(busy->name) + " held by " +
-           std::to_string(busy->holder.value);
+    return "busy: " + in_quotes(busy->name) + " held by " + std::to_string(busy->holder.value);
   }
   return "stale: version " + std::to_string(std::get<Stale>(*outcome).config.version);
 }

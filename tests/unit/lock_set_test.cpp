@@ -48,7 +48,7 @@ TEST(CheckName, KnowsValidUtf8) {
        {"a", " ", "trailing ", "\xC2\xA0", "\xC3\xA9", "e\xCC\x81", "\xE2\x82\xAC", "\xEF\xBB\xBF",
         "\xEF\xBF\xBF", "\xED\x9F\xBF", "\xEE\x80\x80", "\xF0\x9F\x94\x92", "\xF4\x8F\xBF\xBF",
         "\xF0\x90\x80\x80", "%_'\"\\;"}) {
-    EXPECT_TRUE(check_name(name)) << quoted(name);
+    EXPECT_TRUE(check_name(name)) << in_quotes(name);
   }
   EXPECT_TRUE(check_name(std::string(255, 'x')));
 }
@@ -79,18 +79,18 @@ TEST(CheckName, RefusesTheRest) {
                                   "\xFF"s,
                                   "ok\xFF"s}) {
     const Status status = check_name(name);
-    ASSERT_FALSE(status) << quoted(name);
+    ASSERT_FALSE(status) << in_quotes(name);
     EXPECT_EQ(status.error().code, Errc::invalid);
     EXPECT_EQ(status.error().message.find('\n'), std::string::npos) << "one line";
   }
 }
 
-TEST(Quoted, ShowsWhatTerminalsMustNotSee) {
-  EXPECT_EQ(quoted("plain"), "\"plain\"");
-  EXPECT_EQ(quoted("a\"b\\c"), "\"a\\\"b\\\\c\"");
-  EXPECT_EQ(quoted("\x1B[2J"), "\"\\x1b[2J\"");
-  EXPECT_EQ(quoted("\xFF\xC3\xA9"), "\"\\xff\xC3\xA9\"");
-  EXPECT_EQ(quoted("\xC2\x9B"), "\"\\xc2\\x9b\"");
+TEST(InQuotes, ShowsWhatTerminalsMustNotSee) {
+  EXPECT_EQ(in_quotes("plain"), "\"plain\"");
+  EXPECT_EQ(in_quotes("a\"b\\c"), "\"a\\\"b\\\\c\"");
+  EXPECT_EQ(in_quotes("\x1B[2J"), "\"\\x1b[2J\"");
+  EXPECT_EQ(in_quotes("\xFF\xC3\xA9"), "\"\\xff\xC3\xA9\"");
+  EXPECT_EQ(in_quotes("\xC2\x9B"), "\"\\xc2\\x9b\"");
 }
 
 }  // namespace
