@@ -251,9 +251,15 @@ void Keeper::renew(const Holds& due) {
 
 Status Keeper::renew_now(HoldState& hold) {
   const std::shared_ptr<HoldState> kept = find(hold.stamp());
-  if (!kept) return Error{Errc::not_held, "the hold has ended"};
-  if (Status status = renew_chunk({&kept, 1}); !status) return status;
-  if (kept->valid()) return {};
+  if (!kept) {
+    return Error{Errc::not_held,
+                 "stamp " + std::to_string(hold.stamp().value) + " is not held: released"};
+  }
+  // What is given up here is not renewed there, though the store may still have it.
+  if (kept->valid()) {
+    if (Status status = renew_chunk({&kept, 1}); !status) return status;
+    if (kept->valid()) return {};
+  }
   return Error{Errc::not_held, "stamp " + std::to_string(hold.stamp().value) +
                                    " is not held: lost (" +
                                    std::string(to_string(kept->lost_reason())) + ")"};

@@ -76,7 +76,7 @@ class Manager;  // private to the core
 // with the first hold. Movable, not copyable.
 //
 // Thread-safety: all calls may come from any threads at once; moving and
-// destroying are for one thread at a time.
+// destroying are for one thread, while no other call is under way.
 //
 // Destroying it releases every hold it still manages, within the I/O timeout. A
 // callback of lost() must not destroy it: it would wait for its own thread.
