@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <utility>
 #include <variant>
 #include <vector>
 
@@ -25,7 +24,7 @@ struct Chore {
 
 class Chores {
  public:
-  void add(Chore chore) { chores_.push_back(std::move(chore)); }
+  void add(const Chore& chore) { chores_.push_back(chore); }
   [[nodiscard]] bool empty() const noexcept { return chores_.empty(); }
 
   [[nodiscard]] TimePoint next() const noexcept {
@@ -50,7 +49,7 @@ class Chores {
   void again(Chore chore, TimePoint now) {
     chore.next = now + chore.pause;
     chore.pause = std::min<Duration>(chore.pause * 2, std::chrono::seconds(5));
-    add(std::move(chore));
+    add(chore);
   }
 
  private:

@@ -140,7 +140,7 @@ void Keeper::announce(const std::shared_ptr<HoldState>& hold) {
 void Keeper::tidy_later(std::variant<Token, Stamp> what, TimePoint until) {
   const TimePoint now = BootClock::now();
   const std::lock_guard lock(mutex_);
-  chores_.add({std::move(what), until, now});
+  chores_.add({what, until, now});
   ring_if_earlier(renewer_sleep_.get(), now);
 }
 
@@ -216,7 +216,7 @@ void Keeper::renewer() {
       continue;
     }
     renew(due);
-    for (Chore& chore : chores) do_chore(std::move(chore));
+    for (const Chore& chore : chores) do_chore(chore);
     if (refresh_due) refresh(now);
   }
 }
@@ -318,7 +318,7 @@ Status Keeper::renew_chunk(std::span<const std::shared_ptr<HoldState>> holds) {
   return {};
 }
 
-void Keeper::do_chore(Chore chore) {
+void Keeper::do_chore(const Chore& chore) {
   const TimePoint by = BootClock::now() + settings_.io_timeout;
   std::optional<Stamp> stamp;
   if (const Token* token = std::get_if<Token>(&chore.what)) {
@@ -330,7 +330,7 @@ void Keeper::do_chore(Chore chore) {
   if (stamp && backend_.release(*stamp, owner_.app, by)) return;
   // Not granted so far, or not reached: a late request may still arrive.
   const std::lock_guard lock(mutex_);
-  chores_.again(std::move(chore), BootClock::now());
+  chores_.again(chore, BootClock::now());
 }
 
 void Keeper::refresh(TimePoint now) {

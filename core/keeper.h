@@ -81,7 +81,7 @@ class Keeper {
   Holds take_due(TimePoint now, TimePoint& next);
   void renew(const Holds& due);
   Status renew_chunk(std::span<const std::shared_ptr<HoldState>> holds);
-  void do_chore(Chore chore);
+  void do_chore(const Chore& chore);
   void refresh(TimePoint now);
 
   Backend& backend_;

@@ -26,7 +26,7 @@ Locks::~Locks() {
   }
   // The threads and connections in there are the parent's: touching them, even to
   // destroy them, could hang here or disturb there. Better to leak them.
-  static_cast<void>(new std::shared_ptr<Manager>(std::move(manager_)));
+  manager_->leak();
 }
 
 Result<Hold> Locks::acquire(const LockSet& set, const AcquireOptions& options) {

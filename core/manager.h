@@ -34,6 +34,9 @@ class Manager : public std::enable_shared_from_this<Manager> {
   // Releases all that is managed, and stops. Later calls fail with Errc::invalid.
   void close() noexcept;
 
+  // Makes this object live for ever: for a forked child, to which it does not belong.
+  void leak() noexcept { self_ = shared_from_this(); }
+
   Status change_config(const ConfigChange& change);
   Result<SpaceConfig> load_config();
 
@@ -78,6 +81,7 @@ class Manager : public std::enable_shared_from_this<Manager> {
   // The greatest stamp granted here so far. Semantics 8.
   std::atomic<std::int64_t> high_water_{0};
   std::atomic<bool> closed_{false};
+  std::shared_ptr<Manager> self_;
 };
 
 }  // namespace lockset
