@@ -24,7 +24,10 @@ struct Image {
 
 Image image_of(const ChildPlan& plan) {
   Image image;
-  for (const auto& [name, value] : plan.environment) image.texts.push_back(name + "=" + value);
+  for (const auto& [name, value] : plan.environment) {
+    image.texts.push_back(name);
+    image.texts.back().append("=").append(value);
+  }
   for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
     const std::string_view entry(*each);
     const std::string_view name = entry.substr(0, entry.find('='));

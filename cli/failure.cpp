@@ -7,13 +7,11 @@ namespace lockset::cli {
 int exit_code_of(Errc code) noexcept {
   switch (code) {
     case Errc::timeout:
-      return exit_timeout;
     case Errc::cancelled:
       return exit_timeout;
     case Errc::not_held:
       return exit_not_held;
     case Errc::invalid:
-      return exit_usage;
     // The store is fit, and can't do what was asked of it.
     case Errc::unsupported:
       return exit_usage;
