@@ -49,7 +49,7 @@ Hold& Hold::operator=(Hold&& other) noexcept {
 }
 
 Hold::~Hold() {
-  if (!state_ || state_->in_child()) return;
+  if (!state_ || state_->in_child() || state_->released()) return;
   if (const auto manager = state_->manager()) static_cast<void>(manager->release(*state_).ok());
 }
 

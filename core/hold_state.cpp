@@ -57,6 +57,11 @@ LostReason HoldState::lost_reason() const {
   return lease_.lost_reason();
 }
 
+bool HoldState::released() const {
+  const std::lock_guard lock(mutex_);
+  return lease_.phase() == LeaseState::Phase::released;
+}
+
 TimePoint HoldState::renew_at() const {
   const std::lock_guard lock(mutex_);
   return lease_.renew_at();

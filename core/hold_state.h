@@ -44,6 +44,8 @@ class HoldState {
   [[nodiscard]] bool valid() const noexcept;
   [[nodiscard]] bool in_child() const noexcept { return fork_guard_.in_child(); }
   [[nodiscard]] LostReason lost_reason() const;
+  // The holder let it go; a lost hold is not released.
+  [[nodiscard]] bool released() const;
   [[nodiscard]] std::stop_token lost() const noexcept { return lost_.get_token(); }
   [[nodiscard]] TimePoint renew_at() const;
 
