@@ -1,11 +1,13 @@
 // SEM 4, 5, 8, 10, 20 by brute force: several processes, random sets, some killed.
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <random>
 #include <sstream>
 
+#include "tests/conformance/hammer_worker.h"
 #include "tests/conformance/suite.h"
 #include "tests/support/child.h"
 #include "tests/support/seed.h"
@@ -66,6 +68,18 @@ bool conflict(const HeldFor& a, const HeldFor& b) {
   return false;
 }
 
+// LOCKSET_TEST_HAMMER_SECONDS makes a long run of it.
+Duration least_time() {
+  const char* seconds = std::getenv("LOCKSET_TEST_HAMMER_SECONDS");
+  return seconds ? Duration(std::chrono::seconds(std::atoi(seconds))) : Duration(2500ms);
+}
+
+std::uintmax_t logged(const std::filesystem::path& folder) {
+  std::uintmax_t bytes = 0;
+  for (const auto& log : std::filesystem::directory_iterator(folder)) bytes += log.file_size();
+  return bytes;
+}
+
 class Hammer : public Conformance {};
 
 TEST_P(Hammer, KilledProcessesBreakNoPromise) {
@@ -73,7 +87,7 @@ TEST_P(Hammer, KilledProcessesBreakNoPromise) {
   const std::uint64_t seed = test::test_seed();
   SCOPED_TRACE(test::describe_seed(seed));
   constexpr std::size_t processes = 4;
-  constexpr int seconds = 4;
+  const auto seconds_at_most = std::chrono::ceil<std::chrono::seconds>(least_time() + 2min).count();
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("lockset-hammer-" + Token::random().hex());
   std::filesystem::create_directory(folder);
@@ -86,15 +100,18 @@ TEST_P(Hammer, KilledProcessesBreakNoPromise) {
     const std::string log = (folder / std::to_string(started)).string();
     const std::uint64_t child_seed = seed % 1'000'000'000 + started++;
     return std::make_unique<test::Child>(
-        std::vector<std::string>{LOCKSET_HOLDER, "hammer", space().url(), std::to_string(seconds),
-                                 std::to_string(child_seed), log});
+        std::vector<std::string>{LOCKSET_HOLDER, "hammer", space().url(),
+                                 std::to_string(seconds_at_most), std::to_string(child_seed), log});
   };
   std::vector<std::unique_ptr<test::Child>> children;
   for (std::size_t i = 0; i < processes; ++i) children.push_back(start());
   // Killed at random moments, so that they hold, wait, renew or are inside a step of
   // the store just then; others take their places. The last ones run to their end.
-  const TimePoint until = BootClock::now() + 2500ms;
-  while (BootClock::now() < until) {
+  // On a slow disk it goes on until enough has happened to be worth a look.
+  constexpr std::uintmax_t enough_logged = 60'000;
+  const TimePoint began = BootClock::now();
+  const auto lasted = [&](Duration time) { return BootClock::now() - began >= time; };
+  while (!lasted(least_time()) || (logged(folder) < enough_logged && !lasted(60s))) {
     const TimePoint next = BootClock::now() + std::chrono::milliseconds(100 + dice() % 300);
     eventually([&] { return BootClock::now() >= next; });
     std::unique_ptr<test::Child>& victim = children.at(dice() % processes);
@@ -102,6 +119,7 @@ TEST_P(Hammer, KilledProcessesBreakNoPromise) {
     ++kills;
     victim = start();
   }
+  std::ofstream(folder / stop_file).put('\n');
   for (const auto& child : children) EXPECT_EQ(child->wait(), 0);
 
   std::map<Stamp, HeldFor> holds;

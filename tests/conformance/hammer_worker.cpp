@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <map>
 #include <random>
 
@@ -48,6 +49,7 @@ std::vector<LockRequest> random_set(std::mt19937_64& dice) {
 }  // namespace
 
 int hammer(const std::string& url, int seconds, std::uint64_t seed, const std::string& path) {
+  const std::filesystem::path stop = std::filesystem::path(path).parent_path() / stop_file;
   Log log(path);
   std::mt19937_64 dice(seed);
   Options options;
@@ -59,7 +61,7 @@ int hammer(const std::string& url, int seconds, std::uint64_t seed, const std::s
     return 1;
   }
   const TimePoint end = BootClock::now() + std::chrono::seconds(seconds);
-  while (BootClock::now() < end) {
+  while (BootClock::now() < end && !std::filesystem::exists(stop)) {
     const std::vector<LockRequest> wanted = random_set(dice);
     AcquireOptions how;
     how.wait = std::chrono::seconds(5);
