@@ -48,6 +48,13 @@ class Switchable final : public ForwardingBackend {
     }
     return outcome;
   }
+  Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) override {
+    Result<std::optional<Grant>> found = ForwardingBackend::resolve(token, by);
+    if (found && *found && switches_->grant_stamp > 0) {
+      (*found)->stamp = Stamp{switches_->grant_stamp};
+    }
+    return found;
+  }
   Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override {
     if (switches_->down) return Error{Errc::unavailable, "down"};
     Result<bool> result = ForwardingBackend::release(stamp, app, by);
@@ -199,6 +206,17 @@ TEST_F(ManagerTest, AGrantBelowTheHighWaterMarkIsRefused) {
   EXPECT_THAT(hold.error().message, HasSubstr("stamp 5 after"));
 }
 
+// SEM 8: also where the grant is found after its reply was lost
+TEST_F(ManagerTest, AnAdoptedGrantBelowTheHighWaterMarkIsRefused) {
+  Locks locks = open_locks();
+  locks.acquire({write("a")}).value().release().value();
+  switches_->lose_acquire_replies = 1;
+  switches_->grant_stamp = 5;
+  const Result<Hold> hold = locks.acquire({write("a")}, {.wait = 0s});
+  ASSERT_FALSE(hold);
+  EXPECT_EQ(hold.error().code, Errc::rolled_back);
+}
+
 // SEM 20
 TEST_F(ManagerTest, AStoreClockThatStepsIsReported) {
   Locks locks = open_locks({.lease = 1s});
@@ -250,6 +268,23 @@ TEST_F(ManagerTest, LosingTheApplicationEndsItsHolds) {
   EXPECT_LT(time_to_loss(hold), 2s);
   EXPECT_FALSE(hold.valid());
   EXPECT_EQ(hold.lost_reason(), LostReason::app_lost);
+}
+
+// SEM 12: told by the configuration, long before the next renewal would find out
+TEST_F(ManagerTest, ANewerInstanceEndsTheHoldsOfTheOlder) {
+  Locks older = open_locks({.app = "svc", .reclaim = true, .lease = 60s, .refresh_config = 20ms});
+  Hold hold = older.acquire({write("a")}).value();
+  const auto backend = make_memory_backend(store_);
+  for (const HoldInfo& info : backend->inspect({}, TimePoint::max()).value().holds) {
+    if (info.items.front().name == "@app:svc") {
+      ASSERT_TRUE(backend->break_hold(info.stamp, TimePoint::max()).value());
+    }
+  }
+  Locks newer = open_locks({.app = "svc", .reclaim = true});
+  EXPECT_LT(time_to_loss(hold), 5s);
+  EXPECT_FALSE(hold.valid());
+  EXPECT_EQ(hold.lost_reason(), LostReason::superseded);
+  EXPECT_TRUE(newer.acquire({write("a")}, {.wait = 0s}).value().valid());
 }
 
 // SEM 12
