@@ -30,24 +30,51 @@ Result<const Scheme*> find_scheme(const Url& url) {
                                   "; this build knows " + known};
 }
 
+// The address taken apart, with its scheme.
+struct Target {
+  Url url;
+  const Scheme* scheme;
+};
+
+Result<Target> find_target(std::string_view text) {
+  Result<Url> url = Url::parse(text);
+  if (!url) return url.error();
+  Result<const Scheme*> scheme = find_scheme(*url);
+  if (!scheme) return scheme.error();
+  return Target{*std::move(url), *scheme};
+}
+
 }  // namespace
 
 std::span<const Scheme> builtin_schemes() noexcept { return schemes; }
 
 Result<std::unique_ptr<Backend>> open_backend(std::string_view text, TimePoint by) {
-  Result<Url> url = Url::parse(text);
-  if (!url) return url.error();
-  Result<const Scheme*> scheme = find_scheme(*url);
-  if (!scheme) return scheme.error();
-  return (*scheme)->open(*url, by);
+  const Result<Target> target = find_target(text);
+  if (!target) return target.error();
+  return target->scheme->open(target->url, by);
 }
 
 Status init_space(std::string_view text, TimePoint by) {
-  Result<Url> url = Url::parse(text);
-  if (!url) return url.error();
-  Result<const Scheme*> scheme = find_scheme(*url);
-  if (!scheme) return scheme.error();
-  return (*scheme)->init(*url, by);
+  const Result<Target> target = find_target(text);
+  if (!target) return target.error();
+  return target->scheme->init(target->url, by);
+}
+
+Result<std::string> init_script(std::string_view text) {
+  const Result<Target> target = find_target(text);
+  if (!target) return target.error();
+  if (target->scheme->init_script == nullptr) {
+    return Error{Errc::unsupported,
+                 std::string(target->scheme->name) + ": needs no script: opening makes the space"};
+  }
+  return target->scheme->init_script(target->url);
+}
+
+Result<std::vector<Finding>> examine_space(std::string_view text, TimePoint by) {
+  const Result<Target> target = find_target(text);
+  if (!target) return target.error();
+  if (target->scheme->examine == nullptr) return std::vector<Finding>{};
+  return target->scheme->examine(target->url, by);
 }
 
 }  // namespace lockset

@@ -11,6 +11,14 @@
 namespace lockset {
 namespace {
 
+// How often the store repeated the attempt inside; none of it for an old configuration.
+std::uint32_t collisions_of(const Result<AcquireOutcome>& outcome) {
+  if (!outcome) return 0;
+  if (const Grant* grant = std::get_if<Grant>(&*outcome)) return grant->collisions;
+  if (const Busy* busy = std::get_if<Busy>(&*outcome)) return busy->collisions;
+  return 0;
+}
+
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -263,6 +271,9 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Attempt& a
 
   const Stamp above{high_water_.load()};
   Result<AcquireOutcome> outcome = refuse_old_stamp(backend_->try_acquire(request), above);
+  if (const std::uint32_t collisions = collisions_of(outcome); collisions != 0) {
+    keeper_.tell({.kind = Event::Kind::collided, .items = call.set.items(), .count = collisions});
+  }
   if (!outcome) {
     keeper_.tell({.kind = Event::Kind::retried,
                   .items = call.set.items(),

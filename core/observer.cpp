@@ -14,6 +14,8 @@ std::string_view to_string(Event::Kind kind) noexcept {
       return "stale";
     case Event::Kind::retried:
       return "retried";
+    case Event::Kind::collided:
+      return "collided";
     case Event::Kind::resolved:
       return "resolved";
     case Event::Kind::renewed:

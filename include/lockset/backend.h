@@ -108,6 +108,9 @@ struct Grant {
   // empty unless Traits::floors. A resource guarded by holds that may coexist
   // compares against the floor.
   std::vector<Stamp> floors;
+  // How often the step was repeated inside before it went through: serialization
+  // failures, deadlocks, duplicate keys. Shown to the Observer.
+  std::uint32_t collisions = 0;
 };
 
 struct Busy {
@@ -121,6 +124,7 @@ struct Busy {
   std::optional<Duration> retry_after;
   // For await_change and the next attempt; null if the request did not want to wait.
   std::shared_ptr<WaitTicket> ticket;
+  std::uint32_t collisions = 0;  // as in Grant
 };
 
 // The request was made from another configuration than the store's.

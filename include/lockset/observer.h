@@ -18,6 +18,8 @@ struct Event {
     timed_out,       // an acquire gave up at its deadline
     stale,           // an attempt was made from an old configuration, and is repeated
     retried,         // the store had trouble; the attempt is repeated; `detail` says why
+    collided,        // the store repeated the attempt inside `count` times: serialization
+                     // failures, deadlocks or duplicate keys, not contention
     resolved,        // a lost reply was looked up; `stamp` is what was found, or 0
     renewed,         // the hold was renewed; `took` the round trip
     renewal_failed,  // the store could not be asked; it is tried again; `detail` says why
@@ -32,6 +34,7 @@ struct Event {
   Stamp stamp{};                         // 0 where there is none
   std::span<const LockRequest> items{};  // valid during the call only
   Duration took{};
+  std::uint32_t count = 0;         // of collided
   std::string_view detail{};  // one line, never a secret; valid during the call only
 };
 

@@ -1,14 +1,29 @@
 // The backends that this build has, by the scheme of their addresses.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "lockset/backend.h"
 #include "lockset/url.h"
 
 namespace lockset {
+
+// What `lockset doctor` found out about a store.
+struct Finding {
+  enum class Level : std::uint8_t {
+    good,     // as it should be
+    warning,  // works; weakens something that `text` names
+    unsafe,   // breaks a promise: open refuses such a store
+  };
+  Level level = Level::good;
+  std::string subject;  // the setting or the thing: "synchronous_commit"
+  std::string text;     // one line: what was found and, unless good, the remedy
+};
 
 // A plain list entry; there is no self-registration (docs/adr/0005).
 struct Scheme {
@@ -23,6 +38,15 @@ struct Scheme {
   // Makes the space, or brings an older one up to date; harmless when there is
   // nothing to do. A person runs it, by `lockset init`.
   Status (*init)(const Url& url, TimePoint by);
+
+  // What init would do, for a person to read and run by other means: SQL, ending in a
+  // newline. Connects to nothing. Null where there is nothing to print.
+  Result<std::string> (*init_script)(const Url& url) = nullptr;
+
+  // Looks at the store's settings and at what stands between it and us, without
+  // changing anything. An error only when it can't be asked at all. Null where there is
+  // nothing to look at.
+  Result<std::vector<Finding>> (*examine)(const Url& url, TimePoint by) = nullptr;
 };
 
 // In a fixed order. The list lives for ever.
@@ -34,5 +58,11 @@ Result<std::unique_ptr<Backend>> open_backend(std::string_view url, TimePoint by
 
 // Runs the init of the address's scheme.
 Status init_space(std::string_view url, TimePoint by);
+
+// The init script of the address's scheme; Errc::unsupported where it has none.
+Result<std::string> init_script(std::string_view url);
+
+// The findings for the address, in the scheme's order; empty where it has none.
+Result<std::vector<Finding>> examine_space(std::string_view url, TimePoint by);
 
 }  // namespace lockset

@@ -2,13 +2,16 @@
 // it, how to open clients of that space, and how to look into it from outside.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "lockset/backend.h"
+#include "tests/support/private_server.h"
 
 namespace lockset::conformance {
 
@@ -35,12 +38,14 @@ class Space {
   // What the store holds, by ascending stamp. Thread-safe.
   virtual std::vector<RawHold> look() = 0;
 
-  // Cuts all connections of the space's clients. REQUIRES: HarnessTraits::kills_connections.
+  // The server behind the space. REQUIRES: HarnessTraits::has_server.
+  virtual test::PrivateServer& server() { throw std::logic_error("no server"); }
+  // url() with this port of the loopback in place of the server's: for a proxy.
+  // REQUIRES: HarnessTraits::has_server.
+  [[nodiscard]] virtual std::string url_through(std::uint16_t /*port*/) const { return {}; }
+  // Has the server end every connection of the space's clients, now.
+  // REQUIRES: HarnessTraits::has_server.
   virtual void kill_connections() {}
-  // Stops the server so that nobody is answered, until resume_server.
-  // REQUIRES: HarnessTraits::pauses_server.
-  virtual void pause_server() {}
-  virtual void resume_server() {}
 };
 
 // What differs between harnesses, beside the Traits of their backends.
@@ -48,8 +53,9 @@ struct HarnessTraits {
   // look() reads the store itself, so that it also shows expired holds that no step
   // has removed yet. Otherwise it is an inspect() by a client of its own.
   bool looks_raw = false;
-  bool kills_connections = false;
-  bool pauses_server = false;
+  // There is a server, reached over TCP, that the tests own: they may stop, kill and
+  // restart it.
+  bool has_server = false;
 };
 
 class Harness {

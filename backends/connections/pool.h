@@ -1,0 +1,203 @@
+// The connections to one server: opened when needed, kept for the next call, thrown
+// away when broken. A backend keeps a second, small pool for renewals, so that they
+// never stand behind acquires.
+#pragma once
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <iterator>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "lockset/clock.h"
+#include "lockset/error.h"
+
+namespace lockset::connections {
+
+// `Connection` has `bool hung_up() const`: surely broken while it was idle. It is used
+// by one thread at a time, not always the one that opened it. Thread-safe.
+template <class Connection>
+class Pool {
+ public:
+  // Opens one. Runs on a thread of the pool, so that nobody waits for it longer than
+  // he wants; several at once. Must return in the end: the destructor waits for it.
+  using Open = std::function<Result<std::unique_ptr<Connection>>()>;
+
+  // A connection for the time of one call. Returns it when it goes.
+  class Lease {
+   public:
+    Lease(Pool& pool, std::unique_ptr<Connection> connection)
+        : pool_(&pool), connection_(std::move(connection)) {}
+    Lease(Lease&&) noexcept = default;
+    Lease& operator=(Lease&&) = delete;
+    ~Lease() {
+      if (connection_) pool_->give_back(std::move(connection_));
+    }
+
+    Connection* operator->() const noexcept { return connection_.get(); }
+    Connection& operator*() const noexcept { return *connection_; }
+
+    // The connection failed: it is closed, and so are the idle ones that have hung up
+    // too. REQUIRES: not used any more after this.
+    void broken() { pool_->throw_away(std::move(connection_)); }
+
+   private:
+    Pool* pool_;
+    std::unique_ptr<Connection> connection_;
+  };
+
+  Pool(std::size_t most, Open open) : most_(most), open_(std::move(open)) {}
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+  // REQUIRES: no Lease is left.
+  ~Pool() {
+    for (Opener& opener : openers_) opener.thread.join();
+  }
+
+  // An idle connection, or a new one, or the next that somebody gives back; by `by`.
+  // The error of opening one, where no other can be waited for; else
+  // Errc::unavailable. Nothing was sent in either case.
+  Result<Lease> take(TimePoint by) {
+    std::unique_lock lock(mutex_);
+    const std::size_t failures_before = failures_;
+    ++waiting_;
+    Result<Lease> lease = wait_for_one(lock, failures_before, by);
+    --waiting_;
+    return lease;
+  }
+
+ private:
+  struct Opener {
+    std::thread thread;
+    bool done = false;
+  };
+
+  // How long a server that takes no further connection is let be while others of ours
+  // are there to be waited for.
+  static constexpr std::chrono::seconds refusal_pause{1};
+
+  Result<Lease> wait_for_one(std::unique_lock<std::mutex>& lock, std::size_t failures_before,
+                             TimePoint by) {
+    while (true) {
+      if (std::unique_ptr<Connection> connection = pop_idle(lock)) {
+        return Lease(*this, std::move(connection));
+      }
+      if (failures_ != failures_before && in_use_ == 0) return *last_failure_;
+      if (BootClock::now() >= by) return late();
+      const TimePoint now = BootClock::now();
+      if (now >= open_again_ && opening_ < waiting_ && in_use_ + opening_ < most_) {
+        start_opening();
+        continue;  // it may have failed already
+      }
+      changed_.wait_until(lock, now < open_again_ ? std::min(by, open_again_) : by);
+    }
+  }
+
+  // The idle connection used last, which is the least likely to have been cut off.
+  std::unique_ptr<Connection> pop_idle(std::unique_lock<std::mutex>& lock) {
+    while (!idle_.empty()) {
+      std::unique_ptr<Connection> connection = std::move(idle_.back());
+      idle_.pop_back();
+      ++in_use_;
+      lock.unlock();
+      const bool broken = connection->hung_up();
+      if (broken) connection.reset();
+      lock.lock();
+      if (!broken) return connection;
+      --in_use_;
+    }
+    return nullptr;
+  }
+
+  void start_opening() {
+    openers_.remove_if([](Opener& opener) {
+      if (opener.done) opener.thread.join();
+      return opener.done;
+    });
+    Opener& opener = openers_.emplace_back();
+    try {
+      opener.thread = std::thread([this, &opener] { open_one(opener); });
+      ++opening_;
+    } catch (const std::system_error& error) {
+      openers_.pop_back();
+      failed(Error{Errc::unavailable, std::string("can't start a thread: ") + error.what()});
+    }
+  }
+
+  void failed(Error error) {
+    ++failures_;
+    last_failure_ = std::move(error);
+    open_again_ = in_use_ > 0 ? BootClock::now() + refusal_pause : TimePoint();
+  }
+
+  void open_one(Opener& opener) {
+    Result<std::unique_ptr<Connection>> opened = open_();
+    const std::lock_guard lock(mutex_);
+    --opening_;
+    if (opened) {
+      idle_.push_back(*std::move(opened));
+      open_again_ = TimePoint();
+    } else {
+      failed(std::move(opened).error());
+    }
+    opener.done = true;
+    // Under the mutex: once it is free, the pool may be destroyed.
+    changed_.notify_all();
+  }
+
+  void give_back(std::unique_ptr<Connection> connection) {
+    const std::lock_guard lock(mutex_);
+    --in_use_;
+    idle_.push_back(std::move(connection));
+    changed_.notify_one();
+  }
+
+  void throw_away(std::unique_ptr<Connection> connection) {
+    std::vector<std::unique_ptr<Connection>> broken;
+    broken.push_back(std::move(connection));
+    {
+      const std::lock_guard lock(mutex_);
+      --in_use_;
+      const auto first = std::stable_partition(idle_.begin(), idle_.end(),
+                                               [](const auto& idle) { return !idle->hung_up(); });
+      std::move(first, idle_.end(), std::back_inserter(broken));
+      idle_.erase(first, idle_.end());
+      changed_.notify_all();
+    }
+    // Closing may talk to the server: not under the mutex.
+  }
+
+  Error late() const {
+    if (in_use_ < most_ && opening_ > 0) {
+      return Error{Errc::unavailable, "the store did not answer in time while connecting to it"};
+    }
+    if (last_failure_ && in_use_ < most_) return *last_failure_;
+    return Error{Errc::unavailable, "all " + std::to_string(most_) +
+                                        " connections to the store are in use (parameter pool)"};
+  }
+
+  const std::size_t most_;
+  const Open open_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::unique_ptr<Connection>> idle_;
+  std::size_t in_use_ = 0;
+  std::size_t opening_ = 0;
+  std::size_t waiting_ = 0;
+  // How often opening failed, and why the last time.
+  std::size_t failures_ = 0;
+  std::optional<Error> last_failure_;
+  TimePoint open_again_{};
+  std::list<Opener> openers_;
+};
+
+}  // namespace lockset::connections

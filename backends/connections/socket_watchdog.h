@@ -1,0 +1,88 @@
+// Ends blocking calls of client libraries that know no deadline: at the deadline the
+// socket is shut down under them, and they return with a lost connection.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <thread>
+#include <utility>
+
+#include "lockset/clock.h"
+
+namespace lockset::connections {
+
+// Thread-safe. One thread for any number of sockets; it starts with the first one.
+class SocketWatchdog {
+ public:
+  // One connection's socket. Used by one thread at a time, as the connection is.
+  class Socket {
+   public:
+    Socket(const Socket&) = delete;
+    Socket& operator=(const Socket&) = delete;
+    ~Socket();
+
+    // From now on the socket is shut down, in both directions, at `by`.
+    void arm(TimePoint by);
+    // Not any more. True if it was shut down since it was armed: the connection is
+    // then of no use, and what was asked over it is in doubt.
+    bool disarm();
+    // True if the peer has closed or broken the connection already. Asks the kernel
+    // only: a peer that vanished without a word is not noticed.
+    [[nodiscard]] bool hung_up() const noexcept;
+
+   private:
+    friend class SocketWatchdog;
+    Socket(SocketWatchdog& watchdog, int fd) : watchdog_(watchdog), fd_(fd) {}
+
+    SocketWatchdog& watchdog_;
+    // Our own duplicate. The client library may close its descriptor when it meets an
+    // error, and the number may then belong to somebody else's file.
+    const int fd_;
+    TimePoint by_ = TimePoint::max();  // guarded by the watchdog's mutex
+    bool shut_ = false;                // guarded by the watchdog's mutex
+  };
+
+  SocketWatchdog() = default;
+  SocketWatchdog(const SocketWatchdog&) = delete;
+  SocketWatchdog& operator=(const SocketWatchdog&) = delete;
+  // REQUIRES: no Socket is left.
+  ~SocketWatchdog();
+
+  // `fd` stays the caller's. Null if it can't be duplicated. The Socket must not
+  // outlive this object.
+  std::unique_ptr<Socket> watch(int fd);
+
+ private:
+  void run();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::set<Socket*> sockets_;
+  TimePoint next_look_ = TimePoint::max();
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+// Arms a socket for a scope. A null socket is let be.
+class CallDeadline {
+ public:
+  CallDeadline(SocketWatchdog::Socket* socket, TimePoint by) : socket_(socket) {
+    if (socket_ != nullptr) socket_->arm(by);
+  }
+  CallDeadline(const CallDeadline&) = delete;
+  CallDeadline& operator=(const CallDeadline&) = delete;
+  ~CallDeadline() { (void)end(); }
+
+  // Ends it early; true if the socket was shut down.
+  bool end() {
+    SocketWatchdog::Socket* const socket = std::exchange(socket_, nullptr);
+    return socket != nullptr && socket->disarm();
+  }
+
+ private:
+  SocketWatchdog::Socket* socket_;
+};
+
+}  // namespace lockset::connections

@@ -1,0 +1,46 @@
+// A throw-away server of the test's own, on a loopback port of its own, started and
+// stopped by scripts/server. It may be treated badly.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace lockset::test {
+
+// Every call blocks until it is done, and throws std::runtime_error when it can't be.
+// Not thread-safe, but for the const functions.
+class PrivateServer {
+ public:
+  // Why a server of this kind ("postgresql", "mariadb", "mysql") can't be started here;
+  // unset if it can. Quick: looks for programs, starts nothing.
+  static std::optional<std::string> unavailable(const std::string& kind);
+
+  // Makes the data folder and starts the server.
+  explicit PrivateServer(const std::string& kind);
+  PrivateServer(const PrivateServer&) = delete;
+  PrivateServer& operator=(const PrivateServer&) = delete;
+  // Stops it and removes its data. It ends as well when this process is killed.
+  ~PrivateServer();
+
+  [[nodiscard]] std::uint16_t port() const noexcept;
+  // The address of an administrator, password included; over TCP.
+  [[nodiscard]] std::string admin_url() const;
+  // Holds what scripts/server documents: ca.pem, wrong-ca.pem, the log.
+  [[nodiscard]] std::filesystem::path folder() const;
+
+  void pause();    // SIGSTOP to all its processes: connections stay, nobody is answered
+  void resume();   // SIGCONT
+  void kill();     // SIGKILL to all its processes
+  void stop();     // an orderly shutdown
+  void start();    // after kill or stop: same data, same port; it answers on return
+  void restart() { stop(), start(); }
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace lockset::test
