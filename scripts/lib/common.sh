@@ -8,10 +8,11 @@ cd "$top"
 say() { printf '\n== %s\n' "$*"; }
 
 # Debian packages: to build and test, and what the gate needs besides.
-build_packages=(g++ cmake ninja-build libboost-program-options-dev libsqlite3-dev
-  nlohmann-json3-dev)
-test_packages=(libgtest-dev libgmock-dev libbenchmark-dev sqlite3 util-linux procps)
-gate_packages=(clang-format)
+build_packages=(g++ cmake ninja-build pkg-config libboost-program-options-dev libsqlite3-dev
+  libpqxx-dev libmysqlcppconn-dev nlohmann-json3-dev)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libboost-dev sqlite3 util-linux procps
+  postgresql mariadb-server-core openssl)
+gate_packages=(clang-format debootstrap)
 
 # install_missing PACKAGE...: quick when nothing is missing.
 install_missing() {
@@ -31,8 +32,16 @@ install_missing() {
     as_root=(sudo)
   fi
   "${as_root[@]}" apt-get update -qq
-  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
-    --no-install-recommends "${missing[@]}" >/dev/null
+  (
+    # A database server that comes as a package is not started: the tests start their own.
+    policy=/usr/sbin/policy-rc.d
+    if [ ! -e "$policy" ]; then
+      trap '"${as_root[@]}" rm -f "$policy"' EXIT
+      printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" install -m 755 /dev/stdin "$policy"
+    fi
+    "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+      --no-install-recommends "${missing[@]}" >/dev/null
+  )
 }
 
 # build PRESET [TARGET...]

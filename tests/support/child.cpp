@@ -61,10 +61,15 @@ Child::~Child() {
   close_pipes();
 }
 
-void Child::close_pipes() {
+void Child::close_input() {
   if (to_child_ >= 0) ::close(to_child_);
+  to_child_ = -1;
+}
+
+void Child::close_pipes() {
+  close_input();
   if (from_child_ >= 0) ::close(from_child_);
-  to_child_ = from_child_ = -1;
+  from_child_ = -1;
 }
 
 void Child::send(const std::string& line) {
@@ -121,9 +126,9 @@ void Child::stop() {
 
 void Child::go_on() { ::kill(pid_, SIGCONT); }
 
-int Child::wait() {
+int Child::wait(Duration limit) {
   int status = 0;
-  const TimePoint until = BootClock::now() + std::chrono::seconds(30);
+  const TimePoint until = BootClock::now() + limit;
   for (;;) {
     const pid_t got = waitpid(pid_, &status, WNOHANG);
     if (got == pid_) break;

@@ -27,11 +27,12 @@ class Child {
   // send, then receive.
   std::string ask(const std::string& line);
 
-  void kill();   // SIGKILL, and waits until it is dead
-  void stop();   // SIGSTOP, and waits until it stands
-  void go_on();  // SIGCONT
+  void close_input();  // the end of its stdin
+  void kill();         // SIGKILL, and waits until it is dead
+  void stop();         // SIGSTOP, and waits until it stands
+  void go_on();        // SIGCONT
   // Waits for its end; the exit code, or 128 + the signal.
-  int wait();
+  int wait(Duration limit = std::chrono::seconds(30));
 
  private:
   void close_pipes();

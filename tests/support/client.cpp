@@ -57,7 +57,7 @@ Result<AcquireOutcome> Client::ask_once(const Wanted& wanted, const Ask& ask) {
   request.min_stamp = ask.min_stamp;
   request.will_wait = ask.will_wait;
   request.ticket = ask.ticket;
-  request.by = soon();
+  request.by = ask.by ? *ask.by : soon();
   return backend_->try_acquire(request);
 }
 

@@ -25,6 +25,7 @@ struct Ask {
   bool will_wait = false;
   std::shared_ptr<WaitTicket> ticket{};
   std::optional<Token> token{};
+  std::optional<TimePoint> by{};  // unset: soon
 };
 
 // Prints "granted 17", "busy: ...", "stale" or the error, for messages.

@@ -31,11 +31,11 @@ class PrivateServer {
   // Holds what scripts/server documents: ca.pem, wrong-ca.pem, the log.
   [[nodiscard]] std::filesystem::path folder() const;
 
-  void pause();    // SIGSTOP to all its processes: connections stay, nobody is answered
-  void resume();   // SIGCONT
-  void kill();     // SIGKILL to all its processes
-  void stop();     // an orderly shutdown
-  void start();    // after kill or stop: same data, same port; it answers on return
+  void pause();   // SIGSTOP to all its processes: connections stay, nobody is answered
+  void resume();  // SIGCONT
+  void kill();    // SIGKILL to all its processes
+  void stop();    // an orderly shutdown
+  void start();   // after kill or stop: same data, same port; it answers on return
   void restart() { stop(), start(); }
 
  private:

@@ -1,0 +1,29 @@
+# Part of scripts/server: Debian's MariaDB.
+
+exec_mysqld() { exec /usr/sbin/mariadbd --no-defaults "$@"; }
+
+server_unavailable() {
+  if [ ! -x /usr/sbin/mariadbd ] || [ ! -x /usr/bin/mariadb-install-db ]; then
+    echo 'MariaDB is not installed: install the Debian package mariadb-server-core.'
+  elif ! command -v openssl >/dev/null; then
+    echo 'openssl is not installed: install the Debian package openssl.'
+  else
+    return 1
+  fi
+}
+
+server_install() { install_missing mariadb-server-core openssl; }
+
+server_data() {
+  local others=()
+  [ "$(id -u)" -ne 0 ] || others=(--user="$(server_user)")
+  mariadb-install-db --no-defaults --datadir="$dir/data" --auth-root-authentication-method=normal \
+    --skip-test-db --skip-name-resolve --innodb-flush-log-at-trx-commit=0 "${others[@]}" \
+    >>"$dir/server.log" 2>&1 || fail "mariadb-install-db failed: see $dir/server.log."
+}
+
+server_options() {
+  echo --max-connections=150
+  echo --innodb-buffer-pool-size=64M
+  if [ "${LOCKSET_SERVER_FSYNC:-on}" = off ]; then echo --debug-no-sync; fi
+}

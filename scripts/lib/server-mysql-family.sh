@@ -1,0 +1,81 @@
+# Part of scripts/server: what MariaDB and MySQL have in common. The kind defines:
+#   exec_mysqld      becomes the server program with these arguments
+#   server_data      fills $dir/data, without users that need no password but root@localhost
+#   server_options   options of its own for the running server, one a line
+
+# The user that the server runs as, if this is root.
+server_user() {
+  if id mysql >/dev/null 2>&1; then echo mysql; else echo nobody; fi
+}
+
+server_create() {
+  local user
+  user=$(server_user)
+  mkdir "$dir/data"
+  touch "$dir/server.log"
+  give_to "$user" "$dir"/{data,socket,server.log,tls/server.key}
+  server_data
+  # Read by the server itself when it starts; from the second start on it changes nothing.
+  cat >"$dir/users.sql" <<SQL
+CREATE USER IF NOT EXISTS lockset_admin@'%' IDENTIFIED BY '$(cat "$dir/password")';
+GRANT ALL PRIVILEGES ON *.* TO lockset_admin@'%' WITH GRANT OPTION;
+CREATE DATABASE IF NOT EXISTS lockset CHARACTER SET utf8mb4;
+DROP USER IF EXISTS root@localhost, root@'127.0.0.1', root@'::1';
+SQL
+  give_to "$user" "$dir/users.sql"
+  chmod 600 "$dir/users.sql"
+  server_port_changed
+}
+
+server_port_changed() {
+  echo "mysql://lockset_admin:$(cat "$dir/password")@127.0.0.1:$(cat "$dir/port")/lockset" \
+    >"$dir/url"
+}
+
+# The log says when it answers.
+server_start() {
+  local from options news began=$SECONDS
+  from=$(($(wc -c <"$dir/server.log") + 1))
+  mapfile -t options < <(server_options)
+  rm -f "$dir"/socket/*
+  setsid --fork "$script" "$kind" serve "$dir" "${options[@]}" </dev/null >>"$dir/server.log" 2>&1
+  while :; do
+    news=$(tail -c "+$from" "$dir/server.log")
+    case "$news" in
+      *'ready for connections'*) return 0 ;;
+      *Aborting*) return 1 ;;
+    esac
+    [ $((SECONDS - began)) -le 3 ] || [ -n "$(server_pids)" ] || return 1
+    [ $((SECONDS - began)) -le 120 ] || return 1
+    sleep 0.02
+  done
+}
+
+# Becomes the server.
+server_serve() {
+  local others=()
+  [ "$(id -u)" -ne 0 ] || others=(--user="$(server_user)")
+  exec_mysqld --datadir="$dir/data" --socket="$dir/socket/mysqld.sock" \
+    --pid-file="$dir/data/server.pid" --bind-address=127.0.0.1 --port="$(cat "$dir/port")" \
+    --skip-name-resolve --init-file="$dir/users.sql" \
+    --ssl-ca="$dir/ca.pem" --ssl-cert="$dir/tls/server.pem" --ssl-key="$dir/tls/server.key" \
+    "${others[@]}" "$@"
+}
+
+server_stop() {
+  local pid
+  signal_all CONT
+  signal_all TERM
+  for pid in $(server_pids); do
+    wait_for_end "$pid" 120 || fail "The server in $dir does not end."
+  done
+}
+
+server_pids() {
+  local pid
+  for pid in $(pgrep -f "^[^ ]*(mariadbd|mysqld|ld-linux[^ ]*) .*--datadir=$dir/data "); do
+    ! alive "$pid" || echo "$pid"
+  done
+}
+
+server_removed() { :; }

@@ -1,0 +1,79 @@
+# Part of scripts/server: a real MySQL, which Debian 12 has not: Debian unstable's, in a tree of
+# its own. It runs with the tree's own C library, without chroot: so it needs no root, mounts
+# nothing, and its data lies where that of every other server lies.
+
+mysql_root() {
+  echo "${LOCKSET_MYSQL_ROOT:-${XDG_CACHE_HOME:-$HOME/.cache}/lockset/mysql}"
+}
+
+exec_mysqld() {
+  local tree libraries
+  tree=$(mysql_root)
+  libraries=$(echo "$tree"/usr/lib/*-linux-gnu*/)
+  exec "$(echo "$tree"/usr/lib/*-linux-gnu*/ld-linux*.so.*)" --library-path "${libraries// /:}" \
+    "$tree/usr/sbin/mysqld" --no-defaults --basedir="$tree/usr" \
+    --lc-messages-dir="$tree/usr/share/mysql" --plugin-dir="$tree/usr/lib/mysql/plugin" "$@"
+}
+
+server_unavailable() {
+  if [ ! -x "$(mysql_root)/usr/sbin/mysqld" ]; then
+    echo "MySQL is not installed: run 'scripts/server mysql install' as root."
+  elif ! command -v openssl >/dev/null; then
+    echo 'openssl is not installed: install the Debian package openssl.'
+  else
+    return 1
+  fi
+}
+
+# Some 500 MB. The tree appears under its name when it is complete.
+server_install() {
+  local tree part
+  tree=$(mysql_root)
+  [ ! -x "$tree/usr/sbin/mysqld" ] || return 0
+  [ "$(id -u)" -eq 0 ] || fail "To install MySQL needs root, for debootstrap."
+  install_missing debootstrap openssl
+  say "Fetching MySQL to $tree"
+  mkdir -p "$(dirname "$tree")"
+  (
+    flock 9
+    [ ! -x "$tree/usr/sbin/mysqld" ] || exit 0
+    part=$tree.part
+    # A part that was left behind has no mounts, or rm stops at them.
+    rm -rf --one-file-system "$part"
+    debootstrap --variant=minbase --include=mysql-server-core,libaio1t64 sid "$part" \
+      >"$tree.log" 2>&1 || fail "debootstrap failed: see $tree.log."
+    rm -rf "$part/var/cache/apt" "$part/var/lib/apt/lists"
+    # The server's own user has to get through.
+    chmod 755 "$part"
+    rm -rf "$tree"
+    mv "$part" "$tree"
+  ) 9>"$tree.lock"
+}
+
+# To initialise takes seconds, to copy does not: the first one is kept beside the tree. What a
+# server must have of its own, it makes at its first start.
+server_data() {
+  local template others=()
+  template=$(mysql_root)/initialised
+  if [ -r "$template/ibdata1" ]; then
+    cp -r "$template/." "$dir/data"
+    give_to "$(server_user)" "$dir/data"
+    return 0
+  fi
+  [ "$(id -u)" -ne 0 ] || others=(--user="$(server_user)")
+  (exec_mysqld --initialize-insecure --datadir="$dir/data" "${others[@]}") \
+    >>"$dir/server.log" 2>&1 || fail "mysqld --initialize failed: see $dir/server.log."
+  if cp -r "$dir/data" "$template.$$" 2>/dev/null; then
+    rm -f "$template.$$/auto.cnf" "$template.$$"/*.pem
+    mv -T "$template.$$" "$template" 2>/dev/null || true
+  fi
+  rm -rf "$template.$$"
+}
+
+server_options() {
+  echo --max-connections=150
+  echo --mysqlx=OFF
+  echo --secure-file-priv=NULL
+  echo --innodb-buffer-pool-size=64M
+  echo --innodb-redo-log-capacity=64M
+}

@@ -1,0 +1,91 @@
+# Part of scripts/server: Debian's PostgreSQL. It refuses to run as root.
+
+server_user=postgres
+
+# The newest one that is installed; Debian keeps its programs out of the PATH.
+server_bin() {
+  local bin
+  bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
+  [ -z "$bin" ] || [ ! -x "$bin/initdb" ] || echo "$bin"
+}
+
+server_unavailable() {
+  if [ -z "$(server_bin)" ]; then
+    echo 'PostgreSQL is not installed: install the Debian package postgresql.'
+  elif ! command -v openssl >/dev/null; then
+    echo 'openssl is not installed: install the Debian package openssl.'
+  else
+    return 1
+  fi
+}
+
+server_install() { install_missing postgresql openssl; }
+
+server_create() {
+  local bin
+  bin=$(server_bin)
+  mkdir "$dir/data"
+  touch "$dir/server.log"
+  give_to "$server_user" "$dir"/{data,socket,password,server.log,tls/server.key}
+  run_as "$server_user" "$bin/initdb" --no-sync --pgdata="$dir/data" --encoding=UTF8 \
+    --locale=C.UTF-8 --username=lockset_admin --auth=scram-sha-256 \
+    --pwfile="$dir/password" >>"$dir/server.log" 2>&1 ||
+    fail "initdb failed: $(tail -n 1 "$dir/server.log")"
+  # Shared memory in the data folder goes with it, also after a kill.
+  cat >>"$dir/data/postgresql.conf" <<CONF
+listen_addresses = '127.0.0.1'
+unix_socket_directories = '$dir/socket'
+max_connections = 100
+dynamic_shared_memory_type = mmap
+ssl = on
+ssl_cert_file = '$dir/tls/server.pem'
+ssl_key_file = '$dir/tls/server.key'
+log_line_prefix = '%m [%p] %u@%d '
+$([ "${LOCKSET_SERVER_FSYNC:-on}" != off ] || echo 'fsync = off')
+CONF
+  echo 'CREATE DATABASE lockset;' |
+    run_as "$server_user" "$bin/postgres" --single -F -D "$dir/data" postgres \
+      >>"$dir/server.log" 2>&1 || fail "The database could not be made: see $dir/server.log."
+  server_port_changed
+}
+
+server_port_changed() {
+  local port
+  port=$(cat "$dir/port")
+  sed -i '/^port = /d' "$dir/data/postgresql.conf"
+  echo "port = $port" >>"$dir/data/postgresql.conf"
+  echo "postgresql://lockset_admin:$(cat "$dir/password")@127.0.0.1:$port/lockset" >"$dir/url"
+}
+
+# No process lives (start has looked), so a lock file is stale. The server could not tell: a
+# killed one that nobody has waited for yet, as may be in a container, still counts for it.
+server_start() {
+  server_removed
+  rm -f "$dir/data/postmaster.pid" "$dir"/socket/.s.*
+  run_as "$server_user" "$(server_bin)/pg_ctl" start --pgdata="$dir/data" --silent --wait \
+    --timeout=120 --log="$dir/server.log" >/dev/null 2>&1 </dev/null
+}
+
+server_stop() {
+  signal_all CONT
+  run_as "$server_user" "$(server_bin)/pg_ctl" stop --pgdata="$dir/data" --silent --wait \
+    --timeout=120 --mode=fast >>"$dir/server.log" 2>&1
+}
+
+# The postmaster's children outlive it for a moment when it is killed; they are still known by
+# their working folder.
+server_pids() {
+  local pid
+  for pid in $(pgrep -x postgres); do
+    if [ "$(readlink "/proc/$pid/cwd" 2>/dev/null)" = "$dir/data" ] && alive "$pid"; then
+      echo "$pid"
+    fi
+  done
+}
+
+# What is left of a killed server that was never started again.
+server_removed() {
+  local segment
+  segment=$(sed -n '7s/.* //p' "$dir/data/postmaster.pid" 2>/dev/null) || segment=
+  [ -z "$segment" ] || ipcrm -m "$segment" 2>/dev/null || true
+}

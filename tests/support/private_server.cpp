@@ -1,0 +1,94 @@
+#include "tests/support/private_server.h"
+
+#include <cstdlib>
+#include <fstream>
+#include <stdexcept>
+#include <system_error>
+#include <vector>
+
+#include "tests/support/child.h"
+
+namespace lockset::test {
+
+namespace {
+
+// A server on a busy machine may take its time.
+constexpr Duration start_limit = std::chrono::seconds(120);
+
+std::string first_line(const std::filesystem::path& path) {
+  std::ifstream in(path);
+  std::string line;
+  if (!std::getline(in, line)) throw std::runtime_error("can't read " + path.string());
+  return line;
+}
+
+std::filesystem::path new_folder() {
+  std::string path = (std::filesystem::temp_directory_path() / "lockset-server-XXXXXX").string();
+  if (mkdtemp(path.data()) == nullptr) throw std::runtime_error("no temporary folder");
+  return path;
+}
+
+}  // namespace
+
+struct PrivateServer::Impl {
+  std::string kind;
+  std::filesystem::path folder;
+  std::string url;
+  std::uint16_t port = 0;
+  // Holds the server by its standard input, whose other end closes with this process.
+  std::unique_ptr<Child> script;
+
+  void command(const std::string& what) const {
+    Child child({LOCKSET_SERVER_SCRIPT, kind, what, folder.string()});
+    if (child.wait(start_limit) != 0) {
+      throw std::runtime_error("scripts/server could not " + what + " the " + kind + " server in " +
+                               folder.string());
+    }
+  }
+};
+
+std::optional<std::string> PrivateServer::unavailable(const std::string& kind) {
+  Child check({LOCKSET_SERVER_SCRIPT, kind, "check"});
+  std::string why;
+  try {
+    why = check.receive();
+  } catch (const std::runtime_error&) {  // it has nothing to say
+  }
+  if (check.wait() == 0) return {};
+  return why.empty() ? "scripts/server knows no " + kind : why;
+}
+
+PrivateServer::PrivateServer(const std::string& kind) : impl_(std::make_unique<Impl>()) {
+  impl_->kind = kind;
+  impl_->folder = new_folder();
+  impl_->script = std::make_unique<Child>(
+      std::vector<std::string>{LOCKSET_SERVER_SCRIPT, kind, "run", impl_->folder.string()});
+  try {
+    impl_->url = impl_->script->receive(start_limit);
+    impl_->port = static_cast<std::uint16_t>(std::stoi(first_line(impl_->folder / "port")));
+  } catch (const std::exception& e) {
+    throw std::runtime_error("no private " + kind + " server: " + e.what());
+  }
+}
+
+PrivateServer::~PrivateServer() {
+  try {
+    impl_->script->close_input();
+    impl_->script->wait(start_limit);
+  } catch (const std::exception&) {  // its guard ends it all the same
+  }
+}
+
+std::uint16_t PrivateServer::port() const noexcept { return impl_->port; }
+
+std::string PrivateServer::admin_url() const { return impl_->url; }
+
+std::filesystem::path PrivateServer::folder() const { return impl_->folder; }
+
+void PrivateServer::pause() { impl_->command("pause"); }
+void PrivateServer::resume() { impl_->command("resume"); }
+void PrivateServer::kill() { impl_->command("kill"); }
+void PrivateServer::stop() { impl_->command("stop"); }
+void PrivateServer::start() { impl_->command("start"); }
+
+}  // namespace lockset::test
