@@ -28,14 +28,17 @@ std::optional<std::string> percent_decoded(std::string_view text) {
   return result;
 }
 
+// Of a decoded key. The name of a file is no secret: it is how a secret stays out of an
+// address.
 bool is_secret_key(std::string_view key) {
   std::string lower(key);
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  for (const char* word : {"password", "passwd", "secret", "token"}) {
+  if (lower.ends_with("file")) return false;
+  for (const char* word : {"password", "passwd", "passphrase", "pwd", "secret", "token"}) {
     if (lower.find(word) != std::string::npos) return true;
   }
-  return false;
+  return lower == "pass";
 }
 
 // Splits "a<sep>b" at the first sep; the second part is unset without one.
@@ -46,29 +49,67 @@ std::pair<std::string_view, std::optional<std::string_view>> split(std::string_v
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
+// Of "host", "host:port" and lists of them, as far as the first can tell: what follows the
+// colon can't be meant as a port. It is a password, then.
+bool has_odd_port(std::string_view hosts) {
+  if (hosts.starts_with('[')) hosts.remove_prefix(std::min(hosts.find(']'), hosts.size()));
+  const std::string_view port = split(split(hosts, ',').first, ':').second.value_or("");
+  return !std::all_of(port.begin(), port.end(), [](unsigned char c) { return std::isdigit(c); });
+}
+
+// Where the '@' stands that ends the user part of `body` (an address without its scheme and
+// slashes), or npos. The last one, and a / or a ? may come before it: with a password whose
+// special characters were not escaped, nothing of it must be shown.
+std::size_t end_of_user_part(std::string_view body) {
+  const std::size_t query = std::min(body.find('?'), body.size());
+  const std::size_t at = body.substr(0, query).rfind('@');
+  if (at != std::string_view::npos || query == body.size()) return at;
+  const std::size_t late = body.rfind('@');
+  if (late == std::string_view::npos) return late;
+  // Usually it belongs to a value, as in "host:5432/db?label=me@there".
+  const bool in_value = body.substr(query, late - query).find('=') != std::string_view::npos;
+  return in_value && !has_odd_port(body.substr(0, body.find_first_of("/?"))) ? std::string::npos
+                                                                             : late;
+}
+
 }  // namespace
 
 std::string redact_url(std::string_view text) {
-  auto [address, query] = split(text, '?');
-  std::string result(address);
-  if (const std::size_t slashes = result.find("//"); slashes != std::string::npos) {
-    // The last @: an unescaped one inside a password must not show its tail.
-    const std::size_t at = result.rfind('@');
-    const std::size_t colon = result.find(':', slashes);
-    if (at != std::string::npos && colon != std::string::npos && colon < at) {
-      result.replace(colon + 1, at - colon - 1, "***");
+  // It may be an address whose scheme or slashes were forgotten.
+  std::string_view scheme = text.substr(0, std::min(text.find(':'), text.size()));
+  if (scheme.size() == text.size() || scheme.find_first_of("/?@") != std::string_view::npos) {
+    scheme = {};
+  }
+  std::string_view body = text.substr(scheme.empty() ? 0 : scheme.size() + 1);
+  const std::size_t slashes = std::min(body.find_first_not_of('/'), body.size());
+  body.remove_prefix(slashes);
+  std::string result(text.substr(0, text.size() - body.size()));
+
+  const bool names_file = slashes > 2 || (slashes < 2 && scheme == "sqlite");
+  const std::size_t at = names_file ? std::string_view::npos : end_of_user_part(body);
+  if (at != std::string_view::npos) {
+    std::size_t secret = body.find(':') + 1;  // 0 without one
+    // "user:password@host": what looks like a scheme is none.
+    const bool no_scheme = slashes == 0 && !scheme.empty();
+    if (secret > at) secret = 0;
+    if (secret > 0 || no_scheme) {
+      result += body.substr(0, secret);
+      result += "***";
+      body.remove_prefix(at);
     }
   }
-  if (!query) return result;
+  auto [address, query] = split(body, '?');
+  result += address;
   char separator = '?';
-  for (std::optional<std::string_view> rest = query; rest;) {
-    auto [param, next] = split(*rest, '&');
+  for (std::optional<std::string_view> left = query; left;) {
+    auto [param, next] = split(*left, '&');
     auto [key, value] = split(param, '=');
     result += separator;
     result += key;
-    if (value) result += is_secret_key(key) ? "=***" : "=" + std::string(*value);
+    const bool secret = is_secret_key(percent_decoded(key).value_or(std::string(key)));
+    if (value) result += secret ? "=***" : "=" + std::string(*value);
     separator = '&';
-    rest = next;
+    left = next;
   }
   return result;
 }
@@ -106,6 +147,8 @@ Result<Url> Url::parse(std::string_view text) {
       url.user = *decoded_user;
       url.password = *decoded_password;
       authority.remove_prefix(at + 1);
+    } else if (has_odd_port(authority) && rest->find('@') != std::string_view::npos) {
+      return bad("write a / in a password as %2F and a ? as %3F");
     }
     url.hosts = authority;
   }

@@ -46,8 +46,34 @@ TEST(Url, NeverShowsSecrets) {
   EXPECT_EQ(redact_url("x://h/?sslpassword=hunter2&a=1"), "x://h/?sslpassword=***&a=1");
   EXPECT_EQ(redact_url("mysql://app@db/x"), "mysql://app@db/x");
   EXPECT_EQ(redact_url("zookeeper://h1:1,h2:2/c"), "zookeeper://h1:1,h2:2/c");
+  EXPECT_EQ(redact_url("mysql://[::1]:3306/x?label=me@there"),
+            "mysql://[::1]:3306/x?label=me@there");
+  EXPECT_EQ(redact_url("zookeeper://h1:1,h2:2/c?label=me@there"),
+            "zookeeper://h1:1,h2:2/c?label=me@there");
+  EXPECT_EQ(redact_url("sqlite:/srv/a:b@c.db"), "sqlite:/srv/a:b@c.db");
+  EXPECT_EQ(redact_url("x://h/?pass%77ord=hunter2&Pass=hunter2&pwd=hunter2"),
+            "x://h/?pass%77ord=***&Pass=***&pwd=***");
+  EXPECT_EQ(redact_url("x://h/?password_file=/run/secret&passfile=/a"),
+            "x://h/?password_file=/run/secret&passfile=/a");
   EXPECT_THAT(Url::parse("mysql://app:hunter2@db/x?a=%").error().message,
               Not(HasSubstr("hunter2")));
+}
+
+// What a person writes who does not know that some characters have to be escaped, or
+// who leaves something out.
+TEST(Url, ShowsNoPartOfAMistypedSecret) {
+  for (const char* text :
+       {"mysql://app:hunter2@db/x", "mysql://app:hun/ter2@db/x", "mysql://app:hun?ter2@db/x",
+        "mysql://app:hun?t=er2@db/x?a=b", "mysql://app:hunter2/@db/x", "mysql://app:1?hunter2@db/x",
+        "mysql://app:hun:ter2@db/x", "mysql://app:hun#ter2@db/x", "mysql:/app:hunter2@db/x",
+        "mysql:app:hunter2@db/x", "app:hunter2@db/x", "//app:hunter2@db/x",
+        "mysql//app:hunter2@db/x", "mysql://:hunter2@db", "mysql://app:hunter2@[::1]:3306/x"}) {
+    EXPECT_THAT(redact_url(text), Not(HasSubstr("ter2"))) << text;
+    const Result<Url> url = Url::parse(text);
+    EXPECT_THAT(url ? "" : url.error().message, Not(HasSubstr("ter2"))) << text;
+  }
+  EXPECT_THAT(Url::parse("mysql://app:hun/ter2@db/x").error().message, HasSubstr("%2F"));
+  EXPECT_THAT(Url::parse("mysql://app:hun?ter2@db/x").error().message, HasSubstr("%3F"));
 }
 
 }  // namespace
