@@ -4,6 +4,12 @@
 
 #include "backends/memory/memory_scheme.h"
 #include "lockset/registry.h"
+#ifdef LOCKSET_HAS_MYSQL
+#include "backends/mysql/mysql_scheme.h"
+#endif
+#ifdef LOCKSET_HAS_POSTGRESQL
+#include "backends/postgresql/postgresql_scheme.h"
+#endif
 #ifdef LOCKSET_HAS_SQLITE
 #include "backends/sqlite/sqlite_scheme.h"
 #endif
@@ -16,18 +22,34 @@ const Scheme schemes[] = {
 #ifdef LOCKSET_HAS_SQLITE
     sqlite_scheme,
 #endif
+#ifdef LOCKSET_HAS_POSTGRESQL
+    postgresql_scheme,
+#endif
+#ifdef LOCKSET_HAS_MYSQL
+    mysql_scheme,
+#endif
 };
+
+// What people call a store that has another name here.
+std::string_view usual_name(std::string_view scheme) {
+  if (scheme == "postgres" || scheme == "pgsql" || scheme == "psql") return "postgresql";
+  if (scheme == "mariadb") return "mysql";
+  if (scheme == "sqlite3" || scheme == "file") return "sqlite";
+  return {};
+}
 
 Result<const Scheme*> find_scheme(const Url& url) {
   std::string known;
+  std::string hint;
   for (const Scheme& scheme : schemes) {
     if (scheme.name == url.scheme) return &scheme;
+    if (scheme.name == usual_name(url.scheme)) hint = "; write " + std::string(scheme.name) + ":";
     if (!known.empty()) known += ", ";
     known += scheme.name;
     known += ":";
   }
   return Error{Errc::invalid, "unknown scheme \"" + url.scheme + ":\" in " + url.redacted() +
-                                  "; this build knows " + known};
+                                  "; this build knows " + known + hint};
 }
 
 // The address taken apart, with its scheme.

@@ -12,6 +12,12 @@ write_basic_package_version_file(${PROJECT_BINARY_DIR}/locksetConfigVersion.cmak
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/locksetConfig.cmake ${PROJECT_BINARY_DIR}/locksetConfigVersion.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lockset)
+if(LOCKSET_HAS_POSTGRESQL)
+  install(FILES cmake/Findlibpqxx.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lockset)
+endif()
+if(LOCKSET_HAS_MYSQL)
+  install(FILES cmake/FindMysqlCppConn.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/lockset)
+endif()
 if(LOCKSET_BUILD_CLI)
   install(TARGETS lockset-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

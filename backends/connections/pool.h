@@ -55,7 +55,9 @@ class Pool {
     std::unique_ptr<Connection> connection_;
   };
 
-  Pool(std::size_t most, Open open) : most_(most), open_(std::move(open)) {}
+  // `store` is what messages call it: "PostgreSQL (app@db/prod)".
+  Pool(std::size_t most, Open open, std::string store = "the store")
+      : most_(most), open_(std::move(open)), store_(std::move(store)) {}
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
   // REQUIRES: no Lease is left.
@@ -129,7 +131,7 @@ class Pool {
       ++opening_;
     } catch (const std::system_error& error) {
       openers_.pop_back();
-      failed(Error{Errc::unavailable, std::string("can't start a thread: ") + error.what()});
+      failed(Error{Errc::unavailable, store_ + ": can't start a thread: " + error.what()});
     }
   }
 
@@ -178,15 +180,16 @@ class Pool {
 
   Error late() const {
     if (in_use_ < most_ && opening_ > 0) {
-      return Error{Errc::unavailable, "the store did not answer in time while connecting to it"};
+      return Error{Errc::unavailable, store_ + ": did not answer in time while connecting to it"};
     }
     if (last_failure_ && in_use_ < most_) return *last_failure_;
-    return Error{Errc::unavailable, "all " + std::to_string(most_) +
-                                        " connections to the store are in use (parameter pool)"};
+    return Error{Errc::unavailable, store_ + ": all " + std::to_string(most_) +
+                                        " connections to it are in use (parameter pool)"};
   }
 
   const std::size_t most_;
   const Open open_;
+  const std::string store_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<std::unique_ptr<Connection>> idle_;

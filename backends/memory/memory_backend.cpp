@@ -364,6 +364,13 @@ Result<std::unique_ptr<Backend>> open_memory(const Url& url, TimePoint) {
 
 Status init_memory(const Url& url, TimePoint) { return check_address(url); }
 
+Result<std::vector<Finding>> examine_memory(const Url& url, TimePoint) {
+  if (Status status = check_address(url); !status) return std::move(status).error();
+  return std::vector<Finding>{{Finding::Level::warning, "memory",
+                               "holds live in one process and die with it: for tests, and for "
+                               "threads that share one Locks"}};
+}
+
 }  // namespace
 
 std::shared_ptr<MemoryStore> make_memory_store(const Clock& clock) {
@@ -374,6 +381,7 @@ std::unique_ptr<Backend> make_memory_backend(std::shared_ptr<MemoryStore> store)
   return std::make_unique<MemoryBackend>(std::move(store));
 }
 
-constinit const Scheme memory_scheme{"memory", "memory:", open_memory, init_memory};
+constinit const Scheme memory_scheme{"memory",    "memory:", open_memory,
+                                     init_memory, nullptr,   examine_memory};
 
 }  // namespace lockset

@@ -1,6 +1,7 @@
 #include "backends/sqlite/sqlite_scheme.h"
 
 #include "backends/sqlite/address.h"
+#include "backends/sqlite/examine.h"
 #include "backends/sqlite/sqlite_backend.h"
 #include "backends/sqlite/store.h"
 
@@ -23,6 +24,9 @@ Status init_sqlite(const Url& url, TimePoint by) {
 
 }  // namespace
 
-const Scheme sqlite_scheme{"sqlite", "sqlite:/var/lib/jobs/locks.db", open_sqlite, init_sqlite};
+const Scheme sqlite_scheme{"sqlite",       "sqlite:/var/lib/jobs/locks.db",
+                           open_sqlite,    init_sqlite,
+                           nullptr,  // opening makes the space
+                           sqlite::examine};
 
 }  // namespace lockset

@@ -23,6 +23,8 @@ struct Finding {
   Level level = Level::good;
   std::string subject;  // the setting or the thing: "synchronous_commit"
   std::string text;     // one line: what was found and, unless good, the remedy
+  // There is no lock space yet: opening would make one, or say that there is none.
+  bool no_space = false;
 };
 
 // A plain list entry; there is no self-registration (docs/adr/0005).

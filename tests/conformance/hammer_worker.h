@@ -2,19 +2,31 @@
 // surely held what.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
 namespace lockset::conformance {
 
 // Lines of the log, times in nanoseconds of BootClock:
-//   G STAMP TIME r:a,w:b   granted; the acquire had returned by TIME
-//   V STAMP TIME           valid() was asked at TIME or later, and answered true
-//   R STAMP TIME           about to release
-//   E TEXT                 an error that ought not to be
+//   G STAMP TIME r:n1,w:n2 WAITED   the acquire had returned by TIME, after WAITED, and
+//                                   the hold was valid then
+//   V STAMP TIME                    valid() was asked at TIME or later, and answered true
+//   R STAMP TIME                    about to release
+//   T TIME                          an acquire timed out
+//   E TEXT                          an error that ought not to be
 // From G to the last V or R the hold was held and valid. Ends when a file of the name
 // stop_file lies beside the log, or after `seconds`. 0 if all went well.
 inline constexpr const char* stop_file = "stop";
-int hammer(const std::string& url, int seconds, std::uint64_t seed, const std::string& log);
+
+struct HammerJob {
+  std::string url;
+  int seconds = 0;
+  std::uint64_t seed = 0;
+  std::string log;
+  std::size_t names = 0;  // "n0", "n1", ...; at least 3
+};
+
+int hammer(const HammerJob& job);
 
 }  // namespace lockset::conformance

@@ -2,6 +2,12 @@
 // backends/builtin.cpp, one in backends/CMakeLists.txt.
 #include "tests/conformance/harness.h"
 #include "tests/conformance/memory_harness.h"
+#ifdef LOCKSET_HAS_MYSQL
+#include "tests/conformance/mysql_harness.h"
+#endif
+#ifdef LOCKSET_HAS_POSTGRESQL
+#include "tests/conformance/postgresql_harness.h"
+#endif
 #ifdef LOCKSET_HAS_SQLITE
 #include "tests/conformance/sqlite_harness.h"
 #endif
@@ -13,6 +19,16 @@ std::span<Harness* const> all_harnesses() {
       &memory_harness(),
 #ifdef LOCKSET_HAS_SQLITE
       &sqlite_harness(),
+#endif
+#ifdef LOCKSET_HAS_POSTGRESQL
+      &postgresql_advisory_harness(),
+      &postgresql_serializable_harness(),
+#endif
+#ifdef LOCKSET_HAS_MYSQL
+      &mariadb_select_for_update_harness(),
+      &mariadb_unique_index_harness(),
+      &mysql_select_for_update_harness(),
+      &mysql_unique_index_harness(),
 #endif
   };
   return harnesses;

@@ -40,6 +40,7 @@ struct State {
   bool caught = false;
   bool blocked_to_server = false;
   bool blocked_to_client = false;
+  std::function<void()> reset_all;
 };
 
 // One client's connection and the one to the server that belongs to it.
@@ -90,6 +91,7 @@ class Link : public std::enable_shared_from_this<Link> {
   }
 
   void end(TcpProxy::Ending ending) {
+    if (cutting_) state_.caught = true;
     silence_.cancel();
     close(client_, ending);
     close(server_, ending);
@@ -106,7 +108,7 @@ class Link : public std::enable_shared_from_this<Link> {
 
   static void close(tcp::socket& socket, TcpProxy::Ending ending) {
     error_code ignored;
-    if (ending == TcpProxy::Ending::reset) {
+    if (ending != TcpProxy::Ending::close) {
       socket.set_option(asio::socket_base::linger(true, 0), ignored);
     }
     socket.close(ignored);
@@ -154,9 +156,8 @@ class Link : public std::enable_shared_from_this<Link> {
     if (state_.trap && exposed_ && !holding_ && !cutting_) {
       const Trap trap = *state_.trap;
       state_.trap.reset();
-      state_.caught = true;
-      if (trap.kind == Trap::Kind::cut_reply) cutting_ = trap;
-      holding_ = trap.kind == Trap::Kind::hold_request;
+      holding_ = state_.caught = trap.kind == Trap::Kind::hold_request;
+      if (!holding_) cutting_ = trap;
     }
     asked_ = true;
     if (holding_) {
@@ -193,7 +194,9 @@ class Link : public std::enable_shared_from_this<Link> {
     silence_.expires_after(quiet);
     silence_.async_wait([self = shared_from_this()](error_code error) {
       if (error) return;  // it spoke again
-      self->end(self->cutting_ ? self->cutting_->ending : TcpProxy::Ending::close);
+      const auto ending = self->cutting_ ? self->cutting_->ending : TcpProxy::Ending::close;
+      if (ending == TcpProxy::Ending::reset_all) return self->state_.reset_all();
+      self->end(ending);
     });
   }
 
@@ -215,6 +218,9 @@ class Link : public std::enable_shared_from_this<Link> {
 
 struct TcpProxy::Impl {
   explicit Impl(std::uint16_t to_port) : server_port(to_port) {
+    state.reset_all = [this] {
+      for (const auto& link : links) link->end(Ending::reset);
+    };
     acceptor = bound(0);
     port = acceptor->local_endpoint().port();
     acceptor->listen();
@@ -365,9 +371,7 @@ void TcpProxy::heal() {
 }
 
 void TcpProxy::cut_all() {
-  impl_->on_thread([this] {
-    for (const auto& link : impl_->links) link->end(Ending::reset);
-  });
+  impl_->on_thread([this] { impl_->state.reset_all(); });
 }
 
 }  // namespace lockset::test

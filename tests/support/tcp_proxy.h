@@ -39,7 +39,11 @@ class TcpProxy {
   // that come later may be the client's way to get ready. It replaces one that has not
   // caught its request yet.
 
-  enum class Ending : std::uint8_t { reset, close };
+  enum class Ending : std::uint8_t {
+    reset,
+    close,
+    reset_all,  // together with all other connections
+  };
   // The request reaches the server and is done. `pass` bytes of the reply reach the
   // client, then the connection ends: once the server has said all, so that what it
   // did is done by then.
@@ -49,7 +53,8 @@ class TcpProxy {
   void hold_next_request();
   // Hands over what is held. The number of connections for which something was.
   std::size_t deliver_held();
-  // The last of these two has caught its request.
+  // The last of these two has done its work: the connection is cut, or the request is
+  // held. A client that got the whole reply uses the connection until it is cut.
   [[nodiscard]] bool caught() const;
 
   // --- everybody's fate, until heal() ---

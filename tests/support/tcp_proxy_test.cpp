@@ -156,6 +156,16 @@ TEST_F(Proxy, CutsOneReplyOnly) {
   EXPECT_EQ(a.ask("y\n"), "y\n");
 }
 
+TEST_F(Proxy, CutsAReplyAndAllOtherConnections) {
+  Caller a(proxy.port());
+  Caller b(proxy.port());
+  EXPECT_EQ(a.ask("x\n") + b.ask("x\n"), "x\nx\n");
+  proxy.cut_next_reply(0, Ending::reset_all);
+  EXPECT_EQ(b.ask("y\n"), "RESET");
+  EXPECT_EQ(server.lines, 3);
+  EXPECT_EQ(a.receive(), "RESET");
+}
+
 TEST_F(Proxy, LeavesLaterConnectionsAlone) {
   Caller a(proxy.port());
   EXPECT_EQ(a.ask("x\n"), "x\n");

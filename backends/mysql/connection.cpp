@@ -1,0 +1,258 @@
+#include "backends/mysql/connection.h"
+
+#include <cppconn/driver.h>
+#include <cppconn/exception.h>
+#include <cppconn/resultset.h>
+#include <cppconn/resultset_metadata.h>
+#include <cppconn/statement.h>
+#include <fcntl.h>
+#include <mysql_connection.h>
+#include <mysql_driver.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <mutex>
+#include <new>
+#include <string_view>
+#include <utility>
+
+#include "backends/mysql/sigpipe_guard.h"
+#include "backends/mysql/socket_finder.h"
+
+namespace lockset::mysql {
+namespace {
+
+using std::chrono::ceil;
+using std::chrono::seconds;
+
+// When the socket can't be watched, the library's own timeout is the only end of a call.
+constexpr int read_timeout_s = 30;
+
+constexpr int tls_error = 2026;
+
+// The driver's list of itself is not thread-safe; the driver is.
+sql::Driver& driver() {
+  static std::once_flag once;
+  static sql::Driver* instance = nullptr;
+  std::call_once(once, [] { instance = sql::mysql::get_driver_instance(); });
+  return *instance;
+}
+
+// The client library wants to know of every thread that uses it.
+struct ThreadGuard {
+  ThreadGuard() { driver().threadInit(); }
+  ThreadGuard(const ThreadGuard&) = delete;
+  ThreadGuard& operator=(const ThreadGuard&) = delete;
+  ~ThreadGuard() { driver().threadEnd(); }
+};
+
+void use_thread() { thread_local const ThreadGuard guard; }
+
+sql::ConnectOptionsMap properties_of(const Options& options, bool encrypt, TimePoint by) {
+  sql::ConnectOptionsMap map;
+  const auto text = [&](const char* key, const std::string& value) {
+    map[key] = sql::SQLString(value);
+  };
+  if (options.socket.empty()) {
+    const bool is_v6 = options.host.find(':') != std::string::npos;
+    text("hostName", "tcp://" + (is_v6 ? "[" + options.host + "]" : options.host));
+    map["port"] = static_cast<int>(options.port);
+  } else {
+    text("hostName", "unix://" + options.socket);
+  }
+  text("userName", options.user);
+  text("password", options.password);
+  text("schema", options.database);
+  text("OPT_CHARSET_NAME", "utf8mb4");
+  map["OPT_CONNECT_TIMEOUT"] = 
+      std::max(1, static_cast<int>(ceil<seconds>(by - BootClock::now()).count()));
+  map["OPT_READ_TIMEOUT"] = read_timeout_s;
+  map["OPT_WRITE_TIMEOUT"] = read_timeout_s;
+  map["OPT_RECONNECT"] = false;  // in silence, it would lose the session's settings
+  if (!encrypt) return map;
+  map["sslEnforce"] = true;
+  if (!options.ssl_cert.empty()) {
+    text("sslCert", options.ssl_cert);
+    text("sslKey", options.ssl_key);
+  }
+  // With a CA the library always verifies who signed; with sslVerify the host name, too.
+  if (!options.ssl_ca.empty()) text("sslCA", options.ssl_ca);
+  if (options.ssl_mode == SslMode::verify_identity) map["sslVerify"] = true;
+  return map;
+}
+
+std::unique_ptr<sql::Connection> connect_natively(const Options& options, TimePoint by) {
+  const bool encrypt = options.ssl_mode != SslMode::disabled &&
+                       (options.socket.empty() || options.ssl_mode >= SslMode::required);
+  try {
+    sql::ConnectOptionsMap properties = properties_of(options, encrypt, by);
+    return std::unique_ptr<sql::Connection>(driver().connect(properties));
+  } catch (const sql::SQLException& error) {
+    const bool has_none = error.getErrorCode() == tls_error &&
+                          std::string_view(error.what()).find("not support") != std::string::npos;
+    if (options.ssl_mode != SslMode::preferred || !has_none) throw;
+  }
+  sql::ConnectOptionsMap properties = properties_of(options, false, by);
+  return std::unique_ptr<sql::Connection>(driver().connect(properties));
+}
+
+// Consumes what a call has still to say, so that the next one finds the wire clean.
+Answer read_answer(sql::Statement& statement, bool has_rows) {
+  Answer answer;
+  bool first = true;
+  for (;;) {
+    if (has_rows) {
+      const std::unique_ptr<sql::ResultSet> set(statement.getResultSet());
+      const unsigned columns = set ? set->getMetaData()->getColumnCount() : 0;
+      while (set && set->next()) {
+        if (!first) continue;
+        Answer::Row& row = answer.rows.emplace_back();
+        row.reserve(columns);
+        for (unsigned i = 1; i <= columns; ++i) {
+          const sql::SQLString value = set->getString(i);
+          if (set->wasNull()) {
+            row.emplace_back();
+          } else {
+            row.emplace_back(value.asStdString());
+          }
+        }
+      }
+      first = false;
+    } else {
+      const std::uint64_t count = statement.getUpdateCount();
+      if (count == static_cast<std::uint64_t>(-1)) return answer;
+      answer.affected = count;
+    }
+    has_rows = statement.getMoreResults();
+  }
+}
+
+}  // namespace
+
+const std::string& Answer::text(std::size_t column, std::size_t row) const {
+  static const std::string none;
+  const std::optional<std::string>& value = rows.at(row).at(column);
+  return value ? *value : none;
+}
+
+std::int64_t Answer::number(std::size_t column, std::size_t row) const {
+  return optional_number(column, row).value_or(0);
+}
+
+std::optional<std::int64_t> Answer::optional_number(std::size_t column, std::size_t row) const {
+  const std::optional<std::string>& value = rows.at(row).at(column);
+  std::int64_t number = 0;
+  if (!value) return {};
+  std::from_chars(value->data(), value->data() + value->size(), number);
+  return number;
+}
+
+Connection::Connection(const Options& options, std::unique_ptr<sql::Connection> native)
+    : options_(options), where_(options.shown()), native_(std::move(native)) {}
+
+Connection::~Connection() {
+  const SigpipeGuard guard;
+  try {
+    native_.reset();
+  } catch (...) {  // nothing to be done about a connection that can't even be closed
+  }
+}
+
+Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
+                                                        connections::SocketWatchdog& watchdog,
+                                                        TimePoint by) {
+  const SigpipeGuard guard;
+  const std::string where = options.shown();
+  try {
+    use_thread();
+    const SocketFinder finder(options.host, options.port, options.socket, by);
+    if (!finder.has_turn()) {
+      return error_from(0, "another attempt to connect there hangs", where, Sent::nothing);
+    }
+    std::unique_ptr<Connection> connection(
+        new Connection(options, connect_natively(options, by)));
+    const std::vector<int> candidates = finder.candidates();
+    if (candidates.size() == 1) connection->use_socket(candidates.front(), watchdog);
+    if (Status status = connection->set_up(by); !status) return status.error();
+    if (candidates.size() > 1) {
+      // The server knows our port, if nothing stands between.
+      Failure failure;
+      const Result<Answer> seen = connection->run(
+          "SELECT SUBSTRING_INDEX(host, ':', -1) FROM information_schema.processlist "
+          "WHERE id = CONNECTION_ID()",
+          Sent::reading, by, failure);
+      if (seen && seen->rows.size() == 1) {
+        const auto port = static_cast<std::uint16_t>(seen->number(0));
+        if (const auto fd = SocketFinder::with_local_port(candidates, port)) {
+          connection->use_socket(*fd, watchdog);
+        }
+      }
+    }
+    return connection;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const sql::SQLException& error) {
+    return error_from(error.getErrorCode(), error.what(), where, Sent::nothing);
+  } catch (const std::exception& error) {
+    return error_from(0, error.what(), where, Sent::nothing);
+  }
+}
+
+void Connection::use_socket(int fd, connections::SocketWatchdog& watchdog) {
+  // The library lets programs that are started inherit it: they would be logged in.
+  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  socket_ = watchdog.watch(fd);
+}
+
+// The connector itself sets REPEATABLE READ when it connects, and servers' defaults differ:
+// everything that a statement relies on is said here.
+Status Connection::set_up(TimePoint by) {
+  for (const char* const sql :
+       {"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
+        "SET SESSION time_zone = '+00:00', autocommit = 1, "
+        "sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 2, "
+        "lock_wait_timeout = 10, group_concat_max_len = 65536"}) {
+    Failure failure;
+    const Result<Answer> done = run(sql, Sent::reading, by, failure);
+    if (!done) return done.error();
+  }
+  if (options_.ssl_mode >= SslMode::required) {
+    Failure failure;
+    const Result<Answer> cipher =
+        run("SHOW SESSION STATUS LIKE 'Ssl_cipher'", Sent::reading, by, failure);
+    if (!cipher) return cipher.error();
+    if (cipher->rows.empty() || cipher->text(1).empty()) {
+      return Error{Errc::misconfigured,
+                   where_ + ": the connection is not encrypted, though ssl_mode wants it: does the "
+                            "server offer TLS?"};
+    }
+  }
+  return {};
+}
+
+Result<Answer> Connection::run(const std::string& sql, Sent sent, TimePoint by, Failure& failure) {
+  const SigpipeGuard guard;
+  try {
+    use_thread();
+    connections::CallDeadline deadline(socket_.get(), by);
+    const std::unique_ptr<sql::Statement> statement(native_->createStatement());
+    const bool has_rows = statement->execute(sql);
+    return read_answer(*statement, has_rows);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    failure = failed(error, sent);
+    return failure.error;
+  }
+}
+
+Failure Connection::failed(const std::exception& error, Sent sent) const {
+  const auto* native = dynamic_cast<const sql::SQLException*>(&error);
+  const int code = native != nullptr ? native->getErrorCode() : 0;
+  return Failure{error_from(code, error.what(), where_, sent), code, breaks_connection(code)};
+}
+
+bool Connection::hung_up() const noexcept { return socket_ != nullptr && socket_->hung_up(); }
+
+}  // namespace lockset::mysql

@@ -1,0 +1,217 @@
+#include "backends/mysql/errors.h"
+
+#include <utility>
+
+namespace lockset::mysql {
+namespace {
+
+// Names as in the servers' errmsg files.
+enum Code {
+  con_count = 1040,
+  bad_handshake = 1043,
+  db_access_denied = 1044,
+  access_denied = 1045,
+  no_db = 1046,
+  server_shutdown = 1053,
+  bad_db = 1049,
+  disk_full = 1021,
+  out_of_memory = 1037,
+  out_of_resources = 1041,
+  record_file_full = 1114,
+  too_many_locks = 1206,
+  host_blocked = 1129,
+  host_not_privileged = 1130,
+  table_access_denied = 1142,
+  column_access_denied = 1143,
+  no_such_table = 1146,
+  new_aborting = 1152,
+  too_many_user_connections = 1203,
+  lock_wait_timeout = 1205,
+  lock_deadlock = 1213,
+  dup_entry = 1062,
+  checkread = 1020,
+  user_limit_reached = 1226,
+  specific_access_denied = 1227,
+  option_prevents = 1290,
+  no_such_routine = 1305,
+  wrong_argument_count = 1318,
+  query_interrupted = 1317,
+  procaccess_denied = 1370,
+  no_such_definer = 1449,
+  binlog_impossible = 1665,
+  binlog_unsafe_isolation = 1598,
+  read_only_mode = 1836,
+  must_change_password = 1820,
+  account_locked = 3118,
+  account_locked_mariadb = 4151,
+  connection_killed = 1927,
+  statement_timeout = 1969,
+  offline_mode = 3032,
+  nowait = 3572,
+  cr_connection = 2002,
+  cr_conn_host = 2003,
+  cr_unknown_host = 2005,
+  cr_server_gone = 2006,
+  cr_out_of_memory = 2008,
+  cr_server_handshake = 2012,
+  cr_server_lost = 2013,
+  cr_commands_out_of_sync = 2014,
+  cr_ssl = 2026,
+  cr_malformed_packet = 2027,
+  cr_server_lost_extended = 2055,
+  cr_auth_plugin_cannot_load = 2059,
+  cr_auth_plugin_err = 2061,
+};
+
+Error make(Errc code, std::string text, const std::string& said) {
+  return Error{code, std::move(text) + said};
+}
+
+// What tells people what to do; surely not applied, all of them.
+Error refusal(int code, const std::string& where, const std::string& said) {
+  const auto misconfigured = [&](const std::string& text) {
+    return make(Errc::misconfigured, where + ": " + text, said);
+  };
+  const auto unavailable = [&](const std::string& text) {
+    return make(Errc::unavailable, where + ": " + text, said);
+  };
+  switch (code) {
+    case access_denied:
+      return misconfigured("the server refuses this user or password: check both, and from which "
+                           "hosts the user may come");
+    case host_not_privileged:
+    case host_blocked:
+      return misconfigured("the server lets nobody in from this host: grant the user access from "
+                           "here, or FLUSH HOSTS");
+    case account_locked:
+    case account_locked_mariadb:
+    case must_change_password:
+      return misconfigured("the account is locked or its password has run out: ask who runs the "
+                           "server");
+    case bad_db:
+    case no_db:
+      return misconfigured("there is no such database: create it, then run lockset init");
+    case db_access_denied:
+    case table_access_denied:
+    case column_access_denied:
+    case procaccess_denied:
+    case specific_access_denied:
+      return misconfigured("this user lacks a right: it needs SELECT and EXECUTE on the database "
+                           "(lockset init needs more: see docs/backends/mysql.md)");
+    case no_such_table:
+    case no_such_routine:
+    case wrong_argument_count:
+      return misconfigured("there is no lock space here, or one of another version: run lockset "
+                           "init, and check the parameter space");
+    case no_such_definer:
+      return misconfigured("the account that made the procedures is gone: run lockset init as one "
+                           "that stays");
+    case option_prevents:
+    case read_only_mode:
+      return misconfigured("the server is read-only, a replica perhaps: name the one that is "
+                           "written to");
+    case binlog_impossible:
+    case binlog_unsafe_isolation:
+      return misconfigured("binlog_format=STATEMENT can't log what READ COMMITTED transactions do: "
+                           "set it to ROW or MIXED");
+    case con_count:
+    case too_many_user_connections:
+    case user_limit_reached:
+      return unavailable("the server takes no further connection now: raise max_connections or the "
+                         "user's limit, or lower the parameter pool");
+    case disk_full:
+    case record_file_full:
+      return unavailable("no space is left on the server's disk; nothing was applied: free some");
+    case out_of_memory:
+    case out_of_resources:
+    case too_many_locks:
+      return unavailable("the server has run out of memory; nothing was applied");
+    case offline_mode:
+    case server_shutdown:
+      return unavailable("the server is shutting down");
+    case cr_unknown_host:
+      return unavailable("the host name is not known: check the address");
+    case cr_connection:
+    case cr_conn_host:
+      return unavailable("no server can be reached: does it run, and is the address right?");
+    case cr_ssl:
+      return misconfigured("no TLS connection that this ssl_mode allows: check ssl_ca, the "
+                           "server's certificate and the host name");
+    case cr_auth_plugin_cannot_load:
+    case cr_auth_plugin_err:
+      return misconfigured("the user's authentication plugin does not work from here: "
+                           "caching_sha2_password may need TLS (ssl_mode=required)");
+    default:
+      return Error{};
+  }
+}
+
+// The server itself refused, before or instead of doing anything.
+bool surely_refused(int code) {
+  switch (code) {
+    case server_shutdown:
+    case offline_mode:
+      return false;  // may come after the commit, instead of its answer
+    default:
+      return code < 2000 || code >= 3000;
+  }
+}
+
+}  // namespace
+
+bool worth_repeating(int code) noexcept {
+  switch (code) {
+    case lock_deadlock:
+    case lock_wait_timeout:
+    case dup_entry:
+    case checkread:
+    case nowait:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool breaks_connection(int code) noexcept {
+  switch (code) {
+    case 0:
+    case server_shutdown:
+    case new_aborting:
+    case connection_killed:
+    case query_interrupted:
+    case offline_mode:
+      return true;
+    default:
+      return code >= 2000 && code < 3000;
+  }
+}
+
+Error error_from(int code, std::string_view said, const std::string& where, Sent sent) {
+  const std::string quote =
+      " (" + one_line(said) + (code != 0 ? ", error " + std::to_string(code) : "") + ")";
+  if (worth_repeating(code)) {
+    return make(Errc::unavailable,
+                where + ": the rows stayed locked by other transactions; nothing was applied",
+                quote);
+  }
+  const bool can_know = sent != Sent::change || surely_refused(code);
+  if (Error error = refusal(code, where, quote); can_know && !error.message.empty()) return error;
+  if (sent == Sent::change) {
+    return make(Errc::indeterminate,
+                where + ": the connection broke before the answer came; the change may or may not "
+                        "have been made",
+                quote);
+  }
+  if (sent == Sent::nothing || breaks_connection(code)) {
+    return make(Errc::unavailable, where + ": the connection failed", quote);
+  }
+  return make(Errc::internal, where + ": the server gave an unexpected answer", quote);
+}
+
+std::string one_line(std::string_view text) {
+  std::string line(text.substr(0, text.find_first_of("\r\n")));
+  while (line.ends_with(' ') || line.ends_with('.')) line.pop_back();
+  return line;
+}
+
+}  // namespace lockset::mysql

@@ -1,0 +1,32 @@
+// The one place where MySQL's and MariaDB's error numbers become Lockset's.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "lockset/error.h"
+
+namespace lockset::mysql {
+
+// What had been sent when it failed.
+enum class Sent {
+  nothing,  // while connecting
+  reading,  // a statement that changes nothing
+  change,
+};
+
+// Ended in a rollback that the same call need not meet again: deadlocks, duplicate keys,
+// rows that somebody kept locked for too long.
+bool worth_repeating(int code) noexcept;
+
+// The connection is of no use any more.
+bool breaks_connection(int code) noexcept;
+
+// `code` is the server's or the client library's number, 0 if there is none; `said` is what
+// it said; `where` names the store, for people.
+Error error_from(int code, std::string_view said, const std::string& where, Sent sent);
+
+// `text` on one line, without its end.
+std::string one_line(std::string_view text);
+
+}  // namespace lockset::mysql

@@ -1,0 +1,84 @@
+// Wakes the waiters of this client. Neither server can tell a client anything by itself
+// (docs/adr/0016), so one thread asks for all of them: one statement, at a rate that falls
+// the longer nothing happens, whatever the number of waiters.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "lockset/backend.h"
+
+namespace lockset::mysql {
+
+// What is in the way of a waiter.
+struct Obstacle {
+  std::string name;
+  Mode wanted = Mode::write;
+  std::vector<std::int64_t> holders;  // some of those who hold the name, at least one
+  std::int64_t config_version = 0;
+};
+
+// Thread-safe.
+class Poller {
+ private:
+  struct Group;
+  struct Shared;
+
+ public:
+  // One waiter, from its first busy answer on.
+  class Place final : public WaitTicket {
+   public:
+    explicit Place(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+    ~Place() override;
+
+   private:
+    friend class Poller;
+    const std::shared_ptr<Shared> shared_;
+    // All guarded by the shared mutex.
+    std::optional<std::pair<std::string, Mode>> key_;
+    std::uint64_t order_ = 0;
+    bool woken_ = false;
+    std::condition_variable_any changed_;
+  };
+
+  // What the store says at the moment.
+  struct Look {
+    std::int64_t config_version = 0;
+    std::set<std::int64_t> alive;  // of those asked for
+  };
+  // Asks the store which of these stamps are live; unset: it could not be asked.
+  using Ask = std::function<std::optional<Look>(const std::vector<std::int64_t>&)>;
+
+  explicit Poller(Ask ask);
+  Poller(const Poller&) = delete;
+  Poller& operator=(const Poller&) = delete;
+  ~Poller();
+
+  // After a busy answer: a new place, or `place` again.
+  std::shared_ptr<Place> queue_up(std::shared_ptr<Place> place, Obstacle obstacle);
+  // Of this client's own grant: those who want the name wait for the new holder now.
+  void taken(const std::string& name, Mode mode, Stamp stamp);
+  // Until `until`, a stop, or the store's having changed.
+  static void sleep(Place& place, TimePoint until, const std::stop_token& stop);
+  static void leave(Place& place);
+
+ private:
+  void run();
+
+  const Ask ask_;
+  const std::shared_ptr<Shared> shared_;
+  std::thread thread_;
+};
+
+}  // namespace lockset::mysql

@@ -1,0 +1,224 @@
+#include "backends/mysql/schema.h"
+
+#include <chrono>
+#include <string_view>
+#include <vector>
+
+#include "backends/connections/socket_watchdog.h"
+#include "backends/mysql/call_text.h"
+#include "backends/mysql/sql.h"
+#include "lockset/lock_set.h"
+#include "lockset/space_config.h"
+
+namespace lockset::mysql {
+namespace {
+
+constexpr int no_such_table = 1146;
+constexpr std::string_view table_comment = "Lockset schema ";
+
+struct Procedure {
+  std::string name;
+  std::string sql;
+};
+
+std::vector<Procedure> procedures(const std::string& space) {
+  std::vector<Procedure> all;
+  for (const Strategy strategy : {Strategy::select_for_update, Strategy::unique_index}) {
+    all.push_back({space + std::string(acquire_procedure_name(strategy)),
+                   filled_in(acquire_procedure_text(strategy), space)});
+  }
+  for (const NamedSql& text : hold_procedure_texts()) {
+    all.push_back({space + std::string(text.name), filled_in(text.sql, space)});
+  }
+  return all;
+}
+
+// Tells one text of the procedures from another (FNV-1a); not a secret's keeper.
+std::string fingerprint(const std::string& space) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const Procedure& procedure : procedures(space)) {
+    for (const char c : procedure.sql) {
+      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+    }
+  }
+  return std::to_string(hash);
+}
+
+std::string first_row(const std::string& space) {
+  const auto max_lease_us =
+      std::chrono::duration_cast<std::chrono::microseconds>(SpaceConfig().max_lease).count();
+  return "INSERT IGNORE INTO " + space + "_space VALUES (1, " + std::to_string(schema_version) +
+         ", '" + fingerprint(space) + "', 1, 0, " + std::to_string(max_lease_us) + ", 0)";
+}
+
+Error misfit(const Options& options, const std::string& why) {
+  return Error{Errc::misconfigured, options.shown() + ": " + why};
+}
+
+struct Found {
+  bool there = false;
+  std::int64_t version = 0;
+  std::string procedures;
+};
+
+Result<Found> look(Connection& connection, const Options& options, TimePoint by) {
+  Failure failure;
+  const Result<Answer> row = connection.run(
+      "SELECT schema_version, procedures FROM " + options.space + "_space WHERE id = 1",
+      Sent::reading, by, failure);
+  if (!row && failure.code == no_such_table) return Found{};
+  if (!row) return row.error();
+  if (row->rows.empty()) return Found{};
+  return Found{true, row->number(0), row->text(1)};
+}
+
+Status judge(const Found& found, const Options& options) {
+  if (!found.there) {
+    return misfit(options, "there is no lock space here: run lockset init, or check the database "
+                           "and the parameter space");
+  }
+  const std::string versions = "the lock space has schema version " +
+                               std::to_string(found.version) + ", and this program knows version " +
+                               std::to_string(schema_version);
+  if (found.version < schema_version) return misfit(options, versions + ": run lockset init");
+  if (found.version > schema_version) return misfit(options, versions + ": update this program");
+  if (found.procedures != fingerprint(options.space)) {
+    return misfit(options, "the lock space's procedures are another version's: run lockset init");
+  }
+  return {};
+}
+
+class Init {
+ public:
+  Init(Connection& connection, const Options& options, TimePoint by)
+      : connection_(connection), options_(options), by_(by) {}
+
+  Status run() {
+    const Result<Answer> turn = say("SELECT GET_LOCK(CONCAT('lockset init ', LEFT(SHA1(CONCAT("
+                                    "DATABASE(), '.', " +
+                                    hex_literal(options_.space) + ")), 32)), 10)");
+    if (!turn) return turn.error();
+    if (turn->number(0) != 1) {
+      return Error{Errc::unavailable, options_.shown() + ": another lockset init is at work here"};
+    }
+    Result<Found> found = look(connection_, options_, by_);
+    if (!found) return found.error();
+    if (found->there && found->version > schema_version) return judge(*found, options_);
+    if (found->there && judge(*found, options_) && complete()) return {};
+    if (!found->there) {
+      if (Status strangers = check_strangers(); !strangers) return strangers;
+    }
+    return make(*found);
+  }
+
+ private:
+  Result<Answer> say(const std::string& sql) {
+    Failure failure;
+    return connection_.run(sql, Sent::reading, by_, failure);
+  }
+
+  // Somebody may have dropped a procedure, or restored the tables alone.
+  bool complete() {
+    const std::vector<Procedure> wanted = procedures(options_.space);
+    std::string list;
+    for (const Procedure& procedure : wanted) {
+      list += (list.empty() ? "" : ",") + hex_literal(procedure.name);
+    }
+    const Result<Answer> count = say(
+        "SELECT COUNT(*) FROM information_schema.routines WHERE routine_schema = DATABASE() "
+        "AND CAST(routine_name AS BINARY) IN (" +
+        list + ")");
+    return count && count->number(0) == static_cast<std::int64_t>(wanted.size());
+  }
+
+  // Tables of these names that are somebody else's are left as they are.
+  Status check_strangers() {
+    for (const NamedSql& table : table_texts()) {
+      const std::string name = options_.space + std::string(table.name);
+      const Result<Answer> comment = say(
+          "SELECT table_comment FROM information_schema.tables "
+          "WHERE table_schema = DATABASE() AND table_name = " +
+          hex_literal(name));
+      if (!comment) return comment.error();
+      if (comment->rows.empty() || comment->text(0).starts_with(table_comment)) continue;
+      return misfit(options_, "the table " + in_quotes(name) +
+                                  " is another program's and was left as it is: choose another "
+                                  "parameter space");
+    }
+    return {};
+  }
+
+  Status make(const Found& found) {
+    for (const NamedSql& table : table_texts()) {
+      if (Result<Answer> made = say(filled_in(table.sql, options_.space)); !made) {
+        return made.error();
+      }
+    }
+    for (const Procedure& procedure : procedures(options_.space)) {
+      if (Result<Answer> gone = say("DROP PROCEDURE IF EXISTS " + procedure.name); !gone) {
+        return gone.error();
+      }
+      if (Result<Answer> made = say(procedure.sql); !made) return made.error();
+    }
+    const Result<Answer> row =
+        say(found.there ? "UPDATE " + options_.space +
+                              "_space SET schema_version = " + std::to_string(schema_version) +
+                              ", procedures = '" + fingerprint(options_.space) + "'"
+                        : first_row(options_.space));
+    return row ? Status() : row.error();
+  }
+
+  Connection& connection_;
+  const Options& options_;
+  const TimePoint by_;
+};
+
+}  // namespace
+
+Status check_schema(Connection& connection, const Options& options, TimePoint by) {
+  const Result<Found> found = look(connection, options, by);
+  return found ? judge(*found, options) : found.error();
+}
+
+Finding examine_schema(Connection& connection, const Options& options, TimePoint by) {
+  const Result<Found> found = look(connection, options, by);
+  const Status status = found ? judge(*found, options) : Status(found.error());
+  Finding finding{Finding::Level::good, "lock space",
+                  options.space + ", schema version " + std::to_string(schema_version)};
+  if (!status) {
+    finding.level = Finding::Level::unsafe;
+    finding.text = status.error().message;
+    finding.no_space = found && !found->there;
+  }
+  return finding;
+}
+
+Status init(const Options& options, TimePoint by) {
+  connections::SocketWatchdog watchdog;
+  const Result<std::unique_ptr<Connection>> connection = Connection::connect(options, watchdog, by);
+  if (!connection) return connection.error();
+  return Init(**connection, options, by).run();
+}
+
+std::string init_script(const Options& options) {
+  std::string script =
+      "-- Lockset, schema version " + std::to_string(schema_version) + ", space " + options.space +
+      ". For the mysql or mariadb program, in the database\n-- " + options.database +
+      ", as an account that stays: the procedures work with its rights (DEFINER).\n"
+      "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION';\n";
+  for (const NamedSql& table : table_texts()) script += filled_in(table.sql, options.space) + ";\n";
+  script += "DELIMITER //\n";
+  for (const Procedure& procedure : procedures(options.space)) {
+    script += "DROP PROCEDURE IF EXISTS " + procedure.name + "//\n" + procedure.sql + "//\n";
+  }
+  script += "DELIMITER ;\n" + first_row(options.space) + ";\n" + "UPDATE " + options.space +
+            "_space SET schema_version = " + std::to_string(schema_version) + ", procedures = '" +
+            fingerprint(options.space) + "';\n";
+  script +=
+      "-- For the account that programs use at run time:\n"
+      "-- GRANT SELECT, EXECUTE ON `" +
+      options.database + "`.* TO 'user'@'host';\n";
+  return script;
+}
+
+}  // namespace lockset::mysql

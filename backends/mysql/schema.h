@@ -1,0 +1,29 @@
+// The tables and procedures of a space: making them, and telling whether they fit.
+#pragma once
+
+#include <string>
+
+#include "backends/mysql/address.h"
+#include "backends/mysql/connection.h"
+#include "lockset/clock.h"
+#include "lockset/error.h"
+#include "lockset/registry.h"
+
+namespace lockset::mysql {
+
+inline constexpr int schema_version = 1;
+
+// Errc::misconfigured, saying what to do, unless this program can work with what is there.
+Status check_schema(Connection& connection, const Options& options, TimePoint by);
+
+// The same for `lockset doctor`.
+Finding examine_schema(Connection& connection, const Options& options, TimePoint by);
+
+// `lockset init`: makes the space, or brings it up to date; does nothing where there is
+// nothing to do. Two at once come one after the other.
+Status init(const Options& options, TimePoint by);
+
+// What init runs on an empty database, for the mysql and mariadb programs.
+std::string init_script(const Options& options);
+
+}  // namespace lockset::mysql

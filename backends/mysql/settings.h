@@ -1,0 +1,20 @@
+// Looks at a server's settings, and at what stands between it and us.
+#pragma once
+
+#include <vector>
+
+#include "backends/mysql/address.h"
+#include "backends/mysql/connection.h"
+#include "lockset/clock.h"
+#include "lockset/error.h"
+#include "lockset/registry.h"
+
+namespace lockset::mysql {
+
+// For `lockset doctor`: everything worth a line.
+Result<std::vector<Finding>> examine(Connection& connection, const Options& options, TimePoint by);
+
+// For open: Errc::misconfigured, with the remedy, for what examine() rates unsafe.
+Status refuse_unsafe(Connection& connection, const Options& options, TimePoint by);
+
+}  // namespace lockset::mysql

@@ -1,0 +1,36 @@
+// A TLS library writes to a broken connection without MSG_NOSIGNAL: in its scope, this
+// thread gets no SIGPIPE out of it.
+#pragma once
+
+#include <csignal>
+#include <ctime>
+
+namespace lockset::mysql {
+
+class SigpipeGuard {
+ public:
+  SigpipeGuard() noexcept {
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  SigpipeGuard(const SigpipeGuard&) = delete;
+  SigpipeGuard& operator=(const SigpipeGuard&) = delete;
+  ~SigpipeGuard() {
+    if (!was_pending_) {
+      const timespec at_once{};
+      sigtimedwait(&pipe_, nullptr, &at_once);  // the one that we caused, if any
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+  bool was_pending_ = false;
+};
+
+}  // namespace lockset::mysql

@@ -1,0 +1,29 @@
+// The SQL of a space: tables and stored procedures. In the texts, {space} stands for the
+// tables' prefix, {now} for the server's clock, {items} for the set of a request.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "backends/mysql/address.h"
+
+namespace lockset::mysql {
+
+struct NamedSql {
+  std::string_view name;  // without the prefix: "_locks"
+  std::string_view sql;
+};
+
+// In the order in which they are made.
+std::span<const NamedSql> table_texts();
+std::span<const NamedSql> hold_procedure_texts();
+
+// CREATE PROCEDURE for one strategy's acquire; they differ in how a name is locked.
+std::string acquire_procedure_text(Strategy strategy);
+std::string_view acquire_procedure_name(Strategy strategy);  // "_acquire_rows"
+
+// The text with its placeholders filled in. `space` must have been checked.
+std::string filled_in(std::string_view text, const std::string& space);
+
+}  // namespace lockset::mysql

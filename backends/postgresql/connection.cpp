@@ -1,0 +1,189 @@
+#include "backends/postgresql/connection.h"
+
+#include <libpq-fe.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <utility>
+
+namespace lockset::postgresql {
+namespace {
+
+// "FATAL:  28P01: password authentication failed": the code, in whatever language the
+// rest is.
+std::string sqlstate_in(const std::string& verbose) {
+  constexpr std::string_view before = ":  ";
+  for (std::size_t at = 0; (at = verbose.find(before, at)) != std::string::npos; ++at) {
+    const std::size_t begin = at + before.size();
+    if (verbose.size() < begin + 6 || verbose[begin + 5] != ':') continue;
+    const std::string code = verbose.substr(begin, 5);
+    const bool plain = std::all_of(code.begin(), code.end(), [](char c) {
+      return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
+    });
+    if (plain) return code;
+  }
+  return {};
+}
+
+struct RawConnection {
+  Raw connection{nullptr, &PQfinish};
+  std::string sqlstate;  // if there is no connection, as the rest
+  std::string said;
+};
+
+// By libpq itself: libpqxx's way can't be ended before its time, and loses the code of a
+// refusal, whose text is in the server's language.
+RawConnection connect_raw(const std::string& conninfo, const Interrupt& interrupt, TimePoint by) {
+  RawConnection result;
+  Raw raw(PQconnectStart(conninfo.c_str()), &PQfinish);
+  if (!raw) {
+    result.said = "out of memory";
+    return result;
+  }
+  // The code stands in the message then.
+  PQsetErrorVerbosity(raw.get(), PQERRORS_VERBOSE);
+  PostgresPollingStatusType next =
+      PQstatus(raw.get()) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING;
+  while (next != PGRES_POLLING_OK && next != PGRES_POLLING_FAILED) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(by - BootClock::now()).count();
+    std::array<pollfd, 2> look{
+        pollfd{PQsocket(raw.get()),
+               static_cast<short>(next == PGRES_POLLING_READING ? POLLIN : POLLOUT), 0},
+        pollfd{interrupt.fd(), POLLIN, 0}};
+    if (left > 0 && ::poll(look.data(), look.size(), static_cast<int>(left)) < 0) continue;
+    if (left <= 0 || look[1].revents != 0) {
+      result.said = "no answer in time";
+      return result;
+    }
+    if (look[0].revents != 0) next = PQconnectPoll(raw.get());
+  }
+  if (next == PGRES_POLLING_OK) {
+    PQsetErrorVerbosity(raw.get(), PQERRORS_DEFAULT);
+    result.connection = std::move(raw);
+    return result;
+  }
+  result.said = PQerrorMessage(raw.get());
+  result.sqlstate =
+      PQconnectionNeedsPassword(raw.get()) != 0 ? "28P01" : sqlstate_in(result.said);
+  // Where in the server's source it came from is nobody's business.
+  if (const std::size_t at = result.said.find("\nLOCATION:"); at != std::string::npos) {
+    result.said.erase(at);
+  }
+  return result;
+}
+
+// libpqxx 6 makes exceptions without a code of some.
+std::string sqlstate_of(const std::exception& error) {
+  const auto* sql = dynamic_cast<const pqxx::sql_error*>(&error);
+  if (sql != nullptr && !sql->sqlstate().empty()) return sql->sqlstate();
+  const auto is = [&]<class Kind>(const Kind*) {
+    return dynamic_cast<const Kind*>(&error) != nullptr;
+  };
+  if (is(static_cast<const pqxx::serialization_failure*>(nullptr))) return "40001";
+  if (is(static_cast<const pqxx::deadlock_detected*>(nullptr))) return "40P01";
+  if (is(static_cast<const pqxx::insufficient_privilege*>(nullptr))) return "42501";
+  if (is(static_cast<const pqxx::undefined_table*>(nullptr))) return "42P01";
+  if (is(static_cast<const pqxx::undefined_function*>(nullptr))) return "42883";
+  if (is(static_cast<const pqxx::syntax_error*>(nullptr))) return "42601";
+  if (is(static_cast<const pqxx::disk_full*>(nullptr))) return "53100";
+  if (is(static_cast<const pqxx::out_of_memory*>(nullptr))) return "53200";
+  if (is(static_cast<const pqxx::insufficient_resources*>(nullptr))) return "53000";
+  if (is(static_cast<const pqxx::integrity_constraint_violation*>(nullptr))) return "23000";
+  if (is(static_cast<const pqxx::data_exception*>(nullptr))) return "22000";
+  return {};
+}
+
+}  // namespace
+
+Interrupt::Interrupt() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
+
+Interrupt::~Interrupt() { ::close(fd_); }
+
+void Interrupt::set() noexcept {
+  const std::uint64_t one = 1;
+  static_cast<void>(::write(fd_, &one, sizeof one));
+}
+
+Connection::Connection(const Options& options, std::unique_ptr<NativeConnection> connection,
+                       std::unique_ptr<connections::SocketWatchdog::Socket> socket)
+    : options_(options),
+      connection_(std::move(connection)),
+      quiet_(std::make_unique<pqxx::quiet_errorhandler>(*connection_)),
+      socket_(std::move(socket)) {}
+
+Connection::~Connection() {
+  // Says goodbye to the server, which may not listen any more.
+  const connections::CallDeadline deadline(socket_.get(),
+                                           BootClock::now() + std::chrono::seconds(1));
+  quiet_.reset();
+  connection_.reset();
+}
+
+Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
+                                                        connections::SocketWatchdog& watchdog,
+                                                        const Interrupt& interrupt,
+                                                        TimePoint by) {
+  RawConnection raw;
+  // One host that swallows everything leaves time for the next.
+  std::size_t hosts_left = options.conninfos.size();
+  for (const std::string& conninfo : options.conninfos) {
+    const TimePoint now = BootClock::now();
+    const auto share = static_cast<Duration::rep>(hosts_left--);
+    raw = connect_raw(conninfo, interrupt, now + (by - now) / share);
+    if (raw.connection) break;
+  }
+  if (!raw.connection) {
+    return error_from(raw.sqlstate, raw.said, options.shown, Sent::nothing);
+  }
+  try {
+    auto socket = watchdog.watch(PQsocket(raw.connection.get()));
+    if (!socket) {
+      return Error{Errc::unavailable, "PostgreSQL (" + options.shown +
+                                          "): out of file descriptors in this process"};
+    }
+    std::unique_ptr<NativeConnection> native;
+    {
+      const connections::CallDeadline deadline(socket.get(), by);
+      native = take_over(std::move(raw.connection));
+    }
+    return std::unique_ptr<Connection>(
+        new Connection(options, std::move(native), std::move(socket)));
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& error) {
+    return error_from({}, error.what(), options.shown, Sent::nothing);
+  }
+}
+
+void Connection::prepare(const Statement& statement) {
+  if (prepared_.size() <= statement.number) prepared_.resize(statement.number + 1);
+  if (prepared_[statement.number]) return;
+  connection_->prepare(statement.name, statement.sql);
+  prepared_[statement.number] = true;
+}
+
+Result<pqxx::result> Connection::run(const std::string& sql, Sent sent, TimePoint by,
+                                     Failure& failure) {
+  return guarded(sent, by, failure, [&] {
+    pqxx::nontransaction work(*connection_);
+    return work.exec(sql);
+  });
+}
+
+bool Connection::hung_up() const noexcept { return socket_->hung_up(); }
+
+Failure Connection::failed(const std::exception& error, Sent sent) const {
+  Failure failure;
+  failure.sqlstate = sqlstate_of(error);
+  const bool lost = failure.sqlstate.empty() || failure.sqlstate.starts_with("57P") ||
+                    failure.sqlstate.starts_with("08");
+  failure.broken = lost || !connection_->is_open();
+  failure.error = error_from(failure.sqlstate, error.what(), options_.shown, sent);
+  return failure;
+}
+
+}  // namespace lockset::postgresql

@@ -1,0 +1,124 @@
+// One connection to the server, set up for Lockset, with a deadline on each call.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <pqxx/pqxx>
+#include <string>
+#include <vector>
+
+#include "backends/connections/socket_watchdog.h"
+#include "backends/postgresql/address.h"
+#include "backends/postgresql/errors.h"
+#include "backends/postgresql/native_connection.h"
+#include "lockset/clock.h"
+#include "lockset/error.h"
+
+namespace lockset::postgresql {
+
+// One call of a function of the space: "SELECT "locks"."release_v1"($1,$2)".
+struct Statement {
+  std::size_t number;  // its place among the prepared ones of a connection
+  std::string name;
+  std::string sql;
+  Sent sent;
+};
+
+// Ends the connecting of those that are still at it. Thread-safe.
+class Interrupt {
+ public:
+  Interrupt();
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+  ~Interrupt();
+  // From now on, for good.
+  void set() noexcept;
+  // Readable once it is set.
+  [[nodiscard]] int fd() const noexcept { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+enum class Isolation { read_committed, serializable };
+
+// Why a call failed; `repeat`: nothing was applied, and the same call may do better.
+struct Failure {
+  Error error;
+  std::string sqlstate;
+  bool broken = false;  // the connection is of no use any more
+  [[nodiscard]] bool repeat() const noexcept { return worth_repeating(sqlstate); }
+};
+
+// Used by one thread at a time.
+class Connection {
+ public:
+  // Connects, without looking at what is there, by `by` or until the interrupt; but for
+  // looking up the host's name, which can't be ended.
+  static Result<std::unique_ptr<Connection>> connect(const Options& options,
+                                                     connections::SocketWatchdog& watchdog,
+                                                     const Interrupt& interrupt, TimePoint by);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection();
+
+  // One round trip; the first use of a statement on a connection takes one more to
+  // prepare it, unless a pooler stands between.
+  template <class... Args>
+  Result<pqxx::result> call(const Statement& statement, Isolation isolation, TimePoint by,
+                            Failure& failure, const Args&... args) {
+    return guarded(statement.sent, by, failure, [&]() -> pqxx::result {
+      if (!options_.pooler) {
+        prepare(statement);
+        pqxx::nontransaction work(*connection_);
+        return work.exec_prepared(statement.name, args...);
+      }
+      if (isolation == Isolation::serializable) {
+        // No session to keep the level in: begin, work and commit, three round trips.
+        pqxx::transaction<pqxx::isolation_level::serializable> work(*connection_);
+        pqxx::result result = work.exec_params(statement.sql, args...);
+        work.commit();
+        return result;
+      }
+      pqxx::nontransaction work(*connection_);
+      return work.exec_params(statement.sql, args...);
+    });
+  }
+
+  // Statements without parameters; the last one's result.
+  Result<pqxx::result> run(const std::string& sql, Sent sent, TimePoint by, Failure& failure);
+
+  [[nodiscard]] bool hung_up() const noexcept;
+  [[nodiscard]] NativeConnection& native() noexcept { return *connection_; }
+  [[nodiscard]] connections::SocketWatchdog::Socket* socket() noexcept { return socket_.get(); }
+
+ private:
+  Connection(const Options& options, std::unique_ptr<NativeConnection> connection,
+             std::unique_ptr<connections::SocketWatchdog::Socket> socket);
+
+  void prepare(const Statement& statement);
+  // Runs `work` under the deadline and makes an error of what it throws.
+  template <class Work>
+  Result<pqxx::result> guarded(Sent sent, TimePoint by, Failure& failure, Work work) {
+    try {
+      connections::CallDeadline deadline(socket_.get(), by);
+      return work();
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      failure = failed(error, sent);
+      return failure.error;
+    }
+  }
+  [[nodiscard]] Failure failed(const std::exception& error, Sent sent) const;
+
+  const Options& options_;
+  std::unique_ptr<NativeConnection> connection_;
+  std::unique_ptr<pqxx::quiet_errorhandler> quiet_;  // libpqxx prints notices otherwise
+  std::unique_ptr<connections::SocketWatchdog::Socket> socket_;
+  std::vector<bool> prepared_;
+};
+
+}  // namespace lockset::postgresql

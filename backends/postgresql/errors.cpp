@@ -1,0 +1,131 @@
+#include "backends/postgresql/errors.h"
+
+namespace lockset::postgresql {
+namespace {
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// Surely rolled back, or never begun.
+struct Refusal {
+  Errc code;
+  std::string_view what;
+};
+
+// Of the class or the whole code; {} for what leaves the outcome open.
+Refusal refusal_of(std::string_view state) {
+  const std::string_view kind = state.substr(0, 2);
+  if (kind == "28") {
+    return {Errc::misconfigured,
+            "the server refused the login: check the user, the password (password-file, PGPASSWORD, "
+            "~/.pgpass or the address) and the server's pg_hba.conf"};
+  }
+  if (state == "3D000") return {Errc::misconfigured, "there is no such database: create it"};
+  if (state == "42501") {
+    return {Errc::misconfigured,
+            "permission denied: the user needs USAGE on the space's schema (and CONNECT on the "
+            "database); lockset init needs CREATE on the database, and the schema's owner later"};
+  }
+  if (state == "3F000" || state == "42883" || state == "42P01") {
+    return {Errc::misconfigured,
+            "the space is not there, or was made by another version of Lockset: run lockset init"};
+  }
+  if (state == "26000" || state == "42P05") {
+    return {Errc::misconfigured,
+            "prepared statements get lost, so a pooler stands between: add pooler=on to the "
+            "address"};
+  }
+  if (state == "25006") {
+    return {Errc::misconfigured,
+            "the server is read-only (a standby, or default_transaction_read_only): name the "
+            "primary"};
+  }
+  if (state == "LS001") return {Errc::misconfigured, "the space can't be used"};
+  if (state == "LS002") {
+    return {Errc::misconfigured,
+            "the session's isolation level is not the one that Lockset set: if a pooler stands "
+            "between, add pooler=on to the address"};
+  }
+  if (state == "53300") {
+    return {Errc::unavailable,
+            "the server takes no more connections: raise its max_connections (or the role's "
+            "limit), or lower pool= in the address"};
+  }
+  if (state == "53100") return {Errc::unavailable, "the server's disk is full; nothing was applied"};
+  if (state == "53200") {
+    return {Errc::unavailable,
+            "the server is out of memory or of room for locks (max_locks_per_transaction); "
+            "nothing was applied"};
+  }
+  if (kind == "53" || kind == "54") {
+    return {Errc::unavailable, "the server is out of something; nothing was applied"};
+  }
+  if (state == "40001" || state == "40P01" || state == "55P03" || state == "57014") {
+    return {Errc::unavailable,
+            "another transaction stayed in the way until the deadline; nothing was applied: is a "
+            "session left idle in a transaction?"};
+  }
+  if (state == "57P03") return {Errc::unavailable, "the server is starting up or shutting down"};
+  if (state == "2200H") return {Errc::internal, "there are no stamps left above this minimum"};
+  if (kind == "22" || kind == "23" || kind == "42" || kind == "LS") {
+    return {Errc::internal, "the server refused a statement of Lockset's; nothing was applied"};
+  }
+  return {Errc::internal, {}};
+}
+
+bool about_certificates(std::string_view said) {
+  return contains(said, "certificate") || contains(said, "does not support SSL") ||
+         contains(said, "private key file") || contains(said, "sslmode");
+}
+
+}  // namespace
+
+bool worth_repeating(std::string_view state) noexcept {
+  return state == "40001" || state == "40P01" || state == "55P03";
+}
+
+std::string one_line(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    if (c == '\n' || c == '\r' || c == '\t') {
+      if (!line.empty() && line.back() != ' ') line += ' ';
+    } else {
+      line += c;
+    }
+  }
+  while (!line.empty() && line.back() == ' ') line.pop_back();
+  return line;
+}
+
+Error error_from(std::string_view sqlstate, std::string_view said, const std::string& where,
+                 Sent sent) {
+  const std::string prefix = "PostgreSQL (" + where + "): ";
+  // What follows the first line of a server's message points into a statement of ours.
+  if (!sqlstate.empty() && sent != Sent::nothing) said = said.substr(0, said.find('\n'));
+  if (const std::size_t line = said.find("\nLINE "); line != std::string_view::npos) {
+    said = said.substr(0, line);
+  }
+  const std::string quoted =
+      " [" + one_line(said) + (sqlstate.empty() ? "" : ", SQLSTATE " + std::string(sqlstate)) + "]";
+  const Refusal refusal = sqlstate.empty() ? Refusal{Errc::internal, {}} : refusal_of(sqlstate);
+  if (!refusal.what.empty()) return {refusal.code, prefix + std::string(refusal.what) + quoted};
+  switch (sent) {
+    case Sent::nothing:
+      if (about_certificates(said)) {
+        return {Errc::misconfigured,
+                prefix + "no TLS connection of the wanted kind: check sslmode, sslrootcert and the "
+                         "server's certificate" +
+                    quoted};
+      }
+      return {Errc::unavailable, prefix + "can't connect" + quoted};
+    case Sent::reading:
+      return {Errc::unavailable, prefix + "the server did not answer" + quoted};
+    case Sent::change:
+      break;
+  }
+  return {Errc::indeterminate,
+          prefix + "no answer to a request that was sent and may have been applied" + quoted};
+}
+
+}  // namespace lockset::postgresql

@@ -1,0 +1,33 @@
+// The one place where PostgreSQL's error codes (SQLSTATE) become Lockset's.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "lockset/error.h"
+
+namespace lockset::postgresql {
+
+// What had been sent when it failed.
+enum class Sent {
+  nothing,  // while connecting
+  reading,  // a statement that changes nothing
+  change,
+};
+
+// Ends in a rollback that the same statement need not meet again: serialization failures,
+// deadlocks, and locks that somebody kept for too long.
+bool worth_repeating(std::string_view sqlstate) noexcept;
+
+// A name has no row yet (strategy=serializable).
+inline constexpr std::string_view sqlstate_unknown_name = "LS003";
+
+// The server refused something. `sqlstate` is "" where there is none: a connection that
+// broke. `said` is what libpq or the server said; `where` names the store, for people.
+Error error_from(std::string_view sqlstate, std::string_view said, const std::string& where,
+                 Sent sent);
+
+// `text` on one line, without its end.
+std::string one_line(std::string_view text);
+
+}  // namespace lockset::postgresql

@@ -1,0 +1,198 @@
+#include "backends/postgresql/examine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <pqxx/pqxx>
+
+#include "backends/connections/socket_watchdog.h"
+#include "backends/postgresql/connection.h"
+#include "backends/postgresql/schema.h"
+#include "backends/postgresql/settings.h"
+
+namespace lockset::postgresql {
+namespace {
+
+using Level = Finding::Level;
+
+class Examination {
+ public:
+  Examination(const Options& options, Connection& connection, TimePoint by)
+      : options_(options), connection_(connection), by_(by) {}
+
+  Result<std::vector<Finding>> run() {
+    if (Status status = look_at_settings(); !status) return status.error();
+    look_at_pooler();
+    look_at_space();
+    look_at_replication();
+    look_at_room();
+    look_at_upkeep();
+    look_at_clock();
+    return std::move(findings_);
+  }
+
+ private:
+  void add(Level level, std::string subject, std::string text, bool no_space = false) {
+    findings_.push_back({level, std::move(subject), std::move(text), no_space});
+  }
+  void add(bool good, std::string subject, std::string as_it_is, std::string trouble) {
+    add(good ? Level::good : Level::warning, std::move(subject),
+        good ? std::move(as_it_is) : std::move(trouble));
+  }
+
+  Result<pqxx::result> ask(const std::string& sql) {
+    return connection_.run(sql, Sent::reading, by_, failure_);
+  }
+  // The row of a statement that gives one; what can't be asked is said and left out.
+  std::optional<pqxx::row> row_of(const std::string& subject, const std::string& sql) {
+    Result<pqxx::result> result = ask(sql);
+    if (result && !result->empty()) return (*result)[0];
+    add(Level::warning, subject, "can't be looked at: " + (result ? "" : result.error().message));
+    return {};
+  }
+
+  Status look_at_settings() {
+    const Result<pqxx::result> result = ask(std::string("SELECT ") + settings_columns);
+    if (!result) return result.error();
+    for (Finding& finding : judge(read_settings((*result)[0], 0), true)) {
+      findings_.push_back(std::move(finding));
+    }
+    return {};
+  }
+
+  void look_at_pooler() {
+    const auto row = row_of("pooler", "SELECT pg_backend_pid()");
+    if (!row) return;
+    const bool pooled = (*row)[0].as<int>() != connection_.native().backendpid();
+    if (pooled && !options_.pooler) {
+      add(Level::unsafe, "pooler",
+          "a connection pooler stands between, and programs refuse it: add pooler=on to the "
+          "address, or name the server itself");
+    } else if (options_.pooler) {
+      add(Level::warning, "pooler",
+          std::string(pooled ? "stands between" : "pooler=on, though none was seen") +
+              ": statements are not prepared, no session settings, " +
+              (options_.listen ? "and LISTEN works in session mode only"
+                               : "and waiters poll instead of being woken"));
+    } else {
+      add(Level::good, "pooler", "none; waiters are " +
+                                     std::string(options_.listen ? "woken" : "left to poll (listen=off)"));
+    }
+  }
+
+  void look_at_space() {
+    const Result<pqxx::result> about =
+        ask("SELECT split_part(a, chr(31), 1)::int, split_part(a, chr(31), 2), "
+            "split_part(a, chr(31), 3) FROM \"" +
+            options_.space + "\".about() a");
+    if (!about) {
+      const bool denied = failure_.sqlstate == "42501";
+      add(Level::unsafe, "space", about.error().message, !denied);
+      return;
+    }
+    const int version = (*about)[0][0].as<int>();
+    const std::string strategy = (*about)[0][1].as<std::string>();
+    if (version != schema_version) {
+      add(Level::unsafe, "space",
+          "has version " + std::to_string(version) + " of the schema, and this program serves " +
+              std::to_string(schema_version) +
+              (version > schema_version ? ": use a newer program" : ": run lockset init"));
+      return;
+    }
+    const Strategy made =
+        strategy == "serializable" ? Strategy::serializable : Strategy::advisory;
+    add((*about)[0][2].as<std::string>("") == script_digest(options_.space, made), "space",
+        options_.space + ", schema version " + std::to_string(version) + ", strategy=" + strategy,
+        "its functions differ from those that this program installs: run lockset init");
+  }
+
+  void look_at_replication() {
+    const auto row = row_of(
+        "replication",
+        "SELECT current_setting('synchronous_standby_names') <> '', "
+        "(SELECT count(*) FROM pg_replication_slots WHERE slot_type = 'physical') + "
+        "(SELECT count(*) FROM pg_stat_replication)");
+    if (!row) return;
+    const bool synchronous = (*row)[0].as<bool>();
+    const bool followed = (*row)[1].as<std::int64_t>() > 0;
+    add(synchronous || !followed, "replication",
+        synchronous ? "synchronous" : "no standby is connected",
+        "standbys follow, but not synchronously: a failover may lose the last grants, so that a "
+        "name is granted twice; set synchronous_standby_names");
+  }
+
+  void look_at_room() {
+    const auto row = row_of(
+        "max_connections",
+        "SELECT current_setting('max_connections')::int, "
+        "current_setting('superuser_reserved_connections')::int, "
+        "(SELECT sum(numbackends)::int FROM pg_stat_database), "
+        "current_setting('max_locks_per_transaction')::int");
+    if (!row) return;
+    const int room = (*row)[0].as<int>() - (*row)[1].as<int>() - (*row)[2].as<int>(0);
+    add(room >= static_cast<int>(options_.pool), "max_connections",
+        "room for " + std::to_string(room) + " more",
+        "room for " + std::to_string(room) + " more, and one program may open " +
+            std::to_string(options_.pool) + " and 4: raise max_connections, or lower pool=");
+    const int locks = (*row)[3].as<int>();
+    add(locks >= most_name_locks, "max_locks_per_transaction", std::to_string(locks),
+        std::to_string(locks) + ": many large sets at once may find no room for their locks; set " +
+            std::to_string(most_name_locks) + " or more");
+  }
+
+  void look_at_upkeep() {
+    const auto row = row_of(
+        "upkeep",
+        "SELECT current_setting('autovacuum') = 'on', "
+        "coalesce((SELECT extract(epoch FROM max(now() - xact_start)) FROM pg_stat_activity "
+        "WHERE state LIKE 'idle in transaction%' AND datname = current_database()), 0)::int, "
+        "current_setting('idle_in_transaction_session_timeout')");
+    if (!row) return;
+    add((*row)[0].as<bool>(), "autovacuum", "on",
+        "off, so that the lock tables grow and slow down: set autovacuum=on");
+    const int idle = (*row)[1].as<int>();
+    add(idle < 300, "open transactions", "none left idle for long",
+        "one has been idle for " + std::to_string(idle) +
+            " s, which keeps the lock tables from being tidied: end it, or set "
+            "idle_in_transaction_session_timeout (now " +
+            (*row)[2].as<std::string>() + ")");
+  }
+
+  void look_at_clock() {
+    using std::chrono::duration_cast;
+    using std::chrono::milliseconds;
+    using std::chrono::system_clock;
+    const auto before = system_clock::now();
+    const auto row = row_of(
+        "clock", "SELECT (date_part('epoch', clock_timestamp()) * 1000)::bigint");
+    const auto after = system_clock::now();
+    if (!row) return;
+    const auto server = milliseconds((*row)[0].as<std::int64_t>());
+    const auto here = duration_cast<milliseconds>(before.time_since_epoch() + (after - before) / 2);
+    const std::int64_t off = (server - here).count();
+    add(std::abs(off) < 2000, "clock",
+        std::to_string(off) + " ms beside this host's (no lease depends on that)",
+        std::to_string(off) + " ms beside this host's: no lease depends on that, but one of the two "
+                              "is not kept by NTP, and the server's must not jump");
+  }
+
+  const Options& options_;
+  Connection& connection_;
+  const TimePoint by_;
+  Failure failure_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+Result<std::vector<Finding>> examine(const Options& options, TimePoint by) {
+  connections::SocketWatchdog watchdog;
+  const Interrupt never;
+  Result<std::unique_ptr<Connection>> connection =
+      Connection::connect(options, watchdog, never,
+                          std::min(by, BootClock::now() + options.connect_timeout));
+  if (!connection) return connection.error();
+  return Examination(options, **connection, by).run();
+}
+
+}  // namespace lockset::postgresql

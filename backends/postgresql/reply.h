@@ -1,0 +1,45 @@
+// The texts that the space's functions answer with: fields between U+001F.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lockset/backend.h"
+
+namespace lockset::postgresql {
+
+// An SQL array literal.
+std::string array_of_names(std::span<const LockRequest> items);
+std::string array_of_modes(std::span<const LockRequest> items);
+template <class Numbers>
+std::string array_of_numbers(const Numbers& numbers) {
+  std::string text = "{";
+  for (const auto number : numbers) {
+    if (text.size() > 1) text += ',';
+    text += std::to_string(number);
+  }
+  return text + "}";
+}
+
+inline Mode mode_from(std::string_view letter) {
+  return letter == "r" ? Mode::read : Mode::write;
+}
+
+// Of a number of microseconds; below 0: for ever.
+Duration duration_from(std::int64_t micros);
+
+struct Reply {
+  enum class Kind { granted, busy, stale, nothing, unknown };
+  Kind kind = Kind::unknown;
+  Grant grant;              // floors only where the function gave them
+  Busy busy;                // without its ticket
+  std::int64_t waiter = 0;  // of busy: the place in line, or 0
+};
+
+Reply parse_reply(std::string_view text);
+
+}  // namespace lockset::postgresql

@@ -1,0 +1,123 @@
+#include "backends/postgresql/schema.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "backends/postgresql/sql.h"
+
+namespace lockset::postgresql {
+namespace {
+
+// FNV-1a.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xCBF29CE484222325;
+  for (const char c : text) {
+    hash ^= static_cast<std::uint8_t>(c);
+    hash *= 0x100000001B3;
+  }
+  return hash;
+}
+
+// Advisory locks are the whole database's: a class of its own for each space and use. A
+// class that somebody else happens to use costs waiting, no more.
+std::string lock_class(const std::string& space, std::string_view use) {
+  const std::uint64_t hash = hash_of("lockset/" + space + "/" + std::string(use));
+  return std::to_string(static_cast<std::int32_t>(hash ^ (hash >> 32)));
+}
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+// What only strategy=serializable has: the rows of the names are kept in step. A release
+// locks them before the hold's rows, as an acquire does.
+constexpr std::string_view free_names = R"(SELECT h.name, h.size, h.alone INTO _name, _size, _alone
+    FROM "@space@".locks h
+   WHERE h.stamp = _stamp AND h.expires IS NOT NULL AND (h.app = _app OR _app IS NULL);
+  -- If it was the only hold on its names, and none was granted since, they are free now.
+  IF _alone THEN
+    FOR _name IN SELECT l.name FROM "@space@".locks l WHERE l.stamp = _stamp ORDER BY l.name LOOP
+      UPDATE "@space@".names n SET last = -_stamp WHERE n.name = _name AND n.last = _stamp;
+    END LOOP;
+  END IF;)";
+constexpr std::string_view mark_names =
+    R"(UPDATE "@space@".names n SET last = _stamp WHERE n.name = ANY(_names) AND n.last <> _stamp;)";
+constexpr std::string_view unmark_names =
+    R"(UPDATE "@space@".names n SET last = -_stamp WHERE n.name = ANY(_names) AND n.last = _stamp;)";
+// A row that is deleted makes every acquire fail whose state is older, and then it finds
+// the name unknown or made anew: nothing that is reused can be taken for the old one.
+constexpr std::string_view sweep_names = R"(SELECT array_agg(s.name) FILTER (WHERE abs(s.last) < _old),
+         count(*), max(s.name)
+    INTO _names, _looked, _next_name
+    FROM (SELECT n.name, n.last FROM "@space@".names n WHERE n.name > _from_name
+           ORDER BY n.name LIMIT 5000) s;
+  IF _looked < 5000 THEN
+    _next_name := '';
+  END IF;
+  _unused := '{}';
+  FOR _name IN SELECT n.name FROM "@space@".names n
+                WHERE n.name = ANY(_names) AND abs(n.last) < _old
+                ORDER BY n.name LIMIT 1000 FOR UPDATE SKIP LOCKED
+  LOOP
+    _unused := _unused || _name;
+  END LOOP;
+  -- Behind the rows' locks, so that no grant is missed.
+  DELETE FROM "@space@".names n
+   WHERE n.name = ANY(_unused)
+     AND NOT EXISTS (SELECT FROM "@space@".locks l WHERE l.name = n.name);)";
+
+std::string body(const std::string& space, Strategy strategy) {
+  const bool serializable = strategy == Strategy::serializable;
+  std::string text;
+  for (const std::string_view part :
+       {sql::tables, sql::settle, serializable ? sql::acquire_serializable : sql::acquire_advisory,
+        sql::holds, sql::waiters, sql::config}) {
+    text += part;
+  }
+  const auto only_serializable = [&](std::string_view part) {
+    return serializable ? std::string(part) : std::string("-- (nothing)");
+  };
+  const std::vector<std::pair<std::string, std::string>> values{
+      {"@free@", only_serializable(free_names)},
+      {"@mark@", only_serializable(mark_names)},
+      {"@unmark@", only_serializable(unmark_names)},
+      {"@sweep_names@", only_serializable(sweep_names)},
+      {"@space@", space},
+      {"@strategy@", std::string(to_string(strategy))},
+      {"@version@", std::to_string(schema_version)},
+      {"@class@", lock_class(space, "space")},
+      {"@names@", lock_class(space, "names")},
+      {"@slack@", std::to_string(stamp_slack_us)},
+      {"@most_names@", std::to_string(most_name_locks)},
+      // Waiters poll every 6 s at most, so one that lives refreshes its row in time.
+      {"@life@", "15 seconds"},
+      {"@half_life@", "8 seconds"},
+      {"@comes_within@", "100 milliseconds"},
+  };
+  for (const auto& [name, value] : values) replace_all(text, name, value);
+  return text;
+}
+
+}  // namespace
+
+std::string_view to_string(Strategy strategy) noexcept {
+  return strategy == Strategy::advisory ? "advisory" : "serializable";
+}
+
+std::string script_digest(const std::string& space, Strategy strategy) {
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx",
+                static_cast<unsigned long long>(hash_of(body(space, strategy))));
+  return digits;
+}
+
+std::string install_script(const std::string& space, Strategy strategy) {
+  return body(space, strategy) + "\nUPDATE \"" + space + "\".meta SET script = '" +
+         script_digest(space, strategy) + "';\n";
+}
+
+}  // namespace lockset::postgresql

@@ -1,0 +1,31 @@
+// The schema of a space: its script and what a program has to know of it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace lockset::postgresql {
+
+enum class Strategy { advisory, serializable };
+
+// "advisory" or "serializable".
+std::string_view to_string(Strategy strategy) noexcept;
+
+// Of the tables and functions. The functions carry it in their names, so that a program
+// never calls one of another version, whatever an upgrade does while it runs.
+inline constexpr int schema_version = 1;
+
+// A stamp lags behind the server's clock by this much at most, in microseconds.
+inline constexpr int stamp_slack_us = 50'000;
+
+// Sets of more names lock the whole space for the moment of the grant.
+inline constexpr int most_name_locks = 64;
+
+// What makes the space, or brings it up to date: statements for one transaction, without
+// its BEGIN and COMMIT. Harmless when there is nothing to do. `space` has been checked.
+std::string install_script(const std::string& space, Strategy strategy);
+
+// A digest of install_script(), which the space remembers.
+std::string script_digest(const std::string& space, Strategy strategy);
+
+}  // namespace lockset::postgresql

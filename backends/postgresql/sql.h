@@ -1,0 +1,29 @@
+// The SQL of a space: what `lockset init` runs and `lockset init --print` prints. The
+// rules are kept in functions inside the database, so that one round trip does a whole
+// step. docs/backends/postgresql.md explains them; docs/adr/0010 to 0013 say why they
+// are as they are.
+//
+// In the texts @space@ stands for the schema, @class@ and @names@ for the two classes of
+// advisory locks of the space, @version@ for the schema's version. What differs between
+// the strategies inside a function is a placeholder, too (see schema.cpp).
+#pragma once
+
+#include <string_view>
+
+namespace lockset::postgresql::sql {
+
+// Checks, tables, and the functions that all versions have.
+extern const std::string_view tables;
+
+// The names are locked by advisory locks, under READ COMMITTED.
+extern const std::string_view acquire_advisory;
+// The names are locked by updating a row for each, under SERIALIZABLE.
+extern const std::string_view acquire_serializable;
+// What both do for a set that is not simply free.
+extern const std::string_view settle;
+
+extern const std::string_view holds;    // release, renew, resolve, inspect, sweep
+extern const std::string_view waiters;  // the line of those who wait
+extern const std::string_view config;   // configuration, reclaim
+
+}  // namespace lockset::postgresql::sql

@@ -1,0 +1,229 @@
+#include "backends/postgresql/store.h"
+
+#include <algorithm>
+#include <charconv>
+#include <thread>
+#include <vector>
+
+#include "backends/postgresql/settings.h"
+#include "lockset/stamp.h"
+
+namespace lockset::postgresql {
+namespace {
+
+using std::chrono::milliseconds;
+
+// What a session may wait for one lock. Such a wait ends as surely not applied, so it is
+// shorter than the usual deadline of a call, which leaves the outcome open.
+constexpr milliseconds lock_timeout{2000};
+constexpr std::size_t renewal_connections = 2;
+
+std::string quoted(const std::string& name) { return "\"" + name + "\""; }
+
+std::uint64_t random_seed() {
+  const Token token = Token::random();
+  std::uint64_t seed = 0;
+  for (std::size_t i = 0; i < 8; ++i) seed = seed << 8 | token.bytes[i];
+  return seed;
+}
+
+// The session's settings, as one SQL expression that sets them. Not by libpq's `options`,
+// which poolers refuse; and only if the server's process is the one that we are connected
+// to, for a pooler's session is not ours alone.
+std::string set_up_sql(int pid, Isolation isolation) {
+  const std::vector<std::pair<std::string, std::string>> settings{
+      {"default_transaction_isolation",
+       isolation == Isolation::serializable ? "serializable" : "read committed"},
+      {"lock_timeout", std::to_string(lock_timeout.count())},
+      // Nothing takes so long; an abandoned statement ends by it at the latest.
+      {"statement_timeout", "60000"},
+      // The plans of the first minutes, made for small tables, serve large ones as well.
+      {"plan_cache_mode", "force_generic_plan"},
+      {"enable_seqscan", "off"},
+      {"jit", "off"},
+  };
+  std::string sql = "CASE WHEN pg_backend_pid() = " + std::to_string(pid) + " THEN concat(";
+  for (const auto& [name, value] : settings) {
+    sql += "set_config('" + name + "','" + value + "',false),";
+  }
+  // Since PostgreSQL 14: a statement whose client is gone ends soon.
+  return sql +
+         "(SELECT set_config(name,'2000',false) FROM pg_settings "
+         "WHERE name = 'client_connection_check_interval')) END";
+}
+
+struct About {
+  int version = 0;
+  std::string strategy;
+};
+
+About parse_about(const std::string& text) {
+  About about;
+  const std::size_t first = text.find('\x1F');
+  const std::size_t second = text.find('\x1F', first + 1);
+  if (first == std::string::npos || second == std::string::npos) return about;
+  std::from_chars(text.data(), text.data() + first, about.version);
+  about.strategy = text.substr(first + 1, second - first - 1);
+  return about;
+}
+
+Status check_version(const About& about, const Options& options) {
+  if (about.version == schema_version) return {};
+  const std::string has = "PostgreSQL (" + options.shown + "): the space has version " +
+                          std::to_string(about.version) + " of the schema, and this program serves " +
+                          "version " + std::to_string(schema_version);
+  return Error{Errc::misconfigured, has + (about.version > schema_version
+                                               ? ": use a newer program, or another space"
+                                               : ": run lockset init to bring the space up to date")};
+}
+
+}  // namespace
+
+Store::Store(const Options& options) : options_(options), random_(random_seed()) {
+  const auto opener = [this](Isolation isolation) {
+    return [this, isolation] { return connect(isolation); };
+  };
+  const std::string shown = "PostgreSQL (" + options_.shown + ")";
+  plain_ = std::make_unique<Pool>(options_.pool, opener(Isolation::read_committed), shown);
+  renewal_ = std::make_unique<Pool>(renewal_connections, opener(Isolation::read_committed), shown);
+}
+
+Result<std::unique_ptr<Store>> Store::open(const Options& options, TimePoint by) {
+  std::unique_ptr<Store> store(new Store(options));
+  {
+    const Result<Pool::Lease> lease = store->plain_->take(by);
+    if (!lease) return lease.error();
+  }
+  const Strategy strategy = store->made_with_;
+  if (options.strategy && *options.strategy != strategy) {
+    return Error{Errc::misconfigured,
+                 "PostgreSQL (" + options.shown + "): the space was made with strategy=" +
+                     std::string(to_string(strategy)) +
+                     ", which all its users share: leave strategy= out, or name another space"};
+  }
+  store->strategy_ = strategy;
+  if (strategy == Strategy::serializable) {
+    Store* const self = store.get();
+    store->acquire_ = std::make_unique<Pool>(
+        options.pool, [self] { return self->connect(Isolation::serializable); },
+        "PostgreSQL (" + options.shown + ")");
+  }
+  return store;
+}
+
+Store::Pool& Store::pool(Use use) noexcept {
+  if (use == Use::renewal) return *renewal_;
+  return use == Use::acquire && acquire_ ? *acquire_ : *plain_;
+}
+
+Statement Store::statement(const std::string& name, const std::string& call, Sent sent) {
+  std::string sql = "SELECT " + call;
+  const std::string schema = quoted(options_.space) + ".";
+  for (std::size_t at = 0; (at = sql.find('@', at)) != std::string::npos; at += schema.size()) {
+    sql.replace(at, 1, schema);
+  }
+  return {statements_++, name, std::move(sql), sent};
+}
+
+Store::~Store() {
+  interrupt_.set();
+  {
+    std::unique_lock lock(opening_mutex_);
+    ending_ = true;
+    // Again and again, for a call that begins just now sets its own deadline.
+    while (!opening_.empty()) {
+      for (connections::SocketWatchdog::Socket* const socket : opening_) {
+        socket->arm(BootClock::now());
+      }
+      opened_.wait_for(lock, milliseconds(10));
+    }
+  }
+  // Their connections call back into this object until they are gone.
+  renewal_.reset();
+  acquire_.reset();
+  plain_.reset();
+}
+
+Result<std::unique_ptr<Connection>> Store::connect(Isolation isolation) {
+  const TimePoint by = BootClock::now() + options_.connect_timeout;
+  Result<std::unique_ptr<Connection>> connection =
+      Connection::connect(options_, watchdog_, interrupt_, by);
+  if (!connection) return connection;
+  connections::SocketWatchdog::Socket* const socket = (*connection)->socket();
+  {
+    const std::lock_guard lock(opening_mutex_);
+    if (ending_) return Error{Errc::unavailable, "the store is being closed"};
+    opening_.insert(socket);
+  }
+  const Status status = set_up(**connection, isolation, by);
+  {
+    const std::lock_guard lock(opening_mutex_);
+    opening_.erase(socket);
+    opened_.notify_all();
+  }
+  if (!status) return status.error();
+  return connection;
+}
+
+Status Store::set_up(Connection& connection, Isolation isolation, TimePoint by) {
+  const int pid = connection.native().backendpid();
+  std::string sql = "SELECT " + quoted(options_.space) + ".about(), pg_backend_pid(), ";
+  if (!options_.pooler) sql += set_up_sql(pid, isolation) + ", ";
+  sql += settings_columns;
+  Failure failure;
+  const Result<pqxx::result> result = connection.run(sql, Sent::nothing, by, failure);
+  if (!result) return result.error();
+  const pqxx::row row = (*result)[0];
+  if (!options_.pooler && row[1].as<int>() != pid) {
+    return Error{Errc::misconfigured,
+                 "PostgreSQL (" + options_.shown +
+                     "): a connection pooler stands between: add pooler=on to the address (or "
+                     "name the server itself, which is faster)"};
+  }
+  const Settings settings = read_settings(row, options_.pooler ? 2 : 3);
+  for (const Finding& finding : judge(settings, false)) {
+    if (finding.level != Finding::Level::unsafe) continue;
+    return Error{Errc::misconfigured, "PostgreSQL (" + options_.shown + "): " + finding.subject +
+                                          ": " + finding.text};
+  }
+  const About about = parse_about(row[0].as<std::string>());
+  made_with_ = about.strategy == "serializable" ? Strategy::serializable : Strategy::advisory;
+  return check_version(about, options_);
+}
+
+bool Store::is_missing(std::string_view sqlstate) noexcept {
+  return sqlstate == "42883" || sqlstate == "3F000" || sqlstate == "42P01";
+}
+
+Error Store::say_what_is_there(Pool::Lease& lease, TimePoint by, const Error& otherwise) {
+  Failure failure;
+  const Result<pqxx::result> about =
+      lease->run("SELECT " + quoted(options_.space) + ".about()", Sent::reading, by, failure);
+  Error error = otherwise;
+  if (about) {
+    const Status status = check_version(parse_about((*about)[0][0].as<std::string>()), options_);
+    if (!status) error = status.error();
+  }
+  // The next call looks at everything anew.
+  lease.broken();
+  return error;
+}
+
+bool Store::worth_waiting(const Failure& failure, std::uint32_t tries, TimePoint by) {
+  const TimePoint now = BootClock::now();
+  // It waited for a lock that long already.
+  if (failure.sqlstate == "55P03") return now + lock_timeout < by;
+  if (tries <= 2) return now < by;
+  // Full jitter: those who collided come back apart.
+  const milliseconds most(std::min(64, 1 << std::min(tries - 2, 6U)));
+  Duration pause{};
+  {
+    const std::lock_guard lock(random_mutex_);
+    pause = random_.between(Duration::zero(), most);
+  }
+  if (now + pause >= by) return false;
+  std::this_thread::sleep_for(pause);
+  return true;
+}
+
+}  // namespace lockset::postgresql

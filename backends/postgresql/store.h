@@ -1,0 +1,108 @@
+// The connections of one backend object, and the calls over them.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "backends/connections/pool.h"
+#include "backends/connections/socket_watchdog.h"
+#include "backends/postgresql/address.h"
+#include "backends/postgresql/connection.h"
+#include "core/random.h"
+
+namespace lockset::postgresql {
+
+// Over which connections a call goes.
+enum class Use {
+  plain,
+  acquire,  // strategy=serializable: connections of their own, set to that level
+  renewal,  // never behind the others
+};
+
+// Thread-safe.
+class Store {
+ public:
+  // Connects, and checks that the space can be served and is safe where it is.
+  static Result<std::unique_ptr<Store>> open(const Options& options, TimePoint by);
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+  // Waits for nobody: what still connects is interrupted.
+  ~Store();
+
+  [[nodiscard]] const Options& options() const noexcept { return options_; }
+  [[nodiscard]] Strategy strategy() const noexcept { return strategy_; }
+  [[nodiscard]] connections::SocketWatchdog& watchdog() noexcept { return watchdog_; }
+
+  // "SELECT <columns> FROM|... of the space's function": `call` is what follows SELECT, with
+  // @ for the schema and a dot, as in "@release_v1($1,$2)".
+  [[nodiscard]] Statement statement(const std::string& name, const std::string& call, Sent sent);
+
+  // Repeats what the server rolled back for others' sake, until `by`, and counts it in
+  // `collisions`. `failure` is filled where there is an error of the server's.
+  template <class... Args>
+  Result<pqxx::result> call(Use use, const Statement& statement, TimePoint by, Failure& failure,
+                            std::uint32_t& collisions, const Args&... args) {
+    const bool serializable = use == Use::acquire && strategy_ == Strategy::serializable;
+    // To read again does no harm, so a connection that broke need not be known to others.
+    std::uint32_t readings = statement.sent == Sent::reading ? 3 : 1;
+    for (std::uint32_t tries = 1;; ++tries) {
+      Result<Pool::Lease> lease = pool(use).take(by);
+      if (!lease) {
+        if (!lease.error().retryable() || --readings == 0) return lease.error();
+        continue;
+      }
+      Result<pqxx::result> result = (*lease)->call(
+          statement, serializable ? Isolation::serializable : Isolation::read_committed, by,
+          failure, args...);
+      if (result) return result;
+      if (failure.broken) {
+        lease->broken();
+        if (--readings == 0 || BootClock::now() >= by) return result;
+        continue;
+      }
+      if (is_missing(failure.sqlstate)) return say_what_is_there(*lease, by, result.error());
+      if (!failure.repeat() || !worth_waiting(failure, tries, by)) return result;
+      if (failure.sqlstate.starts_with("40")) ++collisions;
+    }
+  }
+
+ private:
+  using Pool = connections::Pool<Connection>;
+
+  explicit Store(const Options& options);
+  Pool& pool(Use use) noexcept;
+  Result<std::unique_ptr<Connection>> connect(Isolation isolation);
+  // Sets the session up, and refuses what would break a promise.
+  Status set_up(Connection& connection, Isolation isolation, TimePoint by);
+
+  static bool is_missing(std::string_view sqlstate) noexcept;
+  // A function of our version is not there: has the space been upgraded meanwhile?
+  Error say_what_is_there(Pool::Lease& lease, TimePoint by, const Error& otherwise);
+  // Sleeps before another try; false if there is no time for one.
+  bool worth_waiting(const Failure& failure, std::uint32_t tries, TimePoint by);
+
+  const Options options_;
+  Strategy strategy_ = Strategy::advisory;  // constant once open() is through
+  std::atomic<Strategy> made_with_ = Strategy::advisory;  // the space, as last seen
+  connections::SocketWatchdog watchdog_;    // outlives the connections
+  Interrupt interrupt_;
+  std::mutex opening_mutex_;
+  std::condition_variable opened_;
+  bool ending_ = false;                                      // guarded by opening_mutex_
+  std::set<connections::SocketWatchdog::Socket*> opening_;  // guarded by opening_mutex_
+  std::size_t statements_ = 0;
+  std::mutex random_mutex_;
+  Random random_;
+  std::unique_ptr<Pool> plain_;
+  std::unique_ptr<Pool> acquire_;  // null unless strategy=serializable
+  std::unique_ptr<Pool> renewal_;
+};
+
+}  // namespace lockset::postgresql

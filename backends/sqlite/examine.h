@@ -1,0 +1,13 @@
+// What `lockset doctor` finds out about a lock database and the place where it lies.
+#pragma once
+
+#include <vector>
+
+#include "lockset/registry.h"
+
+namespace lockset::sqlite {
+
+// Scheme::examine. Makes no file but SQLite's own -wal and -shm, as every reader does.
+Result<std::vector<Finding>> examine(const Url& url, TimePoint by);
+
+}  // namespace lockset::sqlite

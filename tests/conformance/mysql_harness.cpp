@@ -1,0 +1,204 @@
+#include "tests/conformance/mysql_harness.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+#include "lockset/registry.h"
+#include "lockset/stamp.h"
+#include "lockset/url.h"
+#include "tests/mysql/raw_client.h"
+#include "tests/support/wait.h"
+
+namespace lockset::conformance {
+
+namespace {
+
+// The process's server of one kind, started at its first use.
+class Server {
+ public:
+  static Server& of(const std::string& kind) {
+    static std::map<std::string, std::unique_ptr<Server>> servers;
+    std::unique_ptr<Server>& server = servers[kind];
+    if (!server) server.reset(new Server(kind));
+    return *server;
+  }
+  static const char* given_url(const std::string& kind) {
+    return std::getenv(kind == "mariadb" ? "LOCKSET_TEST_MARIADB_URL" : "LOCKSET_TEST_MYSQL_URL");
+  }
+
+  [[nodiscard]] const std::string& url() const { return url_; }
+  [[nodiscard]] test::PrivateServer& own() {
+    if (!own_) throw std::logic_error("the server is not the tests' own");
+    return *own_;
+  }
+  // The administrator's connection, made anew where the server was restarted; one user at
+  // a time.
+  template <class Work>
+  auto as_admin(Work work) {
+    const std::lock_guard lock(mutex_);
+    if (!admin_ || !alive()) {
+      admin_.reset();
+      admin_ = std::make_unique<test::RawClient>(url_);
+    }
+    return work(*admin_);
+  }
+
+ private:
+  explicit Server(const std::string& kind) {
+    if (given_url(kind) == nullptr) own_ = std::make_unique<test::PrivateServer>(kind);
+    url_ = own_ ? own_->admin_url() : given_url(kind);
+  }
+  bool alive() {
+    try {
+      admin_->rows("SELECT 1");
+      return true;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
+  std::unique_ptr<test::PrivateServer> own_;
+  std::string url_;
+  std::mutex mutex_;
+  std::unique_ptr<test::RawClient> admin_;
+};
+
+// All rows in one statement, so that they are one state of the store.
+std::vector<RawHold> look_into(Server& server, const std::string& space) {
+  const std::vector<test::RawClient::Row> rows = server.as_admin([&](test::RawClient& admin) {
+    return admin.rows("SELECT stamp, item, name, mode, app, items, lease_at FROM " + space +
+                      "_locks ORDER BY stamp, item");
+  });
+  std::vector<RawHold> holds;
+  std::vector<std::size_t> sizes;
+  for (const test::RawClient::Row& row : rows) {
+    const Stamp stamp{std::stoll(row[0].value())};
+    const std::string complaint = "the hold " + std::to_string(stamp.value) + " ";
+    if (row[1] == "0") {
+      holds.push_back({stamp, {}, row[4].value()});
+      sizes.push_back(std::stoul(row[5].value()));
+    } else if (holds.empty() || holds.back().stamp != stamp) {
+      throw std::runtime_error(complaint + "has names but no lease");
+    } else if (row[6] != holds.back().items.front().name) {
+      throw std::runtime_error(complaint + "has its lease elsewhere");
+    }
+    holds.back().items.push_back({row[2].value(), row[3] == "1" ? Mode::write : Mode::read});
+  }
+  for (std::size_t i = 0; i < holds.size(); ++i) {
+    if (holds[i].items.size() != sizes[i]) {
+      throw std::runtime_error("the hold " + std::to_string(holds[i].stamp.value) + " has " +
+                               std::to_string(holds[i].items.size()) + " names of " +
+                               std::to_string(sizes[i]));
+    }
+    std::sort(holds[i].items.begin(), holds[i].items.end());
+  }
+  return holds;
+}
+
+class MysqlSpace final : public Space {
+ public:
+  MysqlSpace(Server& server, const std::string& strategy)
+      : server_(server), name_("t" + Token::random().hex().substr(0, 20)), strategy_(strategy) {
+    init_space(url(), test::soon()).value();
+  }
+  ~MysqlSpace() override {
+    try {
+      server_.as_admin([&](test::RawClient& admin) {
+        admin.rows("DROP TABLE " + name_ + "_space, " + name_ + "_locks, " + name_ + "_names, " +
+                   name_ + "_lock_permits, " + name_ + "_epochs");
+        for (const auto& row : admin.rows(
+                 "SELECT routine_name FROM information_schema.routines WHERE "
+                 "routine_schema = DATABASE() AND routine_name LIKE '" +
+                 name_ + "\\_%'")) {
+          admin.rows("DROP PROCEDURE " + row.front().value());
+        }
+        return 0;
+      });
+    } catch (const std::exception&) {  // the server goes with the tests
+    }
+  }
+  Result<std::unique_ptr<Backend>> open() override { return open_backend(url(), test::soon()); }
+  [[nodiscard]] std::string url() const override { return server_.url() + parameters(); }
+  std::vector<RawHold> look() override { return look_into(server_, name_); }
+  test::PrivateServer& server() override { return server_.own(); }
+  [[nodiscard]] std::string url_through(std::uint16_t port) const override {
+    const Url url = Url::parse(server_.url()).value();
+    return url.scheme + "://" + url.user + ":" + url.password +
+           "@127.0.0.1:" + std::to_string(port) + url.path + parameters();
+  }
+  void kill_connections() override {
+    server_.as_admin([&](test::RawClient& admin) {
+      for (const auto& row : admin.rows(
+               "SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND "
+               "user = SUBSTRING_INDEX(CURRENT_USER(), '@', 1)")) {
+        (void)admin.code_of("KILL CONNECTION " + row.front().value());  // it may have gone
+      }
+      return 0;
+    });
+  }
+
+ private:
+  [[nodiscard]] std::string parameters() const {
+    return "?space=" + name_ + "&strategy=" + strategy_;
+  }
+  Server& server_;
+  const std::string name_;
+  const std::string strategy_;
+};
+
+class MysqlHarness final : public Harness {
+ public:
+  MysqlHarness(std::string kind, std::string strategy)
+      : kind_(std::move(kind)), strategy_(std::move(strategy)) {}
+
+  [[nodiscard]] std::string name() const override {
+    std::string name = kind_ + "_" + strategy_;
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+  }
+  [[nodiscard]] std::string scheme() const override { return "mysql"; }
+  [[nodiscard]] HarnessTraits harness_traits() const override {
+    return {.looks_raw = true, .has_server = Server::given_url(kind_) == nullptr};
+  }
+  [[nodiscard]] bool always_available() const override { return false; }
+  [[nodiscard]] std::optional<std::string> unavailable() override {
+    if (Server::given_url(kind_) != nullptr) return {};
+    return test::PrivateServer::unavailable(kind_);
+  }
+  std::unique_ptr<Space> new_space() override {
+    return std::make_unique<MysqlSpace>(Server::of(kind_), strategy_);
+  }
+
+ private:
+  const std::string kind_;
+  const std::string strategy_;
+};
+
+}  // namespace
+
+Harness& mariadb_select_for_update_harness() {
+  static MysqlHarness harness("mariadb", "select-for-update");
+  return harness;
+}
+
+Harness& mariadb_unique_index_harness() {
+  static MysqlHarness harness("mariadb", "unique-index");
+  return harness;
+}
+
+Harness& mysql_select_for_update_harness() {
+  static MysqlHarness harness("mysql", "select-for-update");
+  return harness;
+}
+
+Harness& mysql_unique_index_harness() {
+  static MysqlHarness harness("mysql", "unique-index");
+  return harness;
+}
+
+}  // namespace lockset::conformance

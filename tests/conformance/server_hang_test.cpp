@@ -1,0 +1,190 @@
+// SEM 10, 14, 20 when the server or the network stands still: connections stay open,
+// and nobody answers.
+#include <thread>
+
+#include "tests/conformance/server_suite.h"
+
+namespace lockset::conformance {
+namespace {
+
+bool is_trouble(const Error& error) { return error.retryable() || error.may_have_applied(); }
+
+class ServerHang : public ServerConformance {
+ protected:
+  // Each call returns by its deadline, with an error that says that it may help to ask
+  // again, or that it may have been done.
+  static void expect_deadlines_kept(Client& c, Stamp stamp) {
+    const auto expect = [](const std::string& call, const auto& ask) {
+      SCOPED_TRACE(call);
+      const TimePoint by = BootClock::now() + 300ms;
+      const auto result = ask(by);
+      EXPECT_LT(BootClock::now(), by + scheduling);
+      ASSERT_FALSE(result);
+      EXPECT_TRUE(is_trouble(result.error())) << result.error().message;
+    };
+    Backend& backend = c.backend();
+    expect("try_acquire",
+           [&](TimePoint by) { return c.ask_once({write("late")}, {.lease = 1s, .by = by}); });
+    expect("resolve", [&](TimePoint by) { return backend.resolve(Token::random(), by); });
+    expect("renew", [&](TimePoint by) {
+      const RenewRequest request{stamp, 1s, false, nullptr, {}};
+      return backend.renew(c.owner(), {&request, 1}, by);
+    });
+    expect("release", [&](TimePoint by) { return backend.release(Stamp{1}, "app", by); });
+    expect("break_hold", [&](TimePoint by) { return backend.break_hold(Stamp{1}, by); });
+    expect("inspect", [&](TimePoint by) { return backend.inspect({}, by); });
+    expect("load_config", [&](TimePoint by) { return backend.load_config(by); });
+    expect("change_config", [&](TimePoint by) {
+      return backend.change_config(SetPermits{"late", Mode::read, 7}, by);
+    });
+    expect("sweep", [&](TimePoint by) { return backend.sweep(by); });
+  }
+
+  // Without being opened again.
+  static void expect_recovery(Client& c) {
+    EXPECT_TRUE(eventually([&] {
+      const Result<AcquireOutcome> outcome = c.ask({write("late"), write("after")});
+      if (!outcome) {
+        EXPECT_TRUE(is_trouble(outcome.error())) << outcome.error().message;
+        return false;
+      }
+      // Busy: by a request of before that arrived late. It ends with its lease.
+      return std::holds_alternative<Grant>(*outcome);
+    }));
+  }
+};
+
+// SEM 14: calls return by their deadline while the server stands still
+TEST_P(ServerHang, CallsReturnByTheirDeadline) {
+  if (lacks_server()) return;
+  Client c = client();
+  const Grant grant = c.take({write("a")});
+  {
+    const Outage outage(server(), Outage::Kind::paused);
+    expect_deadlines_kept(c, grant.stamp);
+    const TimePoint by = BootClock::now() + 500ms;
+    const Result<std::unique_ptr<Backend>> opened = open_backend(space().url(), by);
+    EXPECT_LT(BootClock::now(), by + scheduling);
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, Errc::unavailable) << opened.error().message;
+  }
+  expect_recovery(c);
+}
+
+// SEM 14: the same while the network swallows everything
+TEST_P(ServerHang, CallsReturnByTheirDeadlineInABlackHole) {
+  if (lacks_server()) return;
+  for (const TcpProxy::Way way : {TcpProxy::Way::to_server, TcpProxy::Way::to_client}) {
+    Client c(proxied());
+    const Grant grant = c.take({write("a")}, {.lease = 1s});
+    proxy().black_hole(way);
+    expect_deadlines_kept(c, grant.stamp);
+    proxy().heal();
+    expect_recovery(c);
+    for (const HoldInfo& hold : c.holds()) c.break_hold(hold.stamp);
+  }
+}
+
+// SEM 10: "also while the network hangs": validity ends on time, and the loss is told
+TEST_P(ServerHang, ValidityEndsOnTime) {
+  if (lacks_server()) return;
+  Locks mine = locks({.app = "mine", .lease = 2s, .io_timeout = 1s});
+  Hold hold = mine.acquire({write("a"), read("b")}).value();
+  TimePoint until;
+  {
+    const Outage outage(server(), Outage::Kind::paused);
+    ASSERT_TRUE(eventually([&] { return hold.lost().stop_requested(); }));
+    EXPECT_FALSE(hold.valid());
+    EXPECT_EQ(hold.lost_reason(), LostReason::expired);
+    until = BootClock::now();
+  }
+  EXPECT_FALSE(hold.valid()) << "it came back";
+  // SEM 10, 20: the set is somebody else's soon, for nobody renews it any more.
+  Locks other = locks({.app = "other"});
+  Hold next = other.acquire({write("a")}, {.wait = 10s}).value();
+  EXPECT_GT(next.stamp(), hold.stamp());
+  EXPECT_FALSE(hold.valid());
+  const Status released = hold.release();
+  ASSERT_FALSE(released);
+  EXPECT_EQ(released.error().code, Errc::not_held);
+  EXPECT_TRUE(next.renew()) << "the late release touched it";
+  // The manager goes on.
+  EXPECT_TRUE(mine.acquire({write("c")}, {.wait = 10s}));
+}
+
+// SEM 20: of two that want the same, at no time both are valid, whatever the network
+// does to one of them
+TEST_P(ServerHang, ABlackHoleMakesNoTwoHolders) {
+  if (lacks_server()) return;
+  Locks mine = proxied_locks({.app = "mine", .lease = 2s, .io_timeout = 1s});
+  Locks other = locks({.app = "other", .lease = 2s});
+  for (const TcpProxy::Way way : {TcpProxy::Way::to_server, TcpProxy::Way::to_client}) {
+    Hold hold = mine.acquire({write("a")}, {.wait = 20s}).value();
+    const TimePoint until = hold.valid_until();
+    proxy().black_hole(way);
+    Hold next = other.acquire({write("a")}, {.wait = 20s}).value();
+    EXPECT_FALSE(hold.valid());
+    EXPECT_GT(BootClock::now(), until);
+    EXPECT_TRUE(eventually([&] { return hold.lost().stop_requested(); }));
+    proxy().heal();
+    EXPECT_TRUE(next.valid());
+    EXPECT_TRUE(next.renew()) << "a late renewal revived the other";
+    EXPECT_TRUE(next.release());
+  }
+  EXPECT_TRUE(mine.acquire({write("a")}, {.wait = 20s}));
+}
+
+// SEM 10: a hang that is shorter than what is left of the lease loses nothing
+TEST_P(ServerHang, AShortHangLosesNothing) {
+  if (lacks_server()) return;
+  const auto events = std::make_shared<EventCounts>();
+  Locks mine = locks({.app = "mine", .lease = 10s, .io_timeout = 500ms, .observer = events});
+  Hold hold = mine.acquire({write("a")}).value();
+  {
+    const Outage outage(server(), Outage::Kind::paused);
+    const TimePoint began = BootClock::now();
+    const Status renewed = hold.renew();
+    EXPECT_LT(BootClock::now() - began, 500ms + scheduling);
+    ASSERT_FALSE(renewed);
+    EXPECT_TRUE(is_trouble(renewed.error())) << renewed.error().message;
+    EXPECT_TRUE(hold.valid());
+  }
+  EXPECT_TRUE(eventually([&] { return hold.renew().ok(); }));
+  EXPECT_TRUE(hold.valid());
+  EXPECT_EQ(events->lost, 0);
+  EXPECT_TRUE(hold.release());
+}
+
+// SEM 13: an acquire that waits keeps its deadline
+TEST_P(ServerHang, AWaitingAcquireKeepsItsDeadline) {
+  if (lacks_server()) return;
+  const auto events = std::make_shared<EventCounts>();
+  Client holder = client("holder");
+  const Grant grant = holder.take({write("a")}, {.lease = 5min});
+  Locks mine = proxied_locks({.app = "mine", .io_timeout = 500ms, .observer = events});
+  Result<Hold> result = Error{Errc::internal, "not asked"};
+  TimePoint began;
+  TimePoint ended;
+  {
+    std::jthread waiter([&] {
+      began = BootClock::now();
+      result = mine.acquire({write("a")}, {.wait = 2s});
+      ended = BootClock::now();
+    });
+    EXPECT_TRUE(eventually([&] { return events->busy >= 1; }));
+    proxy().black_hole(TcpProxy::Way::both);
+  }
+  ASSERT_FALSE(result);
+  EXPECT_TRUE(result.error().code == Errc::timeout || is_trouble(result.error()))
+      << result.error().message;
+  // Beyond its deadline it may take the time that its last answer and its goodbye may.
+  EXPECT_LT(ended - began, 2s + 2 * 500ms + scheduling);
+  proxy().heal();
+  EXPECT_TRUE(holder.release(grant.stamp));
+  EXPECT_TRUE(mine.acquire({write("a")}, {.wait = 10s}));
+}
+
+LOCKSET_CONFORMANCE_SUITE(ServerHang);
+
+}  // namespace
+}  // namespace lockset::conformance

@@ -1,0 +1,355 @@
+// SEM 9, 10, 14 on a real network between client and server: replies that are cut off,
+// and requests that arrive when nobody waits for them any more.
+#include <thread>
+
+#include "tests/conformance/server_suite.h"
+
+namespace lockset::conformance {
+namespace {
+
+// How much of a reply gets through before the connection ends.
+constexpr std::size_t cuts[] = {0, 1, 4, 5, 7, 20, 60};
+constexpr TcpProxy::Ending endings[] = {TcpProxy::Ending::reset, TcpProxy::Ending::close};
+
+std::string describe_cut(std::size_t pass, TcpProxy::Ending ending) {
+  return std::to_string(pass) + " bytes, then " +
+         (ending == TcpProxy::Ending::reset ? "a reset" : "an end");
+}
+
+class LostReply : public ServerConformance {
+ protected:
+  // For each cut. Every one on a client of its own, warm.
+  void for_each_cut(const std::function<void(Client& cut_off)>& body) {
+    for (const TcpProxy::Ending ending : endings) {
+      for (const std::size_t pass : cuts) {
+        SCOPED_TRACE(describe_cut(pass, ending));
+        Client c(proxied());
+        warm_up(c, {write("a"), read("b")});
+        next_cut_ = [this, pass, ending] { proxy().cut_next_reply(pass, ending); };
+        body(c);
+        // What was broken stays with that call.
+        const Grant next = c.take({write("a"), write("next")});
+        EXPECT_TRUE(c.release(next.stamp));
+        EXPECT_TRUE(space().look().empty());
+      }
+    }
+  }
+  // The reply to this call is cut. A short one arrives whole, and the connection ends
+  // a little later: not under the next call.
+  template <class Call>
+  auto cut(Call call) {
+    next_cut_();
+    auto result = call();
+    EXPECT_TRUE(eventually([&] { return proxy().caught(); })) << "nothing was cut";
+    return result;
+  }
+
+  // A call that changes something and whose reply did not arrive whole.
+  template <class T>
+  static void expect_in_doubt(const Result<T>& result) {
+    if (!result) {
+      EXPECT_EQ(result.error().code, Errc::indeterminate) << result.error().message;
+    }
+  }
+
+ private:
+  std::function<void()> next_cut_;
+};
+
+// SEM 14: the reply of a grant is lost: indeterminate, and the token finds it
+TEST_P(LostReply, AGrantIsFoundByItsToken) {
+  if (lacks_server()) return;
+  int lost = 0;
+  for_each_cut([&](Client& c) {
+    const Token token = Token::random();
+    const Result<AcquireOutcome> outcome = cut([&] {
+      return c.ask_once({write("a"), read("b")}, {.lease = 30s, .token = token});
+    });
+    expect_in_doubt(outcome);
+    if (!outcome) ++lost;
+    const std::optional<Grant> found = c.resolve(token);
+    ASSERT_TRUE(found) << "it was granted";
+    if (outcome) {
+      EXPECT_EQ(std::get<Grant>(*outcome).stamp, found->stamp);
+    }
+    EXPECT_GT(found->lease, 10s);
+    EXPECT_LE(found->lease, 30s + clock_grain);
+    ASSERT_EQ(space().look().size(), 1U);
+    EXPECT_EQ(space().look()[0].stamp, found->stamp);
+    EXPECT_TRUE(c.release(found->stamp));
+  });
+  EXPECT_GE(lost, 6) << "hardly a reply was lost";
+}
+
+// SEM 14: the same for a busy answer, which leaves nothing
+TEST_P(LostReply, ABusyAnswerLeavesNothing) {
+  if (lacks_server()) return;
+  for_each_cut([&](Client& c) {
+    Client holder = client("holder");
+    const Grant grant = holder.take({write("b")});
+    const Token token = Token::random();
+    const Result<AcquireOutcome> outcome = cut([&] {
+      return c.ask_once({write("a"), read("b")}, {.token = token});
+    });
+    expect_in_doubt(outcome);
+    if (outcome) {
+      EXPECT_TRUE(std::holds_alternative<Busy>(*outcome)) << test::describe(outcome);
+    }
+    EXPECT_FALSE(c.resolve(token));
+    EXPECT_EQ(space().look().size(), 1U);
+    EXPECT_TRUE(holder.release(grant.stamp));
+  });
+}
+
+// SEM 9, 14: the reply of a release is lost: the hold is gone, once
+TEST_P(LostReply, AReleaseIsDoneOnce) {
+  if (lacks_server()) return;
+  for_each_cut([&](Client& c) {
+    const Grant grant = c.take({write("a")});
+    const Result<bool> released =
+        cut([&] { return c.backend().release(grant.stamp, c.owner().app, soon()); });
+    expect_in_doubt(released);
+    if (released) {
+      EXPECT_TRUE(*released);
+    }
+    EXPECT_TRUE(space().look().empty());
+    EXPECT_FALSE(c.release(grant.stamp));
+  });
+}
+
+// SEM 10, 14: the reply of a renewal is lost: done, and can be repeated
+TEST_P(LostReply, ARenewalIsDone) {
+  if (lacks_server()) return;
+  for_each_cut([&](Client& c) {
+    const Token token = Token::random();
+    const Grant grant = c.take({write("a")}, {.lease = 10s, .token = token});
+    const RenewRequest request{grant.stamp, 60s, false, nullptr, {}};
+    const Result<RenewReply> reply = cut([&] {
+      return c.backend().renew(c.owner(), {&request, 1}, soon());
+    });
+    expect_in_doubt(reply);
+    EXPECT_GT(c.resolve(token).value().lease, 30s);
+    EXPECT_TRUE(c.renew(grant.stamp, 60s));
+    EXPECT_TRUE(c.release(grant.stamp));
+  });
+}
+
+// A call that only reads may say either: nothing was changed
+TEST_P(LostReply, AQuestionIsSimplyAskedAgain) {
+  if (lacks_server()) return;
+  for_each_cut([&](Client& c) {
+    const Token token = Token::random();
+    const Grant grant = c.take({write("a")}, {.token = token});
+    const Result<std::optional<Grant>> found =
+        cut([&] { return c.backend().resolve(token, soon()); });
+    if (found) {
+      EXPECT_EQ(found->value().stamp, grant.stamp);
+    } else {
+      EXPECT_TRUE(found.error().retryable() || found.error().may_have_applied())
+          << found.error().message;
+    }
+    EXPECT_EQ(c.resolve(token).value().stamp, grant.stamp);
+    EXPECT_TRUE(c.release(grant.stamp));
+  });
+}
+
+// SEM 14: the core looks the reply up: a hold with proof, and one only
+TEST_P(LostReply, AnAcquireIsResolved) {
+  if (lacks_server()) return;
+  for (const TcpProxy::Ending ending : endings) {
+    const auto events = std::make_shared<EventCounts>();
+    Locks mine = proxied_locks({.refresh_config = 1h, .observer = events});
+    const Wanted wanted = {write("a"), read("b")};
+    EXPECT_TRUE(mine.acquire(wanted).value().release());
+    proxy().cut_next_reply(0, ending);
+    Hold hold = mine.acquire(wanted, {.wait = 8s}).value();
+    EXPECT_TRUE(proxy().caught());
+    EXPECT_GE(events->resolved, 1);
+    EXPECT_TRUE(hold.valid());
+    ASSERT_EQ(space().look().size(), 1U) << "a ghost beside the hold, or no hold";
+    EXPECT_EQ(space().look()[0].stamp, hold.stamp());
+    EXPECT_TRUE(hold.release());
+    EXPECT_TRUE(space().look().empty());
+
+    // A single try too. The connection that broke has a successor first.
+    EXPECT_TRUE(mine.acquire(wanted).value().release());
+    proxy().cut_next_reply(0, ending);
+    std::optional<Hold> tried = mine.try_acquire({write("a")}).value();
+    EXPECT_TRUE(proxy().caught());
+    ASSERT_TRUE(tried);
+    EXPECT_EQ(space().look().at(0).stamp, tried->stamp());
+    EXPECT_TRUE(tried->release());
+    EXPECT_TRUE(space().look().empty());
+  }
+}
+
+// SEM 9: "A retry after a lost reply that finds the hold gone is a success if validity
+// had not ended."
+TEST_P(LostReply, AReleaseIsASuccess) {
+  if (lacks_server()) return;
+  for (const TcpProxy::Ending ending : endings) {
+    Locks mine = proxied_locks({.lease = 1min, .refresh_config = 1h});
+    Hold hold = mine.acquire({write("a"), read("b")}).value();
+    proxy().cut_next_reply(0, ending);
+    const Status released = hold.release();
+    EXPECT_TRUE(proxy().caught());
+    EXPECT_TRUE(released) << released.error().message;
+    EXPECT_TRUE(space().look().empty());
+  }
+}
+
+// SEM 10: a hold survives the lost replies of its renewals
+TEST_P(LostReply, AHoldSurvivesLostRenewals) {
+  if (lacks_server()) return;
+  const auto events = std::make_shared<EventCounts>();
+  Locks mine = proxied_locks({.lease = 3s, .refresh_config = 1h, .observer = events});
+  Hold hold = mine.acquire({write("a")}).value();
+  ASSERT_TRUE(eventually([&] { return events->renewed >= 1; }));
+  for (int i = 0; i < 3; ++i) {
+    const int renewed = events->renewed;
+    proxy().cut_next_reply();
+    ASSERT_TRUE(eventually([&] { return proxy().caught(); }));
+    ASSERT_TRUE(eventually([&] { return events->renewed > renewed; }));
+    ASSERT_TRUE(hold.valid());
+  }
+  EXPECT_EQ(events->lost, 0);
+  EXPECT_TRUE(hold.release());
+}
+
+// SEM 14: granted, the reply lost, and the server out of reach: an error; and what was
+// granted is given back when the server is there again, long before its lease ends
+TEST_P(LostReply, WhatNobodyLearnedOfIsGivenBack) {
+  if (lacks_server()) return;
+  Locks mine = proxied_locks({.lease = 10min, .store_patience = 300ms, .refresh_config = 1h});
+  EXPECT_TRUE(mine.acquire({write("a")}).value().release());
+  proxy().cut_next_reply(0, TcpProxy::Ending::reset_all);
+  proxy().refuse();
+  const Result<Hold> hold = mine.acquire({write("a")}, {.wait = 5s});
+  ASSERT_FALSE(hold);
+  EXPECT_TRUE(hold.error().retryable() || hold.error().may_have_applied()) << hold.error().message;
+  EXPECT_TRUE(proxy().caught());
+  EXPECT_EQ(space().look().size(), 1U);
+  proxy().heal();
+  EXPECT_TRUE(eventually([&] { return space().look().empty(); })) << "a ghost";
+  EXPECT_TRUE(mine.acquire({write("a")}).value().release());
+}
+
+// SEM 14: a request that arrives after its caller gave up: what it is granted ends with
+// its lease, and excludes others as long as it lives
+TEST_P(LostReply, ALateGrantEndsWithItsLease) {
+  if (lacks_server()) return;
+  Client c(proxied());
+  warm_up(c, {write("a"), write("b")});
+  const Token token = Token::random();
+  proxy().hold_next_request();
+  const TimePoint by = BootClock::now() + 300ms;
+  const Result<AcquireOutcome> outcome =
+      c.ask_once({write("a"), write("b")}, {.lease = 2s, .token = token, .by = by});
+  EXPECT_LT(BootClock::now(), by + scheduling);
+  ASSERT_FALSE(outcome) << test::describe(outcome);
+  EXPECT_EQ(outcome.error().code, Errc::indeterminate) << outcome.error().message;
+  EXPECT_FALSE(c.resolve(token)) << "it has not arrived yet";
+
+  const TimePoint delivered = BootClock::now();
+  ASSERT_EQ(proxy().deliver_held(), 1U);
+  std::optional<Grant> found;
+  ASSERT_TRUE(eventually([&] { return (found = c.resolve(token)).has_value(); }));
+  Client other = client("other");
+  std::optional<Grant> next = other.try_take({write("b")});
+  if (BootClock::now() < delivered + 2s) {
+    EXPECT_FALSE(next) << "both were granted";
+  }
+  ASSERT_TRUE(eventually([&] { return next || (next = other.try_take({write("b")})); }));
+  EXPECT_GE(BootClock::now(), delivered + 2s - clock_grain);
+  EXPECT_LT(BootClock::now(), delivered + 2s + 3s);
+  EXPECT_GT(next->stamp, found->stamp);
+  EXPECT_EQ(space().look().size(), 1U);
+}
+
+// SEM 4, 14: it comes too late, for somebody else holds the set
+TEST_P(LostReply, ALateRequestIsNotGrantedBesideAnother) {
+  if (lacks_server()) return;
+  Client c(proxied());
+  warm_up(c, {write("a")});
+  const Token token = Token::random();
+  proxy().hold_next_request();
+  ASSERT_FALSE(c.ask_once({write("a")}, {.token = token, .by = BootClock::now() + 200ms}));
+  Client other = client("other");
+  const Grant grant = other.take({write("a")});
+  const std::size_t answered = proxy().round_trips();
+  ASSERT_EQ(proxy().deliver_held(), 1U);
+  ASSERT_TRUE(eventually([&] { return proxy().round_trips() > answered; }));
+  EXPECT_FALSE(c.resolve(token));
+  ASSERT_EQ(space().look().size(), 1U);
+  EXPECT_EQ(space().look()[0].stamp, grant.stamp);
+}
+
+// SEM 14: the core gives back what it is granted late
+TEST_P(LostReply, ALateGrantIsGivenBack) {
+  if (lacks_server()) return;
+  Locks mine = proxied_locks(
+      {.lease = 10min, .io_timeout = 300ms, .store_patience = 300ms, .refresh_config = 1h});
+  EXPECT_TRUE(mine.acquire({write("a")}).value().release());
+  proxy().hold_next_request();
+  const Result<Hold> hold = mine.acquire({write("a")}, {.wait = 300ms});
+  // The core may have tried again, with success: that one is a hold like any other.
+  if (!hold) {
+    EXPECT_TRUE(hold.error().may_have_applied() || hold.error().retryable() ||
+                hold.error().code == Errc::timeout)
+        << hold.error().message;
+  }
+  EXPECT_TRUE(proxy().caught());
+  const std::size_t answered = proxy().round_trips();
+  ASSERT_EQ(proxy().deliver_held(), 1U);
+  ASSERT_TRUE(eventually([&] { return proxy().round_trips() > answered; }));
+  const std::size_t kept = hold ? 1 : 0;
+  EXPECT_TRUE(eventually([&] { return space().look().size() <= kept; }));
+  if (!hold) {
+    EXPECT_TRUE(eventually([&] { return mine.try_acquire({write("a")}).value().has_value(); }));
+  }
+}
+
+// SEM 9: a release that arrives late touches nobody else's hold
+TEST_P(LostReply, ALateReleaseTouchesNobodyElse) {
+  if (lacks_server()) return;
+  Client c(proxied());
+  warm_up(c, {write("a")});
+  const Grant first = c.take({write("a")});
+  proxy().hold_next_request();
+  const Result<bool> released =
+      c.backend().release(first.stamp, c.owner().app, BootClock::now() + 200ms);
+  ASSERT_FALSE(released);
+  EXPECT_EQ(released.error().code, Errc::indeterminate);
+  // Another hold of the same application on the same name.
+  ASSERT_TRUE(c.release(first.stamp));
+  const Grant second = c.take({write("a")});
+  const std::size_t answered = proxy().round_trips();
+  ASSERT_EQ(proxy().deliver_held(), 1U);
+  ASSERT_TRUE(eventually([&] { return proxy().round_trips() > answered; }));
+  EXPECT_TRUE(c.is_live(second.stamp));
+  EXPECT_TRUE(c.release(second.stamp));
+}
+
+// SEM 10: a renewal that arrives late brings nothing back
+TEST_P(LostReply, ALateRenewalRevivesNothing) {
+  if (lacks_server()) return;
+  Client c(proxied());
+  warm_up(c, {write("a")});
+  const Grant first = c.take({write("a")}, {.lease = 500ms});
+  const RenewRequest request{first.stamp, 1min, false, nullptr, {}};
+  proxy().hold_next_request();
+  ASSERT_FALSE(c.backend().renew(c.owner(), {&request, 1}, BootClock::now() + 200ms));
+  Client other = client("other");
+  std::optional<Grant> next;
+  ASSERT_TRUE(eventually([&] { return (next = other.try_take({write("a")})).has_value(); }));
+  const std::size_t answered = proxy().round_trips();
+  ASSERT_EQ(proxy().deliver_held(), 1U);
+  ASSERT_TRUE(eventually([&] { return proxy().round_trips() > answered; }));
+  ASSERT_EQ(space().look().size(), 1U);
+  EXPECT_EQ(space().look()[0].stamp, next->stamp);
+}
+
+LOCKSET_CONFORMANCE_SUITE(LostReply);
+
+}  // namespace
+}  // namespace lockset::conformance

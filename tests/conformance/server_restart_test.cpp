@@ -1,0 +1,214 @@
+// SEM 8, 10, 13, 14, 20 when the server goes away and comes back: an orderly restart,
+// and kill -9. Clients are never opened again.
+#include <algorithm>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "tests/conformance/server_suite.h"
+
+namespace lockset::conformance {
+namespace {
+
+constexpr Outage::Kind both[] = {Outage::Kind::stopped, Outage::Kind::killed};
+
+std::string_view to_string(Outage::Kind kind) {
+  return kind == Outage::Kind::stopped ? "restart" : "kill -9";
+}
+
+bool is_trouble(const Error& error) { return error.retryable() || error.may_have_applied(); }
+
+class ServerRestart : public ServerConformance {
+ protected:
+  // The connections of before are broken. The first call on each may tell so.
+  static void find_out(Client& client) {
+    for (int i = 0; i < 20; ++i) {
+      const Result<SpaceConfig> config = client.backend().load_config(soon());
+      if (config) return;
+      ASSERT_TRUE(is_trouble(config.error())) << config.error().message;
+    }
+    FAIL() << "the client does not find its way back";
+  }
+};
+
+// SEM 8, 20: no acknowledged hold is lost, no stamp is used again
+TEST_P(ServerRestart, HoldsAndStampsSurvive) {
+  if (lacks_server()) return;
+  Client c = client();
+  Stamp highest;
+  std::vector<Stamp> live;
+  for (const Outage::Kind kind : both) {
+    SCOPED_TRACE(to_string(kind));
+    for (int i = 0; i < 5; ++i) {
+      const std::string name = "n" + std::to_string(live.size());
+      const Grant grant = c.take({write(name), read("r" + name)}, {.lease = 5min});
+      EXPECT_GT(grant.stamp, highest);
+      highest = grant.stamp;
+      live.push_back(grant.stamp);
+    }
+    // Drawn and gone again: it must not come back.
+    const Grant gone = c.take({write("gone")});
+    ASSERT_TRUE(c.release(gone.stamp));
+    highest = gone.stamp;
+
+    Outage(server(), kind).end();
+
+    find_out(c);
+    std::vector<Stamp> found;
+    for (const RawHold& hold : space().look()) found.push_back(hold.stamp);
+    EXPECT_EQ(found, live);
+    EXPECT_FALSE(c.try_take({read("n0")}));
+    const Grant next = c.take({write("next")});
+    EXPECT_GT(next.stamp, highest);
+    highest = next.stamp;
+    EXPECT_TRUE(c.release(next.stamp));
+  }
+  for (const Stamp stamp : live) EXPECT_TRUE(c.release(stamp));
+  EXPECT_TRUE(space().look().empty());
+}
+
+// SEM 8, 14: killed in the midst of it: what was acknowledged is so afterwards
+TEST_P(ServerRestart, WhatWasAcknowledgedBeforeAKillIsSo) {
+  if (lacks_server()) return;
+  std::mutex mutex;
+  std::set<Stamp> granted;
+  std::set<Stamp> released;
+  std::set<Stamp> doubtful;  // their release was asked for, and not answered
+  std::atomic<bool> stop = false;
+  std::atomic<int> grants = 0;
+  std::vector<std::shared_ptr<Backend>> backends;
+  for (int i = 0; i < 4; ++i) backends.push_back(open());
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < backends.size(); ++i) {
+      threads.emplace_back([&, i] {
+        try {
+          Client c(backends[i], "app" + std::to_string(i));
+          for (int n = 0; !stop; ++n) {
+            const std::string name = std::to_string(i) + "-" + std::to_string(n);
+            const Result<AcquireOutcome> outcome =
+                c.ask({write(name), read("s" + name)}, {.lease = 5min});
+            if (!outcome) {
+              EXPECT_TRUE(is_trouble(outcome.error())) << outcome.error().message;
+              continue;
+            }
+            const Stamp stamp = std::get<Grant>(*outcome).stamp;
+            {
+              const std::lock_guard lock(mutex);
+              EXPECT_TRUE(granted.insert(stamp).second) << "a stamp was granted twice";
+            }
+            ++grants;
+            if (n % 2 == 0) continue;
+            const Result<bool> result = c.backend().release(stamp, c.owner().app, soon());
+            const std::lock_guard lock(mutex);
+            if (result) {
+              EXPECT_TRUE(*result);
+              released.insert(stamp);
+            } else {
+              EXPECT_TRUE(is_trouble(result.error())) << result.error().message;
+              doubtful.insert(stamp);
+            }
+          }
+        } catch (const std::exception& e) {
+          ADD_FAILURE() << e.what();
+        }
+      });
+    }
+    for (int kills = 0; kills < 3; ++kills) {
+      const int before = grants;
+      EXPECT_TRUE(eventually([&] { return grants >= before + 40; })) << "no progress";
+      Outage(server(), Outage::Kind::killed).end();
+    }
+    const int before = grants;
+    EXPECT_TRUE(eventually([&] { return grants >= before + 40; })) << "no progress";
+    stop = true;
+  }
+  std::set<Stamp> live;
+  for (const RawHold& hold : space().look()) live.insert(hold.stamp);
+  for (const Stamp stamp : granted) {
+    if (doubtful.contains(stamp)) continue;
+    EXPECT_EQ(live.contains(stamp), !released.contains(stamp)) << stamp.value;
+  }
+  RecordProperty("grants", grants);
+}
+
+// SEM 10, 13: holds that are kept by a manager, and an acquire that waits, outlast an
+// outage that is shorter than their validity
+TEST_P(ServerRestart, HoldsStayValidAndWaitersGoOnWaiting) {
+  if (lacks_server()) return;
+  for (const Outage::Kind kind : both) {
+    SCOPED_TRACE(to_string(kind));
+    const auto events = std::make_shared<EventCounts>();
+    // Long enough for a server that comes back slowly, on a busy machine.
+    Locks mine = locks({.app = "mine", .lease = 30s, .observer = events});
+    Locks other = locks({.app = "other", .observer = events});
+    Hold hold = mine.acquire({write("a"), read("b")}).value();
+    Result<Hold> next = Error{Errc::internal, "not asked"};
+    {
+      std::jthread waiter([&] { next = other.acquire({write("b")}, {.wait = 1min}); });
+      EXPECT_TRUE(eventually([&] { return events->busy >= 1; }));
+      Outage(server(), kind).end();
+      EXPECT_TRUE(hold.valid());
+      EXPECT_TRUE(hold.renew()) << "by hand, after the restart";
+      EXPECT_TRUE(hold.valid());
+      const Status released = hold.release();
+      EXPECT_TRUE(released) << released.error().message;
+    }
+    ASSERT_TRUE(next) << next.error().message;
+    EXPECT_GT(next->stamp(), hold.stamp());
+    EXPECT_TRUE(next->release());
+    EXPECT_EQ(events->lost, 0);
+    EXPECT_TRUE(space().look().empty());
+  }
+}
+
+// SEM 10: renewals go on by themselves after the outage
+TEST_P(ServerRestart, RenewalsGoOn) {
+  if (lacks_server()) return;
+  const auto events = std::make_shared<EventCounts>();
+  Locks mine = locks({.lease = 20s, .observer = events});
+  Hold hold = mine.acquire({write("a")}, {.lease = 20s}).value();
+  {
+    const Outage outage(server(), Outage::Kind::killed);
+    const Status renewed = hold.renew();
+    ASSERT_FALSE(renewed);
+    EXPECT_TRUE(is_trouble(renewed.error())) << renewed.error().message;
+    EXPECT_TRUE(hold.valid());
+  }
+  const int before = events->renewed;
+  EXPECT_TRUE(eventually([&] { return events->renewed > before; }, 20s));
+  EXPECT_TRUE(hold.valid());
+  EXPECT_EQ(events->lost, 0);
+}
+
+// SEM 14: while there is no server: an error that says so, by the deadline; nothing else
+TEST_P(ServerRestart, WithoutAServerItIsUnavailable) {
+  if (lacks_server()) return;
+  Client c = client();
+  const Grant grant = c.take({write("a")});
+  {
+    const Outage outage(server(), Outage::Kind::stopped);
+    for (int i = 0; i < 3; ++i) {
+      const TimePoint by = BootClock::now() + 1s;
+      const Result<AcquireOutcome> outcome = c.ask_once({write("b")}, {.by = by});
+      ASSERT_FALSE(outcome) << test::describe(outcome);
+      EXPECT_TRUE(is_trouble(outcome.error())) << outcome.error().message;
+      // At the latest the second time it is known that there is nobody to send it to.
+      if (i > 0) {
+        EXPECT_EQ(outcome.error().code, Errc::unavailable) << outcome.error().message;
+      }
+      EXPECT_LT(BootClock::now(), by + scheduling);
+    }
+    const Result<std::unique_ptr<Backend>> opened = space().open();
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, Errc::unavailable) << opened.error().message;
+  }
+  find_out(c);
+  EXPECT_TRUE(c.is_live(grant.stamp));
+  EXPECT_TRUE(c.release(grant.stamp));
+}
+
+LOCKSET_CONFORMANCE_SUITE(ServerRestart);
+
+}  // namespace
+}  // namespace lockset::conformance

@@ -1,0 +1,112 @@
+// The set is the primitive: what it costs does not depend on its size. Counted by a
+// proxy between client and server.
+#include "tests/conformance/server_suite.h"
+
+namespace lockset::conformance {
+namespace {
+
+Wanted some_names(const std::string& prefix, std::size_t count) {
+  Wanted wanted;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string name = prefix + std::to_string(i);
+    wanted.push_back(i % 2 == 0 ? write(name) : read(name));
+  }
+  return wanted;
+}
+
+class RoundTrips : public ServerConformance {
+ protected:
+  std::size_t of(const std::function<void()>& call) {
+    proxy().reset_counts();
+    call();
+    EXPECT_EQ(proxy().connections(), 0U) << "it opened another connection";
+    return proxy().round_trips();
+  }
+};
+
+// SEM 3, 5, 9: one to take a set, one to release it, whatever its size
+TEST_P(RoundTrips, AcquireAndReleaseOfASetAreOneEach) {
+  if (lacks_server()) return;
+  Client c(proxied());
+  for (const std::size_t size : {1U, 32U, 256U}) {
+    SCOPED_TRACE(size);
+    const Wanted wanted = some_names("n", size);
+    warm_up(c, wanted);
+    Grant grant;
+    EXPECT_EQ(of([&] { grant = c.take(wanted); }), 1U);
+    EXPECT_EQ(of([&] { EXPECT_TRUE(c.release(grant.stamp)); }), 1U);
+  }
+}
+
+// SEM 3: names that the store has never seen may cost a little more once, but not more
+// the more they are
+TEST_P(RoundTrips, FreshNamesCostNoMoreTheMoreTheyAre) {
+  if (lacks_server()) return;
+  Client c(proxied());
+  warm_up(c, some_names("warm", 32));
+  const std::size_t one = of([&] { c.take(some_names("one", 1)); });
+  const std::size_t many = of([&] { c.take(some_names("many", 32)); });
+  EXPECT_EQ(one, many);
+  EXPECT_LE(many, 3U) << "at most: found missing, made, tried again";
+  RecordProperty("fresh", static_cast<int>(many));
+}
+
+// SEM 14: a busy answer costs one too
+TEST_P(RoundTrips, ABusyAnswerIsOne) {
+  if (lacks_server()) return;
+  Client c(proxied());
+  const Wanted wanted = some_names("n", 32);
+  warm_up(c, wanted);
+  c.take({write(wanted.back().name)});
+  EXPECT_EQ(of([&] { c.meet_busy(wanted); }), 1U);
+}
+
+// SEM 10: all holds of a process in one statement
+TEST_P(RoundTrips, RenewingIsOneForAnyNumberOfHolds) {
+  if (lacks_server()) return;
+  const std::shared_ptr<Backend> backend = proxied();
+  Client c(backend);
+  warm_up(c, {write("warm")});
+  std::vector<RenewRequest> requests;
+  for (int i = 0; i < 100; ++i) {
+    const Grant grant = c.take({write("n" + std::to_string(i)), read("m" + std::to_string(i))});
+    requests.push_back({grant.stamp, 1min, false, nullptr, {}});
+  }
+  for (const std::size_t count : {1U, 100U}) {
+    SCOPED_TRACE(count);
+    EXPECT_EQ(of([&] {
+                const RenewReply reply =
+                    backend->renew(c.owner(), std::span(requests).first(count), soon()).value();
+                for (const auto& renewal : reply.renewals) EXPECT_TRUE(renewal);
+              }),
+              1U);
+  }
+}
+
+// SEM 14
+TEST_P(RoundTrips, ResolvingIsOne) {
+  if (lacks_server()) return;
+  Client c(proxied());
+  warm_up(c, {write("a")});
+  const Token token = Token::random();
+  c.take(some_names("n", 8), {.token = token});
+  EXPECT_EQ(of([&] { EXPECT_TRUE(c.resolve(token)); }), 1U);
+  EXPECT_EQ(of([&] { EXPECT_FALSE(c.resolve(Token::random())); }), 1U);
+}
+
+// SEM 13: the first attempt of an acquire that may wait costs no more when the set is
+// free
+TEST_P(RoundTrips, AnAcquireThatNeedNotWaitIsOne) {
+  if (lacks_server()) return;
+  Locks mine = proxied_locks({.lease = 1min, .refresh_config = 1h});
+  const Wanted wanted = some_names("n", 32);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(mine.acquire(wanted).value().release());
+  Hold hold;
+  EXPECT_EQ(of([&] { hold = mine.acquire(wanted).value(); }), 1U);
+  EXPECT_EQ(of([&] { EXPECT_TRUE(hold.release()); }), 1U);
+}
+
+LOCKSET_CONFORMANCE_SUITE(RoundTrips);
+
+}  // namespace
+}  // namespace lockset::conformance

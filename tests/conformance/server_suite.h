@@ -1,0 +1,122 @@
+// The fixture of the tests that treat a server and the way to it badly. They apply to
+// every store with a server that the tests own, and to those alone.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "tests/conformance/suite.h"
+#include "tests/support/tcp_proxy.h"
+
+namespace lockset::conformance {
+
+using test::TcpProxy;
+
+// What a call may take beyond its deadline before it counts as late: scheduling on a
+// busy machine.
+inline constexpr Duration scheduling = 1s;
+
+// The events that these tests look at.
+class EventCounts final : public Observer {
+ public:
+  void on_event(const Event& event) noexcept override {
+    if (event.kind == Event::Kind::busy) ++busy;
+    if (event.kind == Event::Kind::renewed) ++renewed;
+    if (event.kind == Event::Kind::lost) ++lost;
+    if (event.kind == Event::Kind::resolved) ++resolved;
+    if (event.kind == Event::Kind::retried) ++retried;
+  }
+  std::atomic<int> busy = 0;
+  std::atomic<int> renewed = 0;
+  std::atomic<int> lost = 0;
+  std::atomic<int> resolved = 0;
+  std::atomic<int> retried = 0;
+};
+
+class ServerConformance : public Conformance {
+ protected:
+  void TearDown() override {
+    proxy_.reset();
+    Conformance::TearDown();
+  }
+
+  // True, with the test marked as skipped, where there is no such server.
+  [[nodiscard]] bool lacks_server() {
+    return skip_unless(harness().harness_traits().has_server,
+                       "a server that tests may treat badly");
+  }
+  [[nodiscard]] test::PrivateServer& server() { return space().server(); }
+
+  // Between the clients made below and the server; one for each test.
+  [[nodiscard]] TcpProxy& proxy() {
+    if (!proxy_) proxy_ = std::make_unique<TcpProxy>(server().port());
+    return *proxy_;
+  }
+  // The address through the proxy, with further parameters: "pool=1".
+  [[nodiscard]] std::string proxied_url(const std::string& parameters = {}) {
+    std::string url = space().url_through(proxy().port());
+    if (parameters.empty()) return url;
+    return url + (url.find('?') == std::string::npos ? "?" : "&") + parameters;
+  }
+  // Clients whose way leads through the proxy. REQUIRES: gone before the test ends.
+  [[nodiscard]] std::shared_ptr<Backend> proxied(const std::string& parameters = {}) {
+    return open_backend(proxied_url(parameters), soon()).value();
+  }
+  [[nodiscard]] Locks proxied_locks(Options options, const std::string& parameters = {}) {
+    if (options.app.empty()) options.app = "app";
+    return lockset::open(proxied_url(parameters), std::move(options)).value();
+  }
+
+  // Everything that a first call sets up is set up: connections, prepared statements,
+  // the rows of these names.
+  static void warm_up(Client& client, const Wanted& wanted) {
+    for (int i = 0; i < 2; ++i) {
+      const Token token = Token::random();
+      const Grant grant = client.take(wanted, {.token = token});
+      client.resolve(token);
+      client.renew(grant.stamp, 1min);
+      client.release(grant.stamp);
+    }
+  }
+
+ private:
+  std::unique_ptr<TcpProxy> proxy_;
+};
+
+// The server is away, or does not answer, in this object's life.
+class Outage {
+ public:
+  enum class Kind : std::uint8_t { stopped, killed, paused };
+  Outage(test::PrivateServer& server, Kind kind) : server_(server), kind_(kind) {
+    if (kind_ == Kind::stopped) server_.stop();
+    if (kind_ == Kind::killed) server_.kill();
+    if (kind_ == Kind::paused) server_.pause();
+  }
+  Outage(const Outage&) = delete;
+  Outage& operator=(const Outage&) = delete;
+  ~Outage() {
+    try {
+      end();
+    } catch (const std::exception& e) {
+      ADD_FAILURE() << e.what();
+    }
+  }
+  void end() {
+    if (over_) return;
+    over_ = true;
+    if (kind_ == Kind::paused) {
+      server_.resume();
+    } else {
+      server_.start();
+    }
+  }
+
+ private:
+  test::PrivateServer& server_;
+  const Kind kind_;
+  bool over_ = false;
+};
+
+}  // namespace lockset::conformance

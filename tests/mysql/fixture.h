@@ -1,0 +1,125 @@
+// What the tests of MySQL and MariaDB alone need: one server of each kind, spaces in it,
+// users, and sessions past the backend.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lockset/lockset.h"
+#include "tests/mysql/raw_client.h"
+#include "tests/support/client.h"
+#include "tests/support/private_server.h"
+#include "tests/support/threads.h"
+#include "tests/support/wait.h"
+
+namespace lockset::mysql_tests {
+
+using namespace std::chrono_literals;
+using test::Client;
+using test::eventually;
+using test::RawClient;
+using test::soon;
+using test::Wanted;
+
+struct Store {
+  std::string kind;      // of test::PrivateServer
+  std::string strategy;  // of the address
+};
+
+// Its tests' names end in "mariadb_unique_index" and the like.
+std::string name_of(const testing::TestParamInfo<Store>& info);
+
+// The server's address with other parts. What is empty is left out.
+struct Address {
+  std::string user;
+  std::string password;
+  std::string host = "127.0.0.1";
+  std::string database = "lockset";
+  std::string parameters;
+};
+
+bool says(const std::string& message, const std::string& part);
+
+class MysqlTest : public testing::TestWithParam<Store> {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  [[nodiscard]] const std::string& strategy() const { return GetParam().strategy; }
+  [[nodiscard]] bool is_mariadb() const { return GetParam().kind == "mariadb"; }
+  // Shared by all tests of the kind, started at its first use.
+  [[nodiscard]] test::PrivateServer& server() const;
+  // The administrator's session.
+  [[nodiscard]] RawClient& admin() { return *admin_; }
+  // Another one.
+  [[nodiscard]] std::unique_ptr<RawClient> session() const;
+
+  // The test's own space, made by SetUp.
+  [[nodiscard]] const std::string& space() const { return space_; }
+  // "t0123_locks" of "_locks".
+  [[nodiscard]] std::string table(const std::string& rest) const { return space_ + rest; }
+  // As the administrator.
+  [[nodiscard]] std::string url(const std::string& more = {}) const;
+  [[nodiscard]] std::string url(const Address& address) const;
+  [[nodiscard]] std::shared_ptr<Backend> open(const std::string& more = {}) const;
+  [[nodiscard]] Client client(const std::string& app = "app") const;
+
+  // Until the test's end.
+  void set_global(const std::string& variable, const std::string& value);
+  // A user with the rights that programs need at run time; `options` as "WITH ...".
+  Address runtime_user(const std::string& password = "open-sesame",
+                       const std::string& options = {});
+
+  // The name of the strategy's procedure, without the space: "_acquire_rows".
+  [[nodiscard]] std::string acquire_name() const;
+  // CALLs this procedure for these items, each with one permit, for application "raw" and
+  // one minute; the first column of the answer.
+  std::string call_acquire(RawClient& session, const std::string& procedure, const Wanted& wanted);
+  // Copies the installed procedure `from` to `to`, with texts replaced; throws where one of
+  // them is not there.
+  void copy_procedure(const std::string& from, const std::string& to,
+                      const std::vector<std::pair<std::string, std::string>>& replaced);
+  // The strategy's procedure without the final COMMIT of a grant, as `to`.
+  void copy_acquire_without_commit(const std::string& to);
+
+  // True once this many transactions wait for rows at the same time.
+  bool rows_are_waited_for(int by = 1);
+  // Deadlocks that InnoDB has resolved so far.
+  std::int64_t deadlocks();
+  // Live write holds, as the table has them.
+  std::int64_t live_writes(const std::string& name);
+  // A value of SHOW GLOBAL STATUS.
+  std::int64_t status(const std::string& name);
+
+  // Opening fails with this code, on one line that holds no password; the message.
+  std::string refused(const std::string& url, Errc code) const;
+  static std::string checked(const Error& error, Errc code);
+
+ private:
+  std::string space_;
+  std::unique_ptr<RawClient> admin_;
+  std::vector<std::pair<std::string, std::string>> globals_;  // to be set at the end
+};
+
+// SQL: the server's clock as the tables have it, now and not at the statement's begin.
+inline const std::string now_us = "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)";
+
+}  // namespace lockset::mysql_tests
+
+// For what may depend on the strategy, and for what may not.
+#define LOCKSET_MYSQL_STRATEGIES(suite)                                                          \
+  INSTANTIATE_TEST_SUITE_P(                                                                      \
+      Servers, suite,                                                                            \
+      testing::Values(Store{"mariadb", "select-for-update"}, Store{"mariadb", "unique-index"},   \
+                      Store{"mysql", "select-for-update"}, Store{"mysql", "unique-index"}),      \
+      name_of)
+#define LOCKSET_MYSQL_SERVERS(suite)                                         \
+  INSTANTIATE_TEST_SUITE_P(Servers, suite,                                   \
+                           testing::Values(Store{"mariadb", "unique-index"}, \
+                                           Store{"mysql", "unique-index"}),  \
+                           name_of)

@@ -1,0 +1,90 @@
+// What the tests of this store alone need: a server of their own, spaces in it, users, and
+// sessions past the backend.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <pqxx/pqxx>
+#include <string>
+
+#include "lockset/lockset.h"
+#include "tests/support/client.h"
+#include "tests/support/private_server.h"
+#include "tests/support/threads.h"
+#include "tests/support/wait.h"
+
+namespace lockset::postgresql_tests {
+
+using namespace std::chrono_literals;
+using test::Client;
+using test::eventually;
+using test::soon;
+
+// One for the whole run; started at its first use.
+test::PrivateServer& server();
+
+// A connection of the administrator's; its transactions are the test's own.
+class Session {
+ public:
+  explicit Session(const std::string& url = server().admin_url())
+      : connection_(url), quiet_(connection_) {}
+  pqxx::result run(const std::string& sql) {
+    pqxx::nontransaction work(connection_);
+    return work.exec(sql);
+  }
+  std::string text(const std::string& sql) { return run(sql)[0][0].as<std::string>(""); }
+  std::int64_t number(const std::string& sql) { return run(sql)[0][0].as<std::int64_t>(); }
+  [[nodiscard]] int pid() const { return connection_.backendpid(); }
+
+ private:
+  pqxx::connection connection_;
+  pqxx::quiet_errorhandler quiet_;
+};
+
+// The server's address with other parts.
+struct Address {
+  std::string user;
+  std::string password;
+  std::string host = "127.0.0.1";
+  std::string database = "lockset";
+  std::string parameters;
+  [[nodiscard]] std::string url() const;
+};
+
+class PostgresqlTest : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  // "advisory" or "serializable".
+  [[nodiscard]] const std::string& strategy() const { return GetParam(); }
+  // The test's own space: made by SetUp.
+  [[nodiscard]] const std::string& space() const { return space_; }
+  [[nodiscard]] std::string url(const std::string& more = {}) const;
+  [[nodiscard]] std::shared_ptr<Backend> open(const std::string& more = {}) const;
+  [[nodiscard]] Client client(const std::string& app = "app") const;
+  [[nodiscard]] Session& admin() { return *admin_; }
+
+  // SQL that asks for a write of `name` past the backend.
+  [[nodiscard]] std::string acquire_sql(const std::string& name,
+                                        const std::string& function = "acquire_v1") const;
+  // True once a session whose statement holds `part` waits for a lock.
+  bool somebody_waits(const std::string& part);
+  // A user with USAGE on the space and no more; dropped with the test.
+  Address runtime_user(const std::string& password = "open sesame");
+  // Opening with this address fails with this code; the message.
+  static std::string refused(const std::string& url, Errc code);
+
+ private:
+  std::string space_;
+  std::unique_ptr<Session> admin_;
+  std::string user_;
+};
+
+}  // namespace lockset::postgresql_tests
+
+#define LOCKSET_POSTGRESQL_SUITE(suite)                                              \
+  INSTANTIATE_TEST_SUITE_P(Strategies, suite,                                        \
+                           testing::Values(std::string("advisory"), "serializable"), \
+                           [](const auto& each) { return each.param; })

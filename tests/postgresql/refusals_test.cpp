@@ -1,0 +1,266 @@
+// Each trouble is an error of the right kind, on one line, with the remedy.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "tests/postgresql/fixture.h"
+
+namespace lockset::postgresql_tests {
+namespace {
+
+
+bool says(const std::string& message, const std::string& part) {
+  return message.find(part) != std::string::npos;
+}
+
+class Refusals : public PostgresqlTest {};
+
+TEST_P(Refusals, AWrongPassword) {
+  Address address = runtime_user();
+  address.password = "guessed";
+  const std::string message = refused(address.url(), Errc::misconfigured);
+  EXPECT_TRUE(says(message, "28P01")) << message;
+  EXPECT_FALSE(says(message, "guessed")) << message;
+}
+
+TEST_P(Refusals, NoPassword) {
+  Address address = runtime_user();
+  address.password = "";
+  refused(address.url(), Errc::misconfigured);
+}
+
+TEST_P(Refusals, ADatabaseThatIsNotThere) {
+  Address address = runtime_user();
+  address.database = "nowhere";
+  EXPECT_TRUE(says(refused(address.url(), Errc::misconfigured), "3D000"));
+}
+
+TEST_P(Refusals, ASpaceThatIsNotThere) {
+  const std::string url = server().admin_url() + "?space=nowhere";
+  EXPECT_TRUE(says(refused(url, Errc::misconfigured), "lockset init"));
+}
+
+TEST_P(Refusals, AUserWithoutRights) {
+  const Address address = runtime_user();
+  admin().run("REVOKE USAGE ON SCHEMA " + space() + " FROM " + address.user);
+  EXPECT_TRUE(says(refused(address.url(), Errc::misconfigured), "USAGE"));
+}
+
+TEST_P(Refusals, InitWithoutRights) {
+  Address address = runtime_user();
+  address.parameters = "space=another";
+  const Status status = init_space(address.url(), soon());
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Errc::misconfigured) << status.error().message;
+}
+
+TEST_P(Refusals, AServerThatIsNotThere) {
+  refused("postgresql://u:p@127.0.0.1:1/lockset", Errc::unavailable);
+}
+
+TEST_P(Refusals, AFullServer) {
+  const Address address = runtime_user();
+  admin().run("ALTER ROLE " + address.user + " CONNECTION LIMIT 0");
+  EXPECT_TRUE(says(refused(address.url(), Errc::unavailable), "max_connections"));
+}
+
+// Others of the same program go on with those that are there.
+TEST_P(Refusals, AConnectionLimitLeavesTheOthersAlone) {
+  const Address address = runtime_user();
+  // strategy=serializable keeps further connections, for acquires.
+  const char* limit = strategy() == "advisory" ? "3" : "8";
+  admin().run("ALTER ROLE " + address.user + " CONNECTION LIMIT " + limit);
+  const std::shared_ptr<Backend> shared = open_backend(address.url(), soon()).value();
+  test::run_threads(6, [&](std::size_t i) {
+    Client mine(shared, "app" + std::to_string(i));
+    for (int n = 0; n < 20; ++n) {
+      const Stamp stamp = mine.take({write("n" + std::to_string(i))}).stamp;
+      EXPECT_TRUE(mine.release(stamp));
+    }
+  });
+}
+
+TEST_P(Refusals, AServerThatOnlyReads) {
+  const Address address = runtime_user();
+  admin().run("ALTER ROLE " + address.user + " SET default_transaction_read_only = on");
+  EXPECT_TRUE(says(refused(address.url(), Errc::misconfigured), "read_only"));
+}
+
+// While it runs: surely not applied
+TEST_P(Refusals, ADatabaseThatBecomesReadOnly) {
+  Client c = client();
+  const Stamp stamp = c.take({write("a")}).stamp;
+  admin().run("ALTER DATABASE lockset SET default_transaction_read_only = on");
+  // Those who are connected don't notice; who comes is refused.
+  EXPECT_TRUE(c.release(stamp));
+  const auto late = open_backend(url(), soon());
+  admin().run("SET default_transaction_read_only = off");
+  admin().run("ALTER DATABASE lockset RESET default_transaction_read_only");
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Errc::misconfigured) << late.error().message;
+}
+
+TEST_P(Refusals, CommitsThatAreNotDurable) {
+  for (const char* unsafe : {"off", "local"}) {
+    const Address address = runtime_user();
+    admin().run("ALTER ROLE " + address.user + " SET synchronous_commit = " + unsafe);
+    EXPECT_TRUE(says(refused(address.url(), Errc::misconfigured), "synchronous_commit"));
+    const std::vector<Finding> findings = examine_space(address.url(), soon()).value();
+    bool found = false;
+    for (const Finding& each : findings) {
+      found = found || (each.level == Finding::Level::unsafe && each.subject == "synchronous_commit");
+    }
+    EXPECT_TRUE(found);
+    admin().run("DROP OWNED BY " + address.user);
+    admin().run("DROP ROLE " + address.user);
+  }
+  runtime_user();  // for TearDown
+}
+
+TEST_P(Refusals, AnEncodingWithoutAllNames) {
+  admin().run("CREATE DATABASE " + space() +
+              " ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
+  const std::string admin_url = server().admin_url();
+  const std::string url = admin_url.substr(0, admin_url.rfind('/') + 1) + space();
+  const Status status = init_space(url, soon());
+  admin().run("DROP DATABASE " + space() + " WITH (FORCE)");
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Errc::misconfigured);
+  EXPECT_TRUE(says(status.error().message, "UTF8")) << status.error().message;
+}
+
+TEST_P(Refusals, AnotherStrategyThanTheSpaces) {
+  const std::string other = strategy() == "advisory" ? "serializable" : "advisory";
+  const std::string url = server().admin_url() + "?space=" + space() + "&strategy=" + other;
+  EXPECT_TRUE(says(refused(url, Errc::misconfigured), "strategy=" + strategy()));
+  const Status status = init_space(url, soon());
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Errc::misconfigured) << status.error().message;
+  // Without one it is the space's.
+  EXPECT_TRUE(open_backend(server().admin_url() + "?space=" + space(), soon()));
+  EXPECT_TRUE(init_space(server().admin_url() + "?space=" + space(), soon()));
+}
+
+TEST_P(Refusals, ASchemaOfSomethingElse) {
+  admin().run("CREATE SCHEMA " + space() + "_x");
+  admin().run("CREATE TABLE " + space() + "_x.locks(mine text)");
+  const Status status = init_space(server().admin_url() + "?space=" + space() + "_x", soon());
+  admin().run("SET client_min_messages = warning");
+  admin().run("DROP SCHEMA " + space() + "_x CASCADE");
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Errc::misconfigured) << status.error().message;
+}
+
+TEST_P(Refusals, AnAddressThatCantBeMeant) {
+  const std::string base = "postgresql://u@h/db?";
+  EXPECT_TRUE(says(refused(base + "speed=9", Errc::invalid), "strategy"));
+  refused(base + "space=A", Errc::invalid);
+  refused(base + "space=pg_mine", Errc::invalid);
+  refused(base + "space=" + std::string(33, 'a'), Errc::invalid);
+  refused(base + "strategy=luck", Errc::invalid);
+  refused(base + "pool=0", Errc::invalid);
+  refused(base + "connect_timeout=soon", Errc::invalid);
+  refused(base + "pooler=perhaps", Errc::invalid);
+  refused("postgresql://u@h:http/db", Errc::invalid);
+  refused("postgresql://u@h/db/more", Errc::invalid);
+  refused("postgresql:db", Errc::invalid);
+}
+
+// SEM 14: a lock that somebody keeps ends as surely not applied, before the deadline
+TEST_P(Refusals, ATransactionLeftOpenInTheWay) {
+  Client c = client();
+  const Stamp stamp = c.take({write("a")}).stamp;
+  Session rude;
+  rude.run("BEGIN");
+  rude.run("SELECT FROM " + space() + ".locks FOR UPDATE");
+  const TimePoint began = BootClock::now();
+  const Result<bool> released = c.backend().release(stamp, "app", began + 4s);
+  EXPECT_LT(BootClock::now(), began + 5s);
+  ASSERT_FALSE(released);
+  EXPECT_EQ(released.error().code, Errc::unavailable) << released.error().message;
+  rude.run("ROLLBACK");
+  EXPECT_TRUE(c.release(stamp));
+}
+
+// --- versions ---
+
+TEST_P(Refusals, ANewerSpace) {
+  Client running = client();
+  admin().run("UPDATE " + space() + ".meta SET schema_version = 2");
+  EXPECT_TRUE(says(refused(url(), Errc::misconfigured), "newer program"));
+  const Status status = init_space(url(), soon());
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Errc::misconfigured) << status.error().message;
+  // An upgrade takes the old functions away: those who run learn why, at their next call.
+  admin().run("SET client_min_messages = warning");
+  admin().run("ALTER FUNCTION " + space() + ".acquire_v1 RENAME TO acquire_v2");
+  const Result<AcquireOutcome> outcome = running.ask_once({write("a")});
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, Errc::misconfigured);
+  EXPECT_TRUE(says(outcome.error().message, "newer program")) << outcome.error().message;
+}
+
+TEST_P(Refusals, AnOlderSpaceIsBroughtUpToDate) {
+  admin().run("UPDATE " + space() + ".meta SET schema_version = 0");
+  EXPECT_TRUE(says(refused(url(), Errc::misconfigured), "lockset init"));
+}
+
+// --- passwords and TLS ---
+
+class Environment {
+ public:
+  Environment(const char* name, const std::string& value) : name_(name) {
+    ::setenv(name, value.c_str(), 1);
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+  ~Environment() { ::unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+TEST_P(Refusals, APasswordFromTheEnvironment) {
+  Address address = runtime_user("from outside");
+  address.password = "";
+  {
+    const Environment password("PGPASSWORD", "from outside");
+    EXPECT_TRUE(open_backend(address.url(), soon()));
+  }
+  const Environment wrong("PGPASSWORD", "wrong one");
+  const std::string message = refused(address.url(), Errc::misconfigured);
+  EXPECT_FALSE(says(message, "wrong one")) << message;
+}
+
+TEST_P(Refusals, APasswordFromAFile) {
+  Address address = runtime_user("from a file");
+  address.password = "";
+  const std::filesystem::path file = server().folder() / (space() + ".pgpass");
+  std::ofstream(file) << "*:*:*:" << address.user << ":from a file\n";
+  std::filesystem::permissions(file, std::filesystem::perms::owner_read);
+  address.parameters += "&passfile=" + file.string();
+  EXPECT_TRUE(open_backend(address.url(), soon()));
+}
+
+TEST_P(Refusals, OverTlsWithTheRightCertificateOnly) {
+  Address address = runtime_user();
+  const std::string space_parameter = address.parameters;
+  const auto with = [&](const char* authority, const std::string& host) {
+    address.host = host;
+    address.parameters = space_parameter + "&sslmode=verify-full&sslrootcert=" +
+                         (server().folder() / authority).string();
+    return address.url();
+  };
+  const std::shared_ptr<Backend> backend = open_backend(with("ca.pem", "localhost"), soon()).value();
+  EXPECT_EQ(admin().number("SELECT count(*) FROM pg_stat_ssl s JOIN pg_stat_activity a USING "
+                           "(pid) WHERE s.ssl AND a.usename = '" + address.user + "'"),
+            1);
+  EXPECT_TRUE(Client(backend).take({write("a")}).stamp);
+  EXPECT_TRUE(says(refused(with("wrong-ca.pem", "localhost"), Errc::misconfigured), "certificate"));
+}
+
+LOCKSET_POSTGRESQL_SUITE(Refusals);
+
+}  // namespace
+}  // namespace lockset::postgresql_tests

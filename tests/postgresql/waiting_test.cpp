@@ -1,0 +1,169 @@
+// SEM 13: wake-ups over LISTEN, and what happens without it.
+#include <thread>
+
+#include "tests/postgresql/fixture.h"
+
+namespace lockset::postgresql_tests {
+namespace {
+
+constexpr Duration far = 8s;
+constexpr Duration early = 4s;
+
+class WaitingTest : public PostgresqlTest {
+ protected:
+  std::int64_t listeners() {
+    return admin().number(
+        "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN%' OR query LIKE 'listen%'");
+  }
+};
+
+// No connection for it before somebody has to wait
+TEST_P(WaitingTest, ListensFromTheFirstWaitOn) {
+  Client c = client();
+  const Stamp stamp = c.take({write("a")}, {.will_wait = true}).stamp;
+  c.meet_busy({write("a")});
+  EXPECT_EQ(listeners(), 0);
+  const Busy busy = c.meet_busy({write("a")}, {.will_wait = true});
+  EXPECT_EQ(listeners(), 1);
+  ASSERT_TRUE(c.release(stamp));
+  const TimePoint began = BootClock::now();
+  EXPECT_TRUE(c.backend().await_change(*busy.ticket, began + far, {}));
+  EXPECT_LT(BootClock::now(), began + early);
+  c.backend().end_wait(*busy.ticket, soon());
+}
+
+// A release that is under way when a waiter registers: one of the two sees the other
+TEST_P(WaitingTest, ARegistrationAndAReleaseDoNotMissOneAnother) {
+  Client holder = client();
+  Client waiter = client("waiter");
+  for (int round = 0; round < 50; ++round) {
+    const Stamp stamp = holder.take({write("a")}).stamp;
+    std::thread release([&] { EXPECT_TRUE(holder.release(stamp)); });
+    const auto outcome = waiter.ask({write("a")}, {.will_wait = true});
+    Stamp got;
+    if (const Busy* busy = std::get_if<Busy>(&outcome.value())) {
+      const TimePoint began = BootClock::now();
+      EXPECT_TRUE(waiter.backend().await_change(*busy->ticket, began + far, {}));
+      EXPECT_LT(BootClock::now(), began + early) << "round " << round;
+      release.join();
+      got = waiter.take({write("a")}, {.will_wait = true, .ticket = busy->ticket}).stamp;
+    } else {
+      release.join();
+      got = std::get<Grant>(*outcome).stamp;
+    }
+    ASSERT_TRUE(waiter.release(got));
+  }
+}
+
+// The registration waits for a release whose transaction is not over
+TEST_P(WaitingTest, ARegistrationWaitsForAReleaseUnderWay) {
+  Client c = client();
+  const Stamp stamp = c.take({write("a")}).stamp;
+  Session releaser;
+  releaser.run("BEGIN");
+  EXPECT_EQ(releaser.text("SELECT " + space() + ".release_v1(" + std::to_string(stamp.value) +
+                          ", 'app')"),
+            "R");
+  std::optional<Grant> grant;
+  std::thread thread([&] {
+    Client waiter = client("waiter");
+    grant = waiter.try_take({write("a")}, {.will_wait = true});
+  });
+  EXPECT_TRUE(somebody_waits("acquire_v1"));
+  releaser.run("COMMIT");
+  thread.join();
+  EXPECT_TRUE(grant) << "left waiting for a hold that had ended";
+}
+
+// The connection that listens dies; waiting goes on over another
+TEST_P(WaitingTest, SurvivesTheEndOfTheListeningConnection) {
+  Client holder = client();
+  Client waiter = client("waiter");
+  const Stamp stamp = holder.take({write("a")}).stamp;
+  Busy busy = waiter.meet_busy({write("a")}, {.will_wait = true});
+  ASSERT_EQ(listeners(), 1);
+  admin().run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ILIKE 'LISTEN%'");
+  // Comes back to look again, since it may have missed something.
+  const TimePoint began = BootClock::now();
+  EXPECT_TRUE(waiter.backend().await_change(*busy.ticket, began + far, {}));
+  EXPECT_LT(BootClock::now(), began + early);
+  busy = waiter.meet_busy({write("a")}, {.will_wait = true, .ticket = busy.ticket});
+  EXPECT_TRUE(eventually([&] { return listeners() == 1; }));
+  busy = waiter.meet_busy({write("a")}, {.will_wait = true, .ticket = busy.ticket});
+  ASSERT_TRUE(holder.release(stamp));
+  EXPECT_TRUE(waiter.backend().await_change(*busy.ticket, BootClock::now() + far, {}));
+  EXPECT_LT(BootClock::now(), began + far);
+  EXPECT_TRUE(waiter.take({write("a")}, {.will_wait = true, .ticket = busy.ticket}).stamp);
+}
+
+// A waiter that was woken and is dead does not swallow the next wake-up
+TEST_P(WaitingTest, ADeadWaiterIsPassedOver) {
+  Client holder = client();
+  const Stamp stamp = holder.take({write("a")}).stamp;
+  Client dead = client("dead");
+  dead.meet_busy({write("a")}, {.will_wait = true});
+  Client waiter = client("waiter");
+  Busy busy = waiter.meet_busy({write("a")}, {.will_wait = true});
+  ASSERT_TRUE(holder.release(stamp));  // wakes the dead one
+  const Stamp again = holder.take({write("a")}).stamp;
+  ASSERT_TRUE(eventually([&] {
+    return admin().number("SELECT count(*) FROM " + space() +
+                          ".waiters WHERE woken < clock_timestamp() - interval '150 ms'") == 1;
+  }));
+  const TimePoint began = BootClock::now();
+  ASSERT_TRUE(holder.release(again));
+  EXPECT_TRUE(waiter.backend().await_change(*busy.ticket, began + far, {}));
+  EXPECT_LT(BootClock::now(), began + early);
+  EXPECT_TRUE(waiter.take({write("a")}, {.will_wait = true, .ticket = busy.ticket}).stamp);
+}
+
+// Rows of waiters that are not heard of any more are swept
+TEST_P(WaitingTest, DeadWaitersAreSwept) {
+  Client holder = client();
+  holder.take({write("a")});
+  Client dead = client("dead");
+  dead.meet_busy({write("a"), read("b")}, {.will_wait = true});
+  admin().run("UPDATE " + space() + ".waiters SET expires = now() - interval '1 s'");
+  EXPECT_TRUE(holder.inspect().waiters.empty());
+  ASSERT_TRUE(holder.backend().sweep(soon()));
+  EXPECT_EQ(admin().number("SELECT count(*) FROM " + space() + ".waiters"), 0);
+  EXPECT_EQ(admin().number("SELECT count(*) FROM " + space() + ".waiter_names"), 0);
+}
+
+// Nobody is notified when nobody waits: NOTIFY makes commits stand in line
+TEST_P(WaitingTest, NobodyIsNotifiedWhenNobodyWaits) {
+  Client c = client();
+  Session listener;
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(c.release(c.take({write("a"), write("b")}).stamp));
+  EXPECT_EQ(admin().text("SELECT pg_notification_queue_usage()"), "0");
+  EXPECT_EQ(admin().number("SELECT count(*) FROM " + space() + ".waiters"), 0);
+}
+
+// listen=off: nobody registers, waiting is polling, and it works
+TEST_P(WaitingTest, WithoutListenItPolls) {
+  const std::shared_ptr<Backend> backend = open("listen=off");
+  EXPECT_FALSE(backend->traits().push_wakeup);
+  Options options;
+  options.app = "app";
+  Locks locks = lockset::open(url("listen=off"), options).value();
+  Client holder(backend);
+  const Stamp stamp = holder.take({write("a")}).stamp;
+  std::thread release([&] {
+    EXPECT_TRUE(eventually([&] {
+      return admin().number("SELECT count(*) FROM pg_stat_activity WHERE query LIKE "
+                            "'%acquire_v1%' AND pid <> pg_backend_pid()") > 0;
+    }));
+    EXPECT_TRUE(holder.release(stamp));
+  });
+  AcquireOptions how;
+  how.wait = far;
+  const Result<Hold> hold = locks.acquire({write("a")}, how);
+  release.join();
+  EXPECT_TRUE(hold) << hold.error().message;
+  EXPECT_EQ(listeners(), 0);
+}
+
+LOCKSET_POSTGRESQL_SUITE(WaitingTest);
+
+}  // namespace
+}  // namespace lockset::postgresql_tests
