@@ -7,7 +7,8 @@
 namespace lockset::cli {
 namespace {
 
-#define LOCKSET_STORE_OPTIONS Opt::url, Opt::config, Opt::io_timeout, Opt::verbose, Opt::help
+#define LOCKSET_STORE_OPTIONS \
+  Opt::url, Opt::password_file, Opt::config, Opt::io_timeout, Opt::verbose, Opt::help
 
 constexpr Opt run_options[] = {Opt::read_names,      Opt::write_names, Opt::wait,     Opt::no_wait,
                                Opt::conflict_code,   Opt::lease,       Opt::at_least, Opt::on_lost,
@@ -23,7 +24,8 @@ constexpr Opt status_options[] = {Opt::prefix, Opt::json, LOCKSET_STORE_OPTIONS}
 constexpr Opt list_options[] = {Opt::json, LOCKSET_STORE_OPTIONS};
 constexpr Opt set_options[] = {Opt::read_permits, Opt::write_permits, LOCKSET_STORE_OPTIONS};
 constexpr Opt unset_options[] = {Opt::read_too, Opt::write_too, LOCKSET_STORE_OPTIONS};
-constexpr Opt init_options[] = {Opt::max_lease, LOCKSET_STORE_OPTIONS};
+constexpr Opt init_options[] = {Opt::max_lease, Opt::print, LOCKSET_STORE_OPTIONS};
+constexpr Opt doctor_options[] = {Opt::json, LOCKSET_STORE_OPTIONS};
 
 #undef LOCKSET_STORE_OPTIONS
 
@@ -103,9 +105,22 @@ twice, so this can't hit the next holder.)",
     {"permits unset", "permits unset NAME [--read] [--write] [OPTION]...",
      "let a name take the default again", "NAME * puts the default back to 1.",
      "  lockset permits unset licence", unset_options, permits_unset},
-    {"init", "init [--max-lease D] [OPTION]...", "make a lock space, or bring one up to date",
-     "Harmless when there is nothing to do.", "  LOCKSET_URL=sqlite:/srv/locks.db lockset init",
+    {"init", "init [--max-lease D | --print] [OPTION]...",
+     "make a lock space, or bring one up to date",
+     R"(Harmless when there is nothing to do. On a server it needs a user that may make tables;
+the programs that lock need fewer rights. With --print it writes the script for whoever
+has the rights, and connects to nothing.)",
+     R"(  LOCKSET_URL=sqlite:/srv/locks.db lockset init
+  lockset init --print --url postgresql://app@db/prod | psql -h db -U postgres prod)",
      init_options, init_command},
+    {"doctor", "doctor [--json] [OPTION]...", "say whether a store is fit to be relied on",
+     R"(Looks at the store's settings and at what stands between it and us, changes nothing,
+and says for each thing that it looked at: ok, a warning with what it weakens, or unsafe
+with the remedy. Programs refuse to open a store that is unsafe. The exit code is 0 if
+there is nothing worse than a warning, and 78 otherwise.)",
+     R"(  lockset doctor
+  lockset doctor --json | jq '.findings[] | select(.level != "ok")')",
+     doctor_options, doctor_command},
 };
 
 }  // namespace

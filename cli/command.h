@@ -48,5 +48,6 @@ int permits_get(const Invocation& invocation);
 int permits_set(const Invocation& invocation);
 int permits_unset(const Invocation& invocation);
 int init_command(const Invocation& invocation);
+int doctor_command(const Invocation& invocation);
 
 }  // namespace lockset::cli

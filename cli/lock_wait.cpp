@@ -28,6 +28,7 @@ class Watcher : public Observer {
     if (event.kind == Event::Kind::busy) blocker_ = event.detail;
     if (!verbose_ || repeated) return;
     std::string line(to_string(event.kind));
+    if (event.count > 0) line += " " + std::to_string(event.count) + " times";
     if (event.stamp) line += " " + std::to_string(event.stamp.value);
     if (!event.detail.empty()) line += ": " + std::string(event.detail);
     if (event.took > Duration::zero()) line += " (" + format_duration(event.took) + ")";

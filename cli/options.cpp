@@ -19,6 +19,8 @@ constexpr Option options[] = {
      "read this configuration file and no other"},
     {Opt::url, "url", 0, Type::url, "URL", "LOCKSET_URL", true, false, "sqlite:",
      "address of the lock space; one with a password belongs into the environment or the file"},
+    {Opt::password_file, "password-file", 0, Type::path, "FILE", "LOCKSET_PASSWORD_FILE", true,
+     false, "", "the first line of FILE is the password that the address leaves out"},
     {Opt::app, "app", 0, Type::app, "ID", "LOCKSET_APP", true, false, "",
      "application id: whoever has the same may renew and release the hold (default: user@host)"},
     {Opt::label, "label", 0, Type::text, "TEXT", "LOCKSET_LABEL", true, false, "",
@@ -59,6 +61,8 @@ constexpr Option options[] = {
     {Opt::json, "json", 0, Type::flag, "", "", false, false, "", "write JSON for programs"},
     {Opt::max_lease, "max-lease", 0, Type::duration, "D", "", false, false, "",
      "the longest lease that the space grants (10m in a new space)"},
+    {Opt::print, "print", 0, Type::flag, "", "", false, false, "",
+     "write what init would do as a script, and connect to nothing"},
 };
 
 template <class Number>

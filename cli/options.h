@@ -17,6 +17,7 @@ enum class Opt {
   verbose,
   config,
   url,
+  password_file,
   app,
   label,
   io_timeout,
@@ -37,6 +38,7 @@ enum class Opt {
   prefix,
   json,
   max_lease,
+  print,
 };
 
 enum class Type {

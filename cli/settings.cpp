@@ -9,6 +9,7 @@
 #include "cli/config_file.h"
 #include "cli/failure.h"
 #include "cli/nearest.h"
+#include "cli/password_file.h"
 #include "lockset/lock_set.h"
 #include "lockset/url.h"
 
@@ -151,7 +152,15 @@ Settings Settings::load(const CommandLine& line) {
   settings.take_file(file);
   settings.take_environment();
   settings.take_flags(line);
+  settings.take_password();
   return settings;
+}
+
+void Settings::take_password() {
+  if (!has(Opt::password_file) || !has(Opt::url)) return;
+  Value& url = values_[Opt::url];
+  url.texts = {
+      with_password_from(text(Opt::password_file), origin(Opt::password_file), url.texts.back())};
 }
 
 const Settings::Value& Settings::value(Opt id) const {

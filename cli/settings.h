@@ -40,6 +40,7 @@ class Settings {
   void take_environment();
   void take_flags(const CommandLine& line);
   void put(const Option& option, Value value);
+  void take_password();
 
   std::map<Opt, Value> values_;
 };

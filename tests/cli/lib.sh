@@ -4,13 +4,15 @@ set -u
 lockset=${1:?usage: test.sh PATH-OF-LOCKSET}
 [ -x "$lockset" ] || { echo "no executable $lockset" >&2; exit 2; }
 
+# The space that the test is to use, instead of a SQLite file (server.sh).
+given_url=${LOCKSET_TEST_URL:-} required=${LOCKSET_TEST_REQUIRE:-}
 for variable in "${!LOCKSET_@}"; do unset "$variable"; done
 work=$(mktemp -d "${TMPDIR:-/tmp}/lockset-cli.XXXXXX")
 export HOME=$work/home XDG_STATE_HOME=$work/state XDG_CONFIG_HOME=$work/config TZ=UTC
 mkdir -p "$HOME" "$XDG_STATE_HOME" "$XDG_CONFIG_HOME/lockset"
 cd "$work" || exit 2
 # A file of its own for each test, whatever the default path of the backend is.
-export LOCKSET_URL=sqlite:$work/locks.db
+export LOCKSET_URL=${given_url:-sqlite:$work/locks.db}
 
 failures=0
 started=()  # process ids of what `start` started
@@ -94,6 +96,8 @@ waiting() {
   "$lockset" status "$1" --json >"$work/status" &&
     sed -n '/"waiters"/,$p' "$work/status" | grep -q '"name"'
 }
+# Some stores don't know who waits; doctor counts them where they do.
+lists_waiters() { "$lockset" doctor | grep -q '^ok  *holds .* waiter'; }
 # A zombie is gone as well: where process 1 does not reap, it stays.
 gone() { case $(sed "s/.*) //" "/proc/$1/stat" 2>/dev/null) in "" | Z*) ;; *) return 1 ;; esac; }
 filled() { [ -s "$1" ]; }

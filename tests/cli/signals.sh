@@ -39,8 +39,8 @@ ends 0
 # While it waits.
 for case in INT:130 TERM:143 HUP:129 QUIT:131; do
   hold busy
-  start "$lockset" run --write busy --write other -- touch ran
-  soon waiting busy
+  start "$lockset" run -v --write busy --write other -- touch ran 2>waiter.err
+  soon grep -q busy waiter.err
   kill -"${case%:*}" "$pid"
   ends "${case#*:}"
   false_that "the command ran" test -e ran

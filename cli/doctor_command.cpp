@@ -1,0 +1,96 @@
+// lockset doctor
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "cli/checkup.h"
+#include "cli/command.h"
+#include "cli/failure.h"
+#include "cli/open_space.h"
+#include "cli/table.h"
+#include "lockset/registry.h"
+#include "lockset/url.h"
+
+namespace lockset::cli {
+namespace {
+
+using Level = Finding::Level;
+
+std::string_view word_of(Level level) {
+  switch (level) {
+    case Level::good:
+      return "ok";
+    case Level::warning:
+      return "warning";
+    case Level::unsafe:
+      return "unsafe";
+  }
+  return "unsafe";
+}
+
+std::string table_of(const std::vector<Finding>& findings) {
+  Table table({"RESULT", "SUBJECT", "FINDING"});
+  for (const Finding& each : findings) {
+    table.add({std::string(word_of(each.level)), harmless(each.subject), harmless(each.text)});
+  }
+  return table.text();
+}
+
+std::string json_of(const std::vector<Finding>& findings, Level worst, const std::string& url) {
+  using nlohmann::ordered_json;
+  ordered_json list = ordered_json::array();
+  for (const Finding& each : findings) {
+    list.push_back(
+        {{"level", word_of(each.level)}, {"subject", each.subject}, {"text", each.text}});
+  }
+  const ordered_json all{{"url", redact_url(url)}, {"worst", word_of(worst)}, {"findings", list}};
+  // What a server says may be anything.
+  return all.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+}
+
+// Opens the store as a program does, and uses it a little.
+Status look_from_inside(const std::string& url, Duration io_timeout,
+                        std::vector<Finding>& findings) {
+  const Result<std::unique_ptr<Backend>> backend = open_backend(url, BootClock::now() + io_timeout);
+  if (!backend) return backend.error();
+  return check_up(**backend, io_timeout, findings);
+}
+
+bool any(const std::vector<Finding>& findings, Level level) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [&](const Finding& each) { return each.level == level; });
+}
+
+}  // namespace
+
+int doctor_command(const Invocation& invocation) {
+  check_operands(invocation, 0, 0, "doctor [--json]");
+  const Settings& settings = invocation.settings;
+  const std::string& url = settings.text(Opt::url);
+  const Duration io_timeout = settings.duration(Opt::io_timeout);
+
+  Result<std::vector<Finding>> examined = examine_space(url, BootClock::now() + io_timeout);
+  if (!examined) fail_open(examined.error(), settings);
+  std::vector<Finding> findings = *std::move(examined);
+  const bool no_space = std::any_of(findings.begin(), findings.end(),
+                                    [](const Finding& each) { return each.no_space; });
+  // To open a space that is not there yet might make it, and doctor changes nothing.
+  const Status inside = no_space ? Status() : look_from_inside(url, io_timeout, findings);
+  const bool refused = !inside && inside.error().code == Errc::misconfigured;
+  // As a rule the reason was found above already.
+  if (refused && !any(findings, Level::unsafe)) {
+    findings.push_back({Level::unsafe, "opening", inside.error().message});
+  }
+
+  Level worst = Level::good;
+  for (const Finding& each : findings) worst = std::max(worst, each.level);
+  const std::string text =
+      settings.has(Opt::json) ? json_of(findings, worst, url) : table_of(findings);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  if (!inside && !refused) fail_open(inside.error(), settings);
+  if (worst != Level::unsafe) return exit_ok;
+  throw Failure(exit_config,
+                "programs refuse the store " + redact_url(url) + "; mend what is marked as unsafe");
+}
+
+}  // namespace lockset::cli

@@ -1,0 +1,47 @@
+# The same program moves from store to store by the URL in its configuration alone: a compiled
+# one, and a shell script around the command.
+#
+#   move.sh PATH-OF-LOCKSET PATH-OF-PROGRAM
+# shellcheck source=tests/cli/lib.sh
+tests=$(cd "$(dirname "$0")" && pwd)
+. "$tests/lib.sh"
+# shellcheck source=tests/cli/private_server.sh
+. "$tests/private_server.sh"
+program=${2:?usage: move.sh PATH-OF-LOCKSET PATH-OF-PROGRAM}
+unset LOCKSET_URL
+need_server postgresql
+need_server mariadb
+run_server postgresql
+postgresql=$admin_url
+run_server mariadb
+mysql=$admin_url
+
+cat >nightly.sh <<'S'
+lockset=$1
+"$lockset" permits set report --read 2 || exit
+"$lockset" run --write data --read report -- sh -c '
+  echo "$LOCKSET_NAMES"
+  "$1" run --write data -n -- true 2>/dev/null
+  echo "a second writer: $?"
+  "$1" run --read report -n -- echo "a second reader: granted"' sh "$lockset" || exit
+stamp=$("$lockset" acquire --write export --lease 1m) || exit
+"$lockset" renew "$stamp" --lease 2m
+"$lockset" release "$stamp"
+"$lockset" status
+S
+expected_script=$'write data\nread report\na second writer: 75\na second reader: granted\n2m\nnothing is held'
+expected_program=$'both: valid\nws2 again: busy\nthe next stamp: greater\nheld: 0'
+
+configuration=$XDG_CONFIG_HOME/lockset/lockset.conf
+printf 'lease = 1m\nurl = \n' >"$configuration"
+chmod 600 "$configuration"
+for url in "sqlite:$work/locks.db" "$postgresql" "$mysql"; do
+  sed -i "s|^url = .*|url = $url|" "$configuration"
+  store=${url%%:*}
+  exits 0 "$lockset" init
+  exits 0 bash nightly.sh "$lockset"
+  same "the script on $store" "$expected_script" "$out"
+  exits 0 "$program" "$configuration"
+  same "the program on $store" "$expected_program" "$out"
+done
+finish

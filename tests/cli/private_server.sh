@@ -1,0 +1,51 @@
+# A private server for a test of the command. Source it after lib.sh.
+# shellcheck shell=bash
+scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../scripts" && pwd)
+server_jobs=() server_dirs=()
+
+# need_server KIND: ends the test if there can't be one here, with 77 for "skipped".
+need_server() {
+  local why
+  why=$("$scripts/server" "$1" check) && return 0
+  echo "$why" >&2
+  [ "$required" != all ] || exit 1
+  exit 77
+}
+
+# run_server KIND: starts one that ends with this shell, however that ends. $server_dir holds
+# what scripts/server says, $admin_url is its address with a password.
+run_server() {
+  server_kind=$1
+  # Not in $work, which is closed to the server's own user.
+  server_dir=$(mktemp -d "${TMPDIR:-/tmp}/lockset-cli-server.XXXXXX")
+  mkfifo "$work/$1.keep"
+  "$scripts/server" "$1" run "$server_dir" <"$work/$1.keep" >"$work/$1.url" 2>"$work/$1.log" &
+  server_jobs+=("$!")
+  server_dirs+=("$server_dir")
+  local pipe
+  exec {pipe}>"$work/$1.keep"
+  soon filled "$work/$1.url" || {
+    cat "$work/$1.log" >&2
+    exit 1
+  }
+  admin_url=$(cat "$work/$1.url")
+}
+# server COMMAND: stop, start, kill, pause or resume the last one.
+server() { "$scripts/server" "$server_kind" "$1" "$server_dir" 2>>"$work/server.log"; }
+
+end_servers() {
+  [ ${#server_jobs[@]} -eq 0 ] || kill "${server_jobs[@]}" 2>/dev/null
+  local dir
+  for dir in "${server_dirs[@]:+${server_dirs[@]}}"; do
+    soon test ! -e "$dir"
+  done
+  clean_up
+}
+trap end_servers EXIT
+
+# address USER [PASSWORD [DATABASE]]: of the last server.
+address() {
+  local scheme=${admin_url%%:*}
+  printf '%s://%s@127.0.0.1:%s/%s\n' "$scheme" "$1${2:+:$2}" "$(cat "$server_dir/port")" \
+    "${3:-lockset}"
+}
