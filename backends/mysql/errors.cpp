@@ -67,6 +67,15 @@ Error make(Errc code, std::string text, const std::string& said) {
   return Error{code, std::move(text) + said};
 }
 
+// A broken connection carries the same number as one that TLS refuses.
+bool broke_under_tls(std::string_view said) {
+  for (const std::string_view word : {"eof", "reset", "roken pipe", "timed out", "closed",
+                                      "shutdown", "onnection", "(0)", "no error"}) {
+    if (said.find(word) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 // What tells people what to do; surely not applied, all of them.
 Error refusal(int code, const std::string& where, const std::string& said) {
   const auto misconfigured = [&](const std::string& text) {
@@ -135,6 +144,7 @@ Error refusal(int code, const std::string& where, const std::string& said) {
     case cr_conn_host:
       return unavailable("no server can be reached: does it run, and is the address right?");
     case cr_ssl:
+      if (broke_under_tls(said)) return Error{};
       return misconfigured("no TLS connection that this ssl_mode allows: check ssl_ca, the "
                            "server's certificate and the host name");
     case cr_auth_plugin_cannot_load:

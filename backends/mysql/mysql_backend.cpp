@@ -74,16 +74,18 @@ std::string items_json(const AcquireRequest& request) {
 
 std::string acquire_text(const Store& store, const AcquireRequest& request) {
   const auto items = request.set->items();
-  CallText call(store.name(acquire_procedure_name(store.options().strategy)));
-  call.number(request.config_version).bytes(items.front().name);
-  if (items.size() == 1) {
-    call.null();
+  const LockRequest& first = items.front();
+  const bool one = items.size() == 1;
+  CallText call(store.name(acquire_procedure_name(store.options().strategy)) + (one ? "_one" : ""));
+  call.number(request.config_version).bytes(first.name);
+  if (one) {
+    call.number(request.permits[0]);
   } else {
-    call.bytes(packed_names(*request.set));
+    call.bytes(packed_names(*request.set))
+        .utf8(items_json(request))
+        .number(static_cast<std::int64_t>(items.size()));
   }
-  call.utf8(items_json(request))
-      .number(static_cast<std::int64_t>(items.size()))
-      .number(number(items.front().mode))
+  call.number(number(first.mode))
       .number(us(request.lease))
       .bytes(bytes_of(request.token))
       .bytes(request.owner->app)

@@ -26,6 +26,8 @@ std::vector<Procedure> procedures(const std::string& space) {
   for (const Strategy strategy : {Strategy::select_for_update, Strategy::unique_index}) {
     all.push_back({space + std::string(acquire_procedure_name(strategy)),
                    filled_in(acquire_procedure_text(strategy), space)});
+    all.push_back({space + std::string(acquire_procedure_name(strategy)) + "_one",
+                   filled_in(acquire_one_procedure_text(strategy), space)});
   }
   for (const NamedSql& text : hold_procedure_texts()) {
     all.push_back({space + std::string(text.name), filled_in(text.sql, space)});
@@ -33,15 +35,18 @@ std::vector<Procedure> procedures(const std::string& space) {
   return all;
 }
 
-// Tells one text of the procedures from another (FNV-1a); not a secret's keeper.
-std::string fingerprint(const std::string& space) {
+// FNV-1a: tells one text from another, and keeps no secret.
+std::string hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;
-  for (const Procedure& procedure : procedures(space)) {
-    for (const char c : procedure.sql) {
-      hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    }
-  }
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return std::to_string(hash);
+}
+
+// Which text of the procedures this program has.
+std::string fingerprint(const std::string& space) {
+  std::string all;
+  for (const Procedure& procedure : procedures(space)) all += procedure.sql;
+  return hash_of(all);
 }
 
 std::string first_row(const std::string& space) {
@@ -94,9 +99,8 @@ class Init {
       : connection_(connection), options_(options), by_(by) {}
 
   Status run() {
-    const Result<Answer> turn = say("SELECT GET_LOCK(CONCAT('lockset init ', LEFT(SHA1(CONCAT("
-                                    "DATABASE(), '.', " +
-                                    hex_literal(options_.space) + ")), 32)), 10)");
+    const std::string name = "lockset init " + hash_of(options_.database + "." + options_.space);
+    const Result<Answer> turn = say("SELECT GET_LOCK('" + name + "', 10)");
     if (!turn) return turn.error();
     if (turn->number(0) != 1) {
       return Error{Errc::unavailable, options_.shown() + ": another lockset init is at work here"};

@@ -19,8 +19,10 @@ struct NamedSql {
 std::span<const NamedSql> table_texts();
 std::span<const NamedSql> hold_procedure_texts();
 
-// CREATE PROCEDURE for one strategy's acquire; they differ in how a name is locked.
+// CREATE PROCEDURE for one strategy's acquire; they differ in how a name is locked. Of any
+// set, and of one name alone, whose procedure has the name + "_one".
 std::string acquire_procedure_text(Strategy strategy);
+std::string acquire_one_procedure_text(Strategy strategy);
 std::string_view acquire_procedure_name(Strategy strategy);  // "_acquire_rows"
 
 // The text with its placeholders filled in. `space` must have been checked.

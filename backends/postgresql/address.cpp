@@ -13,20 +13,34 @@ namespace {
 
 // libpq's own parameters that may be given; the same names, the same meaning.
 constexpr std::array passed_on{
-    "sslmode",         "sslrootcert",
-    "sslcert",         "sslkey",
-    "sslpassword",     "sslcrl",
-    "sslcrldir",       "sslsni",
-    "sslcompression",  "ssl_min_protocol_version",
-    "ssl_max_protocol_version", "channel_binding",
-    "passfile",        "gssencmode",
-    "krbsrvname",      "gsslib",
-    "requirepeer",     "host",
-    "hostaddr",        "port",
-    "target_session_attrs", "keepalives",
-    "keepalives_idle", "keepalives_interval",
-    "keepalives_count", "tcp_user_timeout",
-    "service",         "password",
+    "sslmode",
+    "sslrootcert",
+    "sslcert",
+    "sslkey",
+    "sslpassword",
+    "sslcrl",
+    "sslcrldir",
+    "sslsni",
+    "sslcompression",
+    "ssl_min_protocol_version",
+    "ssl_max_protocol_version",
+    "channel_binding",
+    "passfile",
+    "gssencmode",
+    "krbsrvname",
+    "gsslib",
+    "requirepeer",
+    "host",
+    "hostaddr",
+    "port",
+    "target_session_attrs",
+    "keepalives",
+    "keepalives_idle",
+    "keepalives_interval",
+    "keepalives_count",
+    "tcp_user_timeout",
+    "service",
+    "password",
 };
 
 constexpr std::string_view own_parameters =
@@ -77,8 +91,7 @@ Result<bool> read_own(Options& options, const std::string& key, const std::strin
     options.strategy = value == "advisory" ? Strategy::advisory : Strategy::serializable;
   } else if (key == "pool") {
     std::size_t number = 0;
-    const auto [end, failed] =
-        std::from_chars(value.data(), value.data() + value.size(), number);
+    const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (failed != std::errc{} || end != value.data() + value.size() || number < 1 ||
         number > 1000) {
       return invalid("pool is a number from 1 to 1000, not " + in_quotes(value));
@@ -113,9 +126,9 @@ Result<std::vector<std::string>> read_hosts(const std::string& text) {
     if (colon != std::string::npos && (bracket == std::string::npos || colon > bracket)) {
       port = host.substr(colon + 1);
       host.erase(colon);
-      const bool digits = !port.empty() && port.size() <= 5 &&
-                          std::all_of(port.begin(), port.end(),
-                                      [](char c) { return c >= '0' && c <= '9'; });
+      const bool digits =
+          !port.empty() && port.size() <= 5 &&
+          std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
       if (!digits) return invalid("a port is a number, not " + in_quotes(port));
     }
     if (host.size() >= 2 && host.front() == '[' && host.back() == ']') {

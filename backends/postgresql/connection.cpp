@@ -67,8 +67,7 @@ RawConnection connect_raw(const std::string& conninfo, const Interrupt& interrup
     return result;
   }
   result.said = PQerrorMessage(raw.get());
-  result.sqlstate =
-      PQconnectionNeedsPassword(raw.get()) != 0 ? "28P01" : sqlstate_in(result.said);
+  result.sqlstate = PQconnectionNeedsPassword(raw.get()) != 0 ? "28P01" : sqlstate_in(result.said);
   // Where in the server's source it came from is nobody's business.
   if (const std::size_t at = result.said.find("\nLOCATION:"); at != std::string::npos) {
     result.said.erase(at);
@@ -125,8 +124,7 @@ Connection::~Connection() {
 
 Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
                                                         connections::SocketWatchdog& watchdog,
-                                                        const Interrupt& interrupt,
-                                                        TimePoint by) {
+                                                        const Interrupt& interrupt, TimePoint by) {
   RawConnection raw;
   // One host that swallows everything leaves time for the next.
   std::size_t hosts_left = options.conninfos.size();
@@ -142,8 +140,8 @@ Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
   try {
     auto socket = watchdog.watch(PQsocket(raw.connection.get()));
     if (!socket) {
-      return Error{Errc::unavailable, "PostgreSQL (" + options.shown +
-                                          "): out of file descriptors in this process"};
+      return Error{Errc::unavailable,
+                   "PostgreSQL (" + options.shown + "): out of file descriptors in this process"};
     }
     std::unique_ptr<NativeConnection> native;
     {

@@ -17,9 +17,10 @@ struct Refusal {
 Refusal refusal_of(std::string_view state) {
   const std::string_view kind = state.substr(0, 2);
   if (kind == "28") {
-    return {Errc::misconfigured,
-            "the server refused the login: check the user, the password (password-file, PGPASSWORD, "
-            "~/.pgpass or the address) and the server's pg_hba.conf"};
+    return {
+        Errc::misconfigured,
+        "the server refused the login: check the user, the password (password-file, PGPASSWORD, "
+        "~/.pgpass or the address) and the server's pg_hba.conf"};
   }
   if (state == "3D000") return {Errc::misconfigured, "there is no such database: create it"};
   if (state == "42501") {
@@ -52,7 +53,8 @@ Refusal refusal_of(std::string_view state) {
             "the server takes no more connections: raise its max_connections (or the role's "
             "limit), or lower pool= in the address"};
   }
-  if (state == "53100") return {Errc::unavailable, "the server's disk is full; nothing was applied"};
+  if (state == "53100")
+    return {Errc::unavailable, "the server's disk is full; nothing was applied"};
   if (state == "53200") {
     return {Errc::unavailable,
             "the server is out of memory or of room for locks (max_locks_per_transaction); "
@@ -114,8 +116,9 @@ Error error_from(std::string_view sqlstate, std::string_view said, const std::st
     case Sent::nothing:
       if (about_certificates(said)) {
         return {Errc::misconfigured,
-                prefix + "no TLS connection of the wanted kind: check sslmode, sslrootcert and the "
-                         "server's certificate" +
+                prefix +
+                    "no TLS connection of the wanted kind: check sslmode, sslrootcert and the "
+                    "server's certificate" +
                     quoted};
       }
       return {Errc::unavailable, prefix + "can't connect" + quoted};

@@ -75,8 +75,9 @@ class Examination {
               (options_.listen ? "and LISTEN works in session mode only"
                                : "and waiters poll instead of being woken"));
     } else {
-      add(Level::good, "pooler", "none; waiters are " +
-                                     std::string(options_.listen ? "woken" : "left to poll (listen=off)"));
+      add(Level::good, "pooler",
+          "none; waiters are " +
+              std::string(options_.listen ? "woken" : "left to poll (listen=off)"));
     }
   }
 
@@ -99,19 +100,18 @@ class Examination {
               (version > schema_version ? ": use a newer program" : ": run lockset init"));
       return;
     }
-    const Strategy made =
-        strategy == "serializable" ? Strategy::serializable : Strategy::advisory;
+    const Strategy made = strategy == "serializable" ? Strategy::serializable : Strategy::advisory;
     add((*about)[0][2].as<std::string>("") == script_digest(options_.space, made), "space",
         options_.space + ", schema version " + std::to_string(version) + ", strategy=" + strategy,
         "its functions differ from those that this program installs: run lockset init");
   }
 
   void look_at_replication() {
-    const auto row = row_of(
-        "replication",
-        "SELECT current_setting('synchronous_standby_names') <> '', "
-        "(SELECT count(*) FROM pg_replication_slots WHERE slot_type = 'physical') + "
-        "(SELECT count(*) FROM pg_stat_replication)");
+    const auto row =
+        row_of("replication",
+               "SELECT current_setting('synchronous_standby_names') <> '', "
+               "(SELECT count(*) FROM pg_replication_slots WHERE slot_type = 'physical') + "
+               "(SELECT count(*) FROM pg_stat_replication)");
     if (!row) return;
     const bool synchronous = (*row)[0].as<bool>();
     const bool followed = (*row)[1].as<std::int64_t>() > 0;
@@ -122,12 +122,11 @@ class Examination {
   }
 
   void look_at_room() {
-    const auto row = row_of(
-        "max_connections",
-        "SELECT current_setting('max_connections')::int, "
-        "current_setting('superuser_reserved_connections')::int, "
-        "(SELECT sum(numbackends)::int FROM pg_stat_database), "
-        "current_setting('max_locks_per_transaction')::int");
+    const auto row = row_of("max_connections",
+                            "SELECT current_setting('max_connections')::int, "
+                            "current_setting('superuser_reserved_connections')::int, "
+                            "(SELECT sum(numbackends)::int FROM pg_stat_database), "
+                            "current_setting('max_locks_per_transaction')::int");
     if (!row) return;
     const int room = (*row)[0].as<int>() - (*row)[1].as<int>() - (*row)[2].as<int>(0);
     add(room >= static_cast<int>(options_.pool), "max_connections",
@@ -163,8 +162,8 @@ class Examination {
     using std::chrono::milliseconds;
     using std::chrono::system_clock;
     const auto before = system_clock::now();
-    const auto row = row_of(
-        "clock", "SELECT (date_part('epoch', clock_timestamp()) * 1000)::bigint");
+    const auto row =
+        row_of("clock", "SELECT (date_part('epoch', clock_timestamp()) * 1000)::bigint");
     const auto after = system_clock::now();
     if (!row) return;
     const auto server = milliseconds((*row)[0].as<std::int64_t>());
@@ -172,8 +171,9 @@ class Examination {
     const std::int64_t off = (server - here).count();
     add(std::abs(off) < 2000, "clock",
         std::to_string(off) + " ms beside this host's (no lease depends on that)",
-        std::to_string(off) + " ms beside this host's: no lease depends on that, but one of the two "
-                              "is not kept by NTP, and the server's must not jump");
+        std::to_string(off) +
+            " ms beside this host's: no lease depends on that, but one of the two "
+            "is not kept by NTP, and the server's must not jump");
   }
 
   const Options& options_;
@@ -188,9 +188,8 @@ class Examination {
 Result<std::vector<Finding>> examine(const Options& options, TimePoint by) {
   connections::SocketWatchdog watchdog;
   const Interrupt never;
-  Result<std::unique_ptr<Connection>> connection =
-      Connection::connect(options, watchdog, never,
-                          std::min(by, BootClock::now() + options.connect_timeout));
+  Result<std::unique_ptr<Connection>> connection = Connection::connect(
+      options, watchdog, never, std::min(by, BootClock::now() + options.connect_timeout));
   if (!connection) return connection.error();
   return Examination(options, **connection, by).run();
 }

@@ -13,8 +13,8 @@ namespace {
 // What the space was made with, from its about(); "" if it is not there.
 std::string about_of(Connection& connection, const Options& options, TimePoint by) {
   Failure failure;
-  const Result<pqxx::result> result = connection.run(
-      "SELECT \"" + options.space + "\".about()", Sent::reading, by, failure);
+  const Result<pqxx::result> result =
+      connection.run("SELECT \"" + options.space + "\".about()", Sent::reading, by, failure);
   return result ? (*result)[0][0].as<std::string>("") : std::string();
 }
 
@@ -27,8 +27,9 @@ std::string about_when_current(const Options& options, Strategy strategy) {
 
 std::string init_script(const Options& options) {
   const Strategy strategy = options.strategy.value_or(Strategy::advisory);
-  return "-- Lockset: the space " + options.space + ", strategy=" +
-         std::string(to_string(strategy)) + ", schema version " + std::to_string(schema_version) +
+  return "-- Lockset: the space " + options.space +
+         ", strategy=" + std::string(to_string(strategy)) + ", schema version " +
+         std::to_string(schema_version) +
          ".\n-- Run it as a user who may make a schema in this database. Running it again does no "
          "harm.\n-- The programs' own user then needs no more than this:\n--   GRANT USAGE ON "
          "SCHEMA \"" +
@@ -40,9 +41,8 @@ Status init(const Options& given, TimePoint by) {
   connections::SocketWatchdog watchdog;
   const Interrupt never;
   Options options = given;
-  Result<std::unique_ptr<Connection>> connection =
-      Connection::connect(options, watchdog, never,
-                          std::min(by, BootClock::now() + options.connect_timeout));
+  Result<std::unique_ptr<Connection>> connection = Connection::connect(
+      options, watchdog, never, std::min(by, BootClock::now() + options.connect_timeout));
   if (!connection) return connection.error();
 
   const std::string present = about_of(**connection, options, by);
@@ -56,10 +56,12 @@ Status init(const Options& given, TimePoint by) {
     options.strategy = Strategy::serializable;
   }
   Failure failure;
-  const Result<pqxx::result> done = (*connection)->run(
-      "BEGIN;\n" + install_script(options.space, options.strategy.value_or(Strategy::advisory)) +
-          "COMMIT;",
-      Sent::change, by, failure);
+  const Result<pqxx::result> done =
+      (*connection)
+          ->run("BEGIN;\n" +
+                    install_script(options.space, options.strategy.value_or(Strategy::advisory)) +
+                    "COMMIT;",
+                Sent::change, by, failure);
   return done ? Status() : done.error();
 }
 

@@ -76,9 +76,7 @@ void Listener::Place::sleep(std::uint64_t seen, std::uint64_t session, TimePoint
 // --- Listener ---
 
 Listener::Listener(const Options& options, connections::SocketWatchdog& watchdog)
-    : options_(options),
-      watchdog_(watchdog),
-      shared_(std::make_shared<Shared>()) {
+    : options_(options), watchdog_(watchdog), shared_(std::make_shared<Shared>()) {
   shared_->channel = "lockset_" + Token::random().hex();
 }
 

@@ -30,8 +30,7 @@ class Handover : public pqxx::connectionpolicy {
 // To be held by this type: the base class has no virtual destructor.
 class NativeConnection final : public pqxx::connection_base {
  public:
-  explicit NativeConnection(Raw raw)
-      : pqxx::connection_base(policy_), policy_(std::move(raw)) {
+  explicit NativeConnection(Raw raw) : pqxx::connection_base(policy_), policy_(std::move(raw)) {
     init();
 #include <pqxx/internal/ignore-deprecated-pre.hxx>
     inhibit_reactivation(true);
@@ -54,8 +53,7 @@ inline std::unique_ptr<NativeConnection> take_over(Raw raw) {
 using NativeConnection = pqxx::connection;
 
 inline std::unique_ptr<NativeConnection> take_over(Raw raw) {
-  return std::make_unique<NativeConnection>(
-      pqxx::connection::seize_raw_connection(raw.release()));
+  return std::make_unique<NativeConnection>(pqxx::connection::seize_raw_connection(raw.release()));
 }
 
 #endif

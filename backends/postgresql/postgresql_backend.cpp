@@ -140,18 +140,16 @@ PostgresqlBackend::PostgresqlBackend(std::unique_ptr<Store> store)
       // Harmless, however often it is applied.
       know_(store_->statement("know", "@know_v1($1::text[])", Sent::reading)),
       resolve_(store_->statement("resolve", "@resolve_v1($1::uuid,$2::text)", Sent::reading)),
-      renew_(store_->statement("renew",
-                               "* FROM @renew_v1($1::text,$2::bigint[],$3::bigint[])",
+      renew_(store_->statement("renew", "* FROM @renew_v1($1::text,$2::bigint[],$3::bigint[])",
                                Sent::change)),
       release_(store_->statement("release", "@release_v1($1::bigint,$2::text)", Sent::change)),
       end_wait_(store_->statement("end_wait", "@end_wait_v1($1::bigint,$2::bool)", Sent::change)),
-      inspect_(store_->statement("inspect", "* FROM @inspect_v1($1::\"char\",$2::text)",
-                                 Sent::reading)),
+      inspect_(
+          store_->statement("inspect", "* FROM @inspect_v1($1::\"char\",$2::text)", Sent::reading)),
       load_(store_->statement("load_config", "* FROM @load_config_v1()", Sent::reading)),
       change_(store_->statement(
           "change_config",
-          "* FROM @change_config_v1($1::\"char\",$2::text,$3::\"char\",$4::bigint)",
-          Sent::change)),
+          "* FROM @change_config_v1($1::\"char\",$2::text,$3::\"char\",$4::bigint)", Sent::change)),
       reclaim_(store_->statement("reclaim", "@reclaim_v1($1::text,$2::bigint)", Sent::change)),
       sweep_(store_->statement("sweep", "* FROM @sweep_v1($1::bigint,$2::text)", Sent::change)) {}
 
@@ -168,9 +166,8 @@ Traits PostgresqlBackend::traits() const {
 }
 
 Error PostgresqlBackend::nonsense(const std::string& where) const {
-  return Error{Errc::internal,
-               "PostgreSQL (" + store_->options().shown + "): an answer to " + where +
-                   " that makes no sense"};
+  return Error{Errc::internal, "PostgreSQL (" + store_->options().shown + "): an answer to " +
+                                   where + " that makes no sense"};
 }
 
 Result<Reply> PostgresqlBackend::ask_once(const AcquireRequest& request, const Ears& ears,
@@ -202,9 +199,8 @@ Result<Reply> PostgresqlBackend::ask(const AcquireRequest& request, const Ears& 
     Result<Reply> reply = ask_once(request, ears, collisions, failure);
     if (reply || failure.sqlstate != sqlstate_unknown_name) return reply;
     // A name that is used for the first time, or again after a long while.
-    const Result<pqxx::result> known =
-        store_->call(Use::plain, know_, request.by, failure, collisions,
-                     array_of_names(request.set->items()));
+    const Result<pqxx::result> known = store_->call(
+        Use::plain, know_, request.by, failure, collisions, array_of_names(request.set->items()));
     if (!known) return known.error();
     if (BootClock::now() >= request.by) return reply;
   }
@@ -291,7 +287,8 @@ Result<RenewReply> PostgresqlBackend::renew(const Owner& owner,
   for (const RenewRequest& request : requests) {
     const std::int64_t lease = request.permanent ? -1 : micros(request.lease);
     const auto [entry, fresh] = wanted.try_emplace(request.stamp, lease);
-    if (!fresh && entry->second >= 0) entry->second = lease < 0 ? -1 : std::max(entry->second, lease);
+    if (!fresh && entry->second >= 0)
+      entry->second = lease < 0 ? -1 : std::max(entry->second, lease);
   }
   std::vector<std::int64_t> stamps;
   std::vector<std::int64_t> leases;
@@ -348,8 +345,8 @@ Result<std::size_t> PostgresqlBackend::sweep(TimePoint by) {
   for (;;) {
     Failure failure;
     std::uint32_t collisions = 0;
-    const Result<pqxx::result> rows = store_->call(Use::plain, sweep_, by, failure, collisions,
-                                                   sweep_from_, sweep_from_name_);
+    const Result<pqxx::result> rows =
+        store_->call(Use::plain, sweep_, by, failure, collisions, sweep_from_, sweep_from_name_);
     if (!rows) return rows.error();
     const pqxx::row row = (*rows)[0];
     removed += row[0].as<std::size_t>();

@@ -47,8 +47,8 @@ class PostgresqlBackend final : public Backend {
   };
   Ears ears_for(const AcquireRequest& request, const Ticket* ticket);
   Result<Reply> ask(const AcquireRequest& request, const Ears& ears, std::uint32_t& collisions);
-  Result<Reply> ask_once(const AcquireRequest& request, const Ears& ears,
-                         std::uint32_t& collisions, Failure& failure);
+  Result<Reply> ask_once(const AcquireRequest& request, const Ears& ears, std::uint32_t& collisions,
+                         Failure& failure);
   Result<AcquireOutcome> stale(TimePoint by);
   Result<bool> end_hold(Stamp stamp, const char* app, TimePoint by);
   Error nonsense(const std::string& where) const;

@@ -25,9 +25,7 @@ std::string array_of_numbers(const Numbers& numbers) {
   return text + "}";
 }
 
-inline Mode mode_from(std::string_view letter) {
-  return letter == "r" ? Mode::read : Mode::write;
-}
+inline Mode mode_from(std::string_view letter) { return letter == "r" ? Mode::read : Mode::write; }
 
 // Of a number of microseconds; below 0: for ever.
 Duration duration_from(std::int64_t micros);

@@ -39,18 +39,23 @@ constexpr std::string_view free_names = R"(SELECT h.name, h.size, h.alone INTO _
     FROM "@space@".locks h
    WHERE h.stamp = _stamp AND h.expires IS NOT NULL AND (h.app = _app OR _app IS NULL);
   -- If it was the only hold on its names, and none was granted since, they are free now.
-  IF _alone THEN
+  IF _alone AND _size = 1 THEN
+    UPDATE "@space@".names n SET last = -_stamp WHERE n.name = _name AND n.last = _stamp;
+  ELSIF _alone THEN
     FOR _name IN SELECT l.name FROM "@space@".locks l WHERE l.stamp = _stamp ORDER BY l.name LOOP
       UPDATE "@space@".names n SET last = -_stamp WHERE n.name = _name AND n.last = _stamp;
     END LOOP;
   END IF;)";
 constexpr std::string_view mark_names =
-    R"(UPDATE "@space@".names n SET last = _stamp WHERE n.name = ANY(_names) AND n.last <> _stamp;)";
+    R"(UPDATE "@space@".names n SET last = _stamp
+       WHERE n.name = ANY(_names) AND n.last <> _stamp;)";
 constexpr std::string_view unmark_names =
-    R"(UPDATE "@space@".names n SET last = -_stamp WHERE n.name = ANY(_names) AND n.last = _stamp;)";
+    R"(UPDATE "@space@".names n SET last = -_stamp
+     WHERE n.name = ANY(_names) AND n.last = _stamp;)";
 // A row that is deleted makes every acquire fail whose state is older, and then it finds
 // the name unknown or made anew: nothing that is reused can be taken for the old one.
-constexpr std::string_view sweep_names = R"(SELECT array_agg(s.name) FILTER (WHERE abs(s.last) < _old),
+constexpr std::string_view sweep_names =
+    R"(SELECT array_agg(s.name) FILTER (WHERE abs(s.last) < _old),
          count(*), max(s.name)
     INTO _names, _looked, _next_name
     FROM (SELECT n.name, n.last FROM "@space@".names n WHERE n.name > _from_name

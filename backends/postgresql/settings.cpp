@@ -48,8 +48,8 @@ std::vector<Finding> judge(const Settings& settings, bool all) {
       "off", "on, so nothing can be granted: set it off for this user");
   say(settings.fsync == "on", Level::unsafe, "fsync", settings.fsync,
       settings.fsync + ": a crash may lose grants and repeat stamps: set fsync=on");
-  say(settings.synchronous_commit != "off" && settings.synchronous_commit != "local",
-      Level::unsafe, "synchronous_commit", settings.synchronous_commit,
+  say(settings.synchronous_commit != "off" && settings.synchronous_commit != "local", Level::unsafe,
+      "synchronous_commit", settings.synchronous_commit,
       settings.synchronous_commit +
           ": a crash or failover may lose grants and repeat stamps: set it on, at least for this "
           "user (ALTER ROLE ... SET synchronous_commit = on)");

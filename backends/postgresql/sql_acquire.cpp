@@ -129,8 +129,15 @@ BEGIN
                                        _stamp);
   END IF;
   _now := clock_timestamp();
-  PERFORM "@space@".record_v@version@(_stamp, _names, _modes, _lease, _now, _token, _app,
-                                      _instance, _epoch, _label, true);
+  IF cardinality(_names) = 1 THEN
+    INSERT INTO "@space@".locks (stamp, expires, created, epoch, token, size, mode, alone, name,
+                                 app, instance, label)
+    VALUES (_stamp, _now + _lease * interval '1 microsecond', _now, _epoch, _token, 1, _modes[1],
+            true, _names[1], _app, _instance, _label);
+  ELSE
+    PERFORM "@space@".record_v@version@(_stamp, _names, _modes, _lease, _now, _token, _app,
+                                        _instance, _epoch, _label, true);
+  END IF;
   IF _waiter <> 0 THEN
     PERFORM "@space@".leave_line_v@version@(_waiter, _names, _modes, _permits, NULL, NULL, '{}');
   END IF;
@@ -306,7 +313,8 @@ BEGIN
     EXIT;
   END LOOP;
   IF _freed <> '{}' THEN
-    PERFORM "@space@".wake_v@version@(f.name, 0, NULL) FROM (SELECT DISTINCT unnest(_freed)) f(name);
+    PERFORM "@space@".wake_v@version@(f.name, 0, NULL)
+       FROM (SELECT DISTINCT unnest(_freed)) f(name);
   END IF;
   RETURN concat_ws(chr(31), 'B', _waiter,
     CASE WHEN isfinite(_in_the_way.first_end)

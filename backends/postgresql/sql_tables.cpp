@@ -145,7 +145,8 @@ BEGIN
   -- A jump to a minimum is a long one: others draw between the look and the setval.
   PERFORM setval('"@space@".stamps'::regclass,
                  CASE WHEN s.last_value + 1 < _least
-                      THEN greatest(_least - 1, s.last_value + least(1000000, 9223372036854775806 - s.last_value), _clock)
+                      THEN greatest(_least - 1, _clock, s.last_value +
+                                    least(1000000, 9223372036854775806 - s.last_value))
                       ELSE _clock END)
      FROM "@space@".stamps s
     WHERE s.last_value + 1 < _least OR s.last_value + 1 < _clock - @slack@;

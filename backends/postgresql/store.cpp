@@ -69,12 +69,13 @@ About parse_about(const std::string& text) {
 
 Status check_version(const About& about, const Options& options) {
   if (about.version == schema_version) return {};
-  const std::string has = "PostgreSQL (" + options.shown + "): the space has version " +
-                          std::to_string(about.version) + " of the schema, and this program serves " +
-                          "version " + std::to_string(schema_version);
-  return Error{Errc::misconfigured, has + (about.version > schema_version
-                                               ? ": use a newer program, or another space"
-                                               : ": run lockset init to bring the space up to date")};
+  const std::string has =
+      "PostgreSQL (" + options.shown + "): the space has version " + std::to_string(about.version) +
+      " of the schema, and this program serves " + "version " + std::to_string(schema_version);
+  return Error{
+      Errc::misconfigured,
+      has + (about.version > schema_version ? ": use a newer program, or another space"
+                                            : ": run lockset init to bring the space up to date")};
 }
 
 }  // namespace
@@ -97,8 +98,8 @@ Result<std::unique_ptr<Store>> Store::open(const Options& options, TimePoint by)
   const Strategy strategy = store->made_with_;
   if (options.strategy && *options.strategy != strategy) {
     return Error{Errc::misconfigured,
-                 "PostgreSQL (" + options.shown + "): the space was made with strategy=" +
-                     std::string(to_string(strategy)) +
+                 "PostgreSQL (" + options.shown +
+                     "): the space was made with strategy=" + std::string(to_string(strategy)) +
                      ", which all its users share: leave strategy= out, or name another space"};
   }
   store->strategy_ = strategy;
@@ -183,8 +184,8 @@ Status Store::set_up(Connection& connection, Isolation isolation, TimePoint by) 
   const Settings settings = read_settings(row, options_.pooler ? 2 : 3);
   for (const Finding& finding : judge(settings, false)) {
     if (finding.level != Finding::Level::unsafe) continue;
-    return Error{Errc::misconfigured, "PostgreSQL (" + options_.shown + "): " + finding.subject +
-                                          ": " + finding.text};
+    return Error{Errc::misconfigured,
+                 "PostgreSQL (" + options_.shown + "): " + finding.subject + ": " + finding.text};
   }
   const About about = parse_about(row[0].as<std::string>());
   made_with_ = about.strategy == "serializable" ? Strategy::serializable : Strategy::advisory;

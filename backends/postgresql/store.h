@@ -89,13 +89,13 @@ class Store {
   bool worth_waiting(const Failure& failure, std::uint32_t tries, TimePoint by);
 
   const Options options_;
-  Strategy strategy_ = Strategy::advisory;  // constant once open() is through
+  Strategy strategy_ = Strategy::advisory;                // constant once open() is through
   std::atomic<Strategy> made_with_ = Strategy::advisory;  // the space, as last seen
-  connections::SocketWatchdog watchdog_;    // outlives the connections
+  connections::SocketWatchdog watchdog_;                  // outlives the connections
   Interrupt interrupt_;
   std::mutex opening_mutex_;
   std::condition_variable opened_;
-  bool ending_ = false;                                      // guarded by opening_mutex_
+  bool ending_ = false;                                     // guarded by opening_mutex_
   std::set<connections::SocketWatchdog::Socket*> opening_;  // guarded by opening_mutex_
   std::size_t statements_ = 0;
   std::mutex random_mutex_;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 #include "lockset/registry.h"
@@ -32,6 +33,55 @@ class Server {
   }
 
   [[nodiscard]] const std::string& url() const { return url_; }
+
+  // The name of a space that a test before has used and that is empty again; "" if there
+  // is none. To make one takes a second or two on MySQL.
+  std::string used_space() {
+    if (spaces_.empty()) return {};
+    std::string name = std::move(spaces_.back());
+    spaces_.pop_back();
+    return name;
+  }
+  // Makes it as good as new, for used_space(). The test's connections are ended first:
+  // nothing that is still on its way can come into the next test's space.
+  void take_back(const std::string& name) {
+    if (!own_) return remove(name);
+    kill_connections();
+    as_admin([&](test::RawClient& admin) {
+      while (admin.number("SELECT COUNT(*) FROM " + others) > 0) {
+      }
+      for (const char* const table : {"_locks", "_names", "_lock_permits", "_epochs"}) {
+        admin.rows("DELETE FROM " + name + table);
+      }
+      admin.rows("UPDATE " + name +
+                 "_space SET config_version = config_version + 1, stamp_base = 0, "
+                 "max_lease_us = 600000000, migration_phase = 0");
+      return 0;
+    });
+    spaces_.push_back(name);
+  }
+  void remove(const std::string& name) {
+    as_admin([&](test::RawClient& admin) {
+      admin.rows("DROP TABLE " + name + "_space, " + name + "_locks, " + name + "_names, " + name +
+                 "_lock_permits, " + name + "_epochs");
+      for (const auto& row :
+           admin.rows("SELECT routine_name FROM information_schema.routines WHERE "
+                      "routine_schema = DATABASE() AND routine_name LIKE '" +
+                      name + "\\_%'")) {
+        admin.rows("DROP PROCEDURE " + row.front().value());
+      }
+      return 0;
+    });
+  }
+  void kill_connections() {
+    as_admin([&](test::RawClient& admin) {
+      for (const auto& row : admin.rows("SELECT id FROM " + others)) {
+        (void)admin.code_of("KILL CONNECTION " + row.front().value());  // it may have gone
+      }
+      return 0;
+    });
+  }
+
   [[nodiscard]] test::PrivateServer& own() {
     if (!own_) throw std::logic_error("the server is not the tests' own");
     return *own_;
@@ -39,7 +89,7 @@ class Server {
   // The administrator's connection, made anew where the server was restarted; one user at
   // a time.
   template <class Work>
-  auto as_admin(Work work) {
+  std::invoke_result_t<Work, test::RawClient&> as_admin(Work work) {
     const std::lock_guard lock(mutex_);
     if (!admin_ || !alive()) {
       admin_.reset();
@@ -49,6 +99,11 @@ class Server {
   }
 
  private:
+  // The connections of this user but the administrator's own.
+  static inline const std::string others =
+      "information_schema.processlist WHERE id <> CONNECTION_ID() AND "
+      "user = SUBSTRING_INDEX(CURRENT_USER(), '@', 1)";
+
   explicit Server(const std::string& kind) {
     if (given_url(kind) == nullptr) own_ = std::make_unique<test::PrivateServer>(kind);
     url_ = own_ ? own_->admin_url() : given_url(kind);
@@ -66,6 +121,7 @@ class Server {
   std::string url_;
   std::mutex mutex_;
   std::unique_ptr<test::RawClient> admin_;
+  std::vector<std::string> spaces_;
 };
 
 // All rows in one statement, so that they are one state of the store.
@@ -103,23 +159,15 @@ std::vector<RawHold> look_into(Server& server, const std::string& space) {
 class MysqlSpace final : public Space {
  public:
   MysqlSpace(Server& server, const std::string& strategy)
-      : server_(server), name_("t" + Token::random().hex().substr(0, 20)), strategy_(strategy) {
+      : server_(server), name_(server.used_space()), strategy_(strategy) {
+    if (!name_.empty()) return;
+    name_ = "t" + Token::random().hex().substr(0, 20);
     init_space(url(), test::soon()).value();
   }
   ~MysqlSpace() override {
     try {
-      server_.as_admin([&](test::RawClient& admin) {
-        admin.rows("DROP TABLE " + name_ + "_space, " + name_ + "_locks, " + name_ + "_names, " +
-                   name_ + "_lock_permits, " + name_ + "_epochs");
-        for (const auto& row : admin.rows(
-                 "SELECT routine_name FROM information_schema.routines WHERE "
-                 "routine_schema = DATABASE() AND routine_name LIKE '" +
-                 name_ + "\\_%'")) {
-          admin.rows("DROP PROCEDURE " + row.front().value());
-        }
-        return 0;
-      });
-    } catch (const std::exception&) {  // the server goes with the tests
+      server_.take_back(name_);
+    } catch (const std::exception&) {  // it goes with the server
     }
   }
   Result<std::unique_ptr<Backend>> open() override { return open_backend(url(), test::soon()); }
@@ -131,23 +179,14 @@ class MysqlSpace final : public Space {
     return url.scheme + "://" + url.user + ":" + url.password +
            "@127.0.0.1:" + std::to_string(port) + url.path + parameters();
   }
-  void kill_connections() override {
-    server_.as_admin([&](test::RawClient& admin) {
-      for (const auto& row : admin.rows(
-               "SELECT id FROM information_schema.processlist WHERE id <> CONNECTION_ID() AND "
-               "user = SUBSTRING_INDEX(CURRENT_USER(), '@', 1)")) {
-        (void)admin.code_of("KILL CONNECTION " + row.front().value());  // it may have gone
-      }
-      return 0;
-    });
-  }
+  void kill_connections() override { server_.kill_connections(); }
 
  private:
   [[nodiscard]] std::string parameters() const {
     return "?space=" + name_ + "&strategy=" + strategy_;
   }
   Server& server_;
-  const std::string name_;
+  std::string name_;
   const std::string strategy_;
 };
 

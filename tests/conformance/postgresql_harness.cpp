@@ -81,8 +81,8 @@ std::vector<RawHold> look_into(const std::string& space) {
     const Stamp stamp{row[0].as<std::int64_t>()};
     RawHold& hold = holds[stamp];
     hold.stamp = stamp;
-    hold.items.push_back({row[4].as<std::string>(),
-                          row[5].as<std::string>() == "w" ? Mode::write : Mode::read});
+    hold.items.push_back(
+        {row[4].as<std::string>(), row[5].as<std::string>() == "w" ? Mode::write : Mode::read});
     auto& [count, size] = heads[stamp];
     if (!row[3].as<bool>()) continue;
     ++count;
@@ -93,10 +93,9 @@ std::vector<RawHold> look_into(const std::string& space) {
   for (auto& [stamp, hold] : holds) {
     const auto [count, size] = heads[stamp];
     if (count != 1 || size != hold.items.size()) {
-      throw std::runtime_error("the hold " + std::to_string(stamp.value) + " has " +
-                               std::to_string(count) + " heads, " +
-                               std::to_string(hold.items.size()) + " names of " +
-                               std::to_string(size));
+      throw std::runtime_error(
+          "the hold " + std::to_string(stamp.value) + " has " + std::to_string(count) + " heads, " +
+          std::to_string(hold.items.size()) + " names of " + std::to_string(size));
     }
     result.push_back(std::move(hold));
   }
@@ -119,15 +118,13 @@ class PostgresqlSpace final : public Space {
     }
   }
   Result<std::unique_ptr<Backend>> open() override { return open_backend(url(), test::soon()); }
-  [[nodiscard]] std::string url() const override {
-    return Server::instance().url() + parameters();
-  }
+  [[nodiscard]] std::string url() const override { return Server::instance().url() + parameters(); }
   std::vector<RawHold> look() override { return look_into(name_); }
   test::PrivateServer& server() override { return Server::instance().own(); }
   [[nodiscard]] std::string url_through(std::uint16_t port) const override {
     const Url url = Url::parse(Server::instance().url()).value();
-    return url.scheme + "://" + url.user + ":" + url.password + "@127.0.0.1:" +
-           std::to_string(port) + url.path + parameters();
+    return url.scheme + "://" + url.user + ":" + url.password +
+           "@127.0.0.1:" + std::to_string(port) + url.path + parameters();
   }
   void kill_connections() override {
     Server::instance().as_admin([&](pqxx::work& work) {

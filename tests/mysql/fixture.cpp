@@ -100,7 +100,7 @@ std::string MysqlTest::call_acquire(RawClient& session, const std::string& proce
   }
   const LockRequest& first = set.items().front();
   mysql::CallText call(table(procedure));
-  call.number(admin().number("SELECT config_version FROM " + table("_space"))).bytes(first.name);
+  call.number(session.number("SELECT config_version FROM " + table("_space"))).bytes(first.name);
   if (set.items().size() == 1) {
     call.null();
   } else {

@@ -85,10 +85,12 @@ TEST_P(Traps, ARenewalWaitsForARemovalUnderWay) {
   ASSERT_TRUE(eventually([&] { return live_writes("a") == 0; }));
   const auto acquirer = session();
   ASSERT_EQ(call_acquire(*acquirer, "_acquire_open", {write("a")}), "granted");
-  // Nothing to wait for: its lease has ended, whatever becomes of the acquirer.
-  EXPECT_FALSE(holder.renew(stamp, 1min));
+  std::optional<Renewal> renewal;
+  std::thread thread([&] { renewal = holder.renew(stamp, 1min); });
+  EXPECT_TRUE(rows_are_waited_for());
   acquirer->rows("COMMIT");
-  EXPECT_FALSE(holder.renew(stamp, 1min));
+  thread.join();
+  EXPECT_FALSE(renewal) << "revived";
   EXPECT_EQ(live_writes("a"), 1);
 }
 
