@@ -60,10 +60,9 @@ Status read_hosts(Options& options, const Url& url) {
 
 Status read_database(Options& options, const Url& url) {
   options.database = url.path.starts_with('/') ? url.path.substr(1) : url.path;
-  const bool simple =
-      std::all_of(options.database.begin(), options.database.end(), [](unsigned char c) {
-        return c > ' ' && c != 0x7F && c != '`' && c != '/' && c != '\\';
-      });
+  const bool simple = std::all_of(
+      options.database.begin(), options.database.end(),
+      [](unsigned char c) { return c > ' ' && c != 0x7F && c != '`' && c != '/' && c != '\\'; });
   if (options.database.empty() || !simple || options.database.size() > 64) {
     return invalid(
         "a mysql: address names a database: mysql://user@host/database?space=lockset, not " +
@@ -75,8 +74,9 @@ Status read_database(Options& options, const Url& url) {
 Status read_password_file(Options& options, const std::string& path) {
   std::ifstream file(path);
   if (!file || !std::getline(file, options.password)) {
-    return Error{Errc::misconfigured, "the password_file " + in_quotes(path) +
-                                          " can't be read: it holds the password in its first line"};
+    return Error{Errc::misconfigured,
+                 "the password_file " + in_quotes(path) +
+                     " can't be read: it holds the password in its first line"};
   }
   if (options.password.ends_with('\r')) options.password.pop_back();
   return {};
@@ -154,13 +154,15 @@ Status check_ssl(const Options& options, bool mode_given) {
   const bool verifies =
       options.ssl_mode == SslMode::verify_ca || options.ssl_mode == SslMode::verify_identity;
   if (verifies && options.ssl_ca.empty()) {
-    return invalid("ssl_mode=verify_ca and verify_identity need ssl_ca=FILE, the certificate of "
-                   "who signed the server's");
+    return invalid(
+        "ssl_mode=verify_ca and verify_identity need ssl_ca=FILE, the certificate of "
+        "who signed the server's");
   }
   // A CA that verifies nothing would only look safe.
   if (!options.ssl_ca.empty() && mode_given && !verifies) {
-    return invalid("ssl_ca is given, but ssl_mode verifies nothing: write ssl_mode=verify_ca or "
-                   "verify_identity, or leave ssl_ca out");
+    return invalid(
+        "ssl_ca is given, but ssl_mode verifies nothing: write ssl_mode=verify_ca or "
+        "verify_identity, or leave ssl_ca out");
   }
   if (options.ssl_cert.empty() != options.ssl_key.empty()) {
     return invalid("ssl_cert and ssl_key belong together: give both or none");

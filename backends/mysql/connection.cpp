@@ -49,6 +49,11 @@ struct ThreadGuard {
 
 void use_thread() { thread_local const ThreadGuard guard; }
 
+bool may_encrypt(const Options& options) {
+  return options.ssl_mode != SslMode::disabled &&
+         (options.socket.empty() || options.ssl_mode >= SslMode::required);
+}
+
 sql::ConnectOptionsMap properties_of(const Options& options, bool encrypt, TimePoint by) {
   sql::ConnectOptionsMap map;
   const auto text = [&](const char* key, const std::string& value) {
@@ -65,7 +70,7 @@ sql::ConnectOptionsMap properties_of(const Options& options, bool encrypt, TimeP
   text("password", options.password);
   text("schema", options.database);
   text("OPT_CHARSET_NAME", "utf8mb4");
-  map["OPT_CONNECT_TIMEOUT"] = 
+  map["OPT_CONNECT_TIMEOUT"] =
       std::max(1, static_cast<int>(ceil<seconds>(by - BootClock::now()).count()));
   map["OPT_READ_TIMEOUT"] = read_timeout_s;
   map["OPT_WRITE_TIMEOUT"] = read_timeout_s;
@@ -83,8 +88,7 @@ sql::ConnectOptionsMap properties_of(const Options& options, bool encrypt, TimeP
 }
 
 std::unique_ptr<sql::Connection> connect_natively(const Options& options, TimePoint by) {
-  const bool encrypt = options.ssl_mode != SslMode::disabled &&
-                       (options.socket.empty() || options.ssl_mode >= SslMode::required);
+  const bool encrypt = may_encrypt(options);
   try {
     sql::ConnectOptionsMap properties = properties_of(options, encrypt, by);
     return std::unique_ptr<sql::Connection>(driver().connect(properties));
@@ -152,7 +156,7 @@ Connection::Connection(const Options& options, std::unique_ptr<sql::Connection> 
     : options_(options), where_(options.shown()), native_(std::move(native)) {}
 
 Connection::~Connection() {
-  const SigpipeGuard guard;
+  const SigpipeGuard guard(may_encrypt(options_));
   try {
     native_.reset();
   } catch (...) {  // nothing to be done about a connection that can't even be closed
@@ -162,7 +166,7 @@ Connection::~Connection() {
 Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
                                                         connections::SocketWatchdog& watchdog,
                                                         TimePoint by) {
-  const SigpipeGuard guard;
+  const SigpipeGuard guard(may_encrypt(options));
   const std::string where = options.shown();
   try {
     use_thread();
@@ -170,8 +174,7 @@ Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
     if (!finder.has_turn()) {
       return error_from(0, "another attempt to connect there hangs", where, Sent::nothing);
     }
-    std::unique_ptr<Connection> connection(
-        new Connection(options, connect_natively(options, by)));
+    std::unique_ptr<Connection> connection(new Connection(options, connect_natively(options, by)));
     const std::vector<int> candidates = finder.candidates();
     if (candidates.size() == 1) connection->use_socket(candidates.front(), watchdog);
     if (Status status = connection->set_up(by); !status) return status.error();
@@ -224,15 +227,16 @@ Status Connection::set_up(TimePoint by) {
     if (!cipher) return cipher.error();
     if (cipher->rows.empty() || cipher->text(1).empty()) {
       return Error{Errc::misconfigured,
-                   where_ + ": the connection is not encrypted, though ssl_mode wants it: does the "
-                            "server offer TLS?"};
+                   where_ +
+                       ": the connection is not encrypted, though ssl_mode wants it: does the "
+                       "server offer TLS?"};
     }
   }
   return {};
 }
 
 Result<Answer> Connection::run(const std::string& sql, Sent sent, TimePoint by, Failure& failure) {
-  const SigpipeGuard guard;
+  const SigpipeGuard guard(may_encrypt(options_));
   try {
     use_thread();
     connections::CallDeadline deadline(socket_.get(), by);

@@ -86,17 +86,20 @@ Error refusal(int code, const std::string& where, const std::string& said) {
   };
   switch (code) {
     case access_denied:
-      return misconfigured("the server refuses this user or password: check both, and from which "
-                           "hosts the user may come");
+      return misconfigured(
+          "the server refuses this user or password: check both, and from which "
+          "hosts the user may come");
     case host_not_privileged:
     case host_blocked:
-      return misconfigured("the server lets nobody in from this host: grant the user access from "
-                           "here, or FLUSH HOSTS");
+      return misconfigured(
+          "the server lets nobody in from this host: grant the user access from "
+          "here, or FLUSH HOSTS");
     case account_locked:
     case account_locked_mariadb:
     case must_change_password:
-      return misconfigured("the account is locked or its password has run out: ask who runs the "
-                           "server");
+      return misconfigured(
+          "the account is locked or its password has run out: ask who runs the "
+          "server");
     case bad_db:
     case no_db:
       return misconfigured("there is no such database: create it, then run lockset init");
@@ -105,29 +108,35 @@ Error refusal(int code, const std::string& where, const std::string& said) {
     case column_access_denied:
     case procaccess_denied:
     case specific_access_denied:
-      return misconfigured("this user lacks a right: it needs SELECT and EXECUTE on the database "
-                           "(lockset init needs more: see docs/backends/mysql.md)");
+      return misconfigured(
+          "this user lacks a right: it needs SELECT and EXECUTE on the database "
+          "(lockset init needs more: see docs/backends/mysql.md)");
     case no_such_table:
     case no_such_routine:
     case wrong_argument_count:
-      return misconfigured("there is no lock space here, or one of another version: run lockset "
-                           "init, and check the parameter space");
+      return misconfigured(
+          "there is no lock space here, or one of another version: run lockset "
+          "init, and check the parameter space");
     case no_such_definer:
-      return misconfigured("the account that made the procedures is gone: run lockset init as one "
-                           "that stays");
+      return misconfigured(
+          "the account that made the procedures is gone: run lockset init as one "
+          "that stays");
     case option_prevents:
     case read_only_mode:
-      return misconfigured("the server is read-only, a replica perhaps: name the one that is "
-                           "written to");
+      return misconfigured(
+          "the server is read-only, a replica perhaps: name the one that is "
+          "written to");
     case binlog_impossible:
     case binlog_unsafe_isolation:
-      return misconfigured("binlog_format=STATEMENT can't log what READ COMMITTED transactions do: "
-                           "set it to ROW or MIXED");
+      return misconfigured(
+          "binlog_format=STATEMENT can't log what READ COMMITTED transactions do: "
+          "set it to ROW or MIXED");
     case con_count:
     case too_many_user_connections:
     case user_limit_reached:
-      return unavailable("the server takes no further connection now: raise max_connections or the "
-                         "user's limit, or lower the parameter pool");
+      return unavailable(
+          "the server takes no further connection now: raise max_connections or the "
+          "user's limit, or lower the parameter pool");
     case disk_full:
     case record_file_full:
       return unavailable("no space is left on the server's disk; nothing was applied: free some");
@@ -145,12 +154,14 @@ Error refusal(int code, const std::string& where, const std::string& said) {
       return unavailable("no server can be reached: does it run, and is the address right?");
     case cr_ssl:
       if (broke_under_tls(said)) return Error{};
-      return misconfigured("no TLS connection that this ssl_mode allows: check ssl_ca, the "
-                           "server's certificate and the host name");
+      return misconfigured(
+          "no TLS connection that this ssl_mode allows: check ssl_ca, the "
+          "server's certificate and the host name");
     case cr_auth_plugin_cannot_load:
     case cr_auth_plugin_err:
-      return misconfigured("the user's authentication plugin does not work from here: "
-                           "caching_sha2_password may need TLS (ssl_mode=required)");
+      return misconfigured(
+          "the user's authentication plugin does not work from here: "
+          "caching_sha2_password may need TLS (ssl_mode=required)");
     default:
       return Error{};
   }
@@ -208,8 +219,9 @@ Error error_from(int code, std::string_view said, const std::string& where, Sent
   if (Error error = refusal(code, where, quote); can_know && !error.message.empty()) return error;
   if (sent == Sent::change) {
     return make(Errc::indeterminate,
-                where + ": the connection broke before the answer came; the change may or may not "
-                        "have been made",
+                where +
+                    ": the connection broke before the answer came; the change may or may not "
+                    "have been made",
                 quote);
   }
   if (sent == Sent::nothing || breaks_connection(code)) {

@@ -208,10 +208,9 @@ Result<AcquireOutcome> MysqlBackend::busy(const AcquireRequest& request, const A
     const auto wanted = std::find_if(items.begin(), items.end(), [&](const LockRequest& item) {
       return item.name == busy.name;
     });
-    busy.ticket = poller_.queue_up(
-        std::dynamic_pointer_cast<Poller::Place>(request.ticket),
-        {busy.name, wanted != items.end() ? wanted->mode : Mode::write,
-         numbers_of(answer.text(4)), request.config_version});
+    busy.ticket = poller_.queue_up(std::dynamic_pointer_cast<Poller::Place>(request.ticket),
+                                   {busy.name, wanted != items.end() ? wanted->mode : Mode::write,
+                                    numbers_of(answer.text(4)), request.config_version});
   }
   return AcquireOutcome(std::move(busy));
 }
@@ -258,10 +257,10 @@ Result<RenewReply> MysqlBackend::renew(const Owner& owner, std::span<const Renew
     }
   }
   if (!unknown.empty()) {
-    const Result<Answer> rows = store_->run(
-        "SELECT stamp, name FROM " + store_->name("_locks") +
-            " FORCE INDEX (by_stamp) WHERE item = 0 AND stamp IN (" + unknown + ")",
-        Sent::reading, by, Store::Lane::reserved);
+    const Result<Answer> rows =
+        store_->run("SELECT stamp, name FROM " + store_->name("_locks") +
+                        " FORCE INDEX (by_stamp) WHERE item = 0 AND stamp IN (" + unknown + ")",
+                    Sent::reading, by, Store::Lane::reserved);
     if (!rows) return rows.error();
     for (std::size_t row = 0; row < rows->rows.size(); ++row) {
       names[rows->number(0, row)] = rows->text(1, row);
@@ -388,15 +387,14 @@ Result<Inspection> MysqlBackend::inspect(const InspectQuery& query, TimePoint by
     if (inspection.holds.empty() || inspection.holds.back().stamp != stamp) {
       HoldInfo& hold = inspection.holds.emplace_back();
       hold.stamp = stamp;
-      hold.owner = Owner{rows->text(1, row), rows->text(2, row), rows->number(3, row),
-                         rows->text(4, row)};
+      hold.owner =
+          Owner{rows->text(1, row), rows->text(2, row), rows->number(3, row), rows->text(4, row)};
       hold.since = std::chrono::system_clock::time_point(microseconds(rows->number(5, row)));
       if (const auto left_us = rows->optional_number(6, row)) {
         hold.remaining = microseconds(*left_us);
       }
     }
-    inspection.holds.back().items.push_back(
-        {rows->text(7, row), mode_of(rows->number(8, row))});
+    inspection.holds.back().items.push_back({rows->text(7, row), mode_of(rows->number(8, row))});
   }
   return inspection;
 }

@@ -44,9 +44,9 @@ class MysqlBackend final : public Backend {
   const std::unique_ptr<Store> store_;
   KnownHolds known_;
   std::mutex sweep_mutex_;
-  std::int64_t sweep_from_ = 0;   // where the next sweep goes on
-  std::string collect_from_;      // and where among the names
-  Poller poller_;                 // uses what stands above
+  std::int64_t sweep_from_ = 0;  // where the next sweep goes on
+  std::string collect_from_;     // and where among the names
+  Poller poller_;                // uses what stands above
 };
 
 }  // namespace lockset::mysql

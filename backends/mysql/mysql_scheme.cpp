@@ -44,7 +44,8 @@ Result<std::vector<Finding>> examine_mysql(const Url& url, TimePoint by) {
 
 }  // namespace
 
-const Scheme mysql_scheme{"mysql",    "mysql://app@db/jobs?space=lockset", open_mysql,
-                          init_mysql, mysql_script,                        examine_mysql};
+const Scheme mysql_scheme{"mysql",      "mysql://app@db/jobs?space=lockset",
+                          open_mysql,   init_mysql,
+                          mysql_script, examine_mysql};
 
 }  // namespace lockset

@@ -127,7 +127,7 @@ void Poller::run() {
     const Duration interval = std::clamp<Duration>(quiet / 32, most_often, most_seldom);
     // A quarter more or less: clients must not march in step.
     std::uniform_int_distribution<Duration::rep> spread(interval.count() * 3 / 4,
-                                                              interval.count() * 5 / 4);
+                                                        interval.count() * 5 / 4);
     const TimePoint next = BootClock::now() + Duration(spread(random));
     lock.unlock();
     const std::optional<Look> look = ask_({stamps.begin(), stamps.end()});

@@ -79,8 +79,9 @@ Result<Found> look(Connection& connection, const Options& options, TimePoint by)
 
 Status judge(const Found& found, const Options& options) {
   if (!found.there) {
-    return misfit(options, "there is no lock space here: run lockset init, or check the database "
-                           "and the parameter space");
+    return misfit(options,
+                  "there is no lock space here: run lockset init, or check the database "
+                  "and the parameter space");
   }
   const std::string versions = "the lock space has schema version " +
                                std::to_string(found.version) + ", and this program knows version " +
@@ -128,10 +129,10 @@ class Init {
     for (const Procedure& procedure : wanted) {
       list += (list.empty() ? "" : ",") + hex_literal(procedure.name);
     }
-    const Result<Answer> count = say(
-        "SELECT COUNT(*) FROM information_schema.routines WHERE routine_schema = DATABASE() "
-        "AND CAST(routine_name AS BINARY) IN (" +
-        list + ")");
+    const Result<Answer> count =
+        say("SELECT COUNT(*) FROM information_schema.routines WHERE routine_schema = DATABASE() "
+            "AND CAST(routine_name AS BINARY) IN (" +
+            list + ")");
     return count && count->number(0) == static_cast<std::int64_t>(wanted.size());
   }
 
@@ -139,10 +140,10 @@ class Init {
   Status check_strangers() {
     for (const NamedSql& table : table_texts()) {
       const std::string name = options_.space + std::string(table.name);
-      const Result<Answer> comment = say(
-          "SELECT table_comment FROM information_schema.tables "
-          "WHERE table_schema = DATABASE() AND table_name = " +
-          hex_literal(name));
+      const Result<Answer> comment =
+          say("SELECT table_comment FROM information_schema.tables "
+              "WHERE table_schema = DATABASE() AND table_name = " +
+              hex_literal(name));
       if (!comment) return comment.error();
       if (comment->rows.empty() || comment->text(0).starts_with(table_comment)) continue;
       return misfit(options_, "the table " + in_quotes(name) +

@@ -71,27 +71,27 @@ class Examination {
   Status ask() {
     // Whether time passes within a statement is asked of the server itself: with
     // --sysdate-is-now it does not, and MySQL has no variable that tells.
-    const Result<Answer> facts = say(
-        "SELECT VERSION(), @@version_comment, SYSDATE(6) < SYSDATE(6) + INTERVAL SLEEP(0.002) "
-        "SECOND OR SYSDATE(6) > NOW(6), CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)");
+    const Result<Answer> facts =
+        say("SELECT VERSION(), @@version_comment, SYSDATE(6) < SYSDATE(6) + INTERVAL SLEEP(0.002) "
+            "SECOND OR SYSDATE(6) > NOW(6), CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)");
     if (!facts) return facts.error();
     version_ = facts->text(0);
     maria_ = version_.find("MariaDB") != std::string::npos ||
              facts->text(1).find("MariaDB") != std::string::npos;
     time_passes_ = facts->number(2) == 1;
     server_us_ = facts->number(3);
-    const Result<Answer> variables = say(
-        "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', "
-        "'innodb_doublewrite', 'innodb_deadlock_detect', 'innodb_rollback_on_timeout', "
-        "'innodb_force_recovery', 'sync_binlog', 'log_bin', 'binlog_format', 'read_only', "
-        "'super_read_only', 'innodb_read_only', 'offline_mode', 'wsrep_on', "
-        "'auto_increment_increment', 'innodb_autoinc_lock_mode', 'max_connections', "
-        "'wait_timeout', 'max_allowed_packet', 'innodb_redo_log_enabled')");
+    const Result<Answer> variables =
+        say("SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', "
+            "'innodb_doublewrite', 'innodb_deadlock_detect', 'innodb_rollback_on_timeout', "
+            "'innodb_force_recovery', 'sync_binlog', 'log_bin', 'binlog_format', 'read_only', "
+            "'super_read_only', 'innodb_read_only', 'offline_mode', 'wsrep_on', "
+            "'auto_increment_increment', 'innodb_autoinc_lock_mode', 'max_connections', "
+            "'wait_timeout', 'max_allowed_packet', 'innodb_redo_log_enabled')");
     if (!variables) return variables.error();
     variables_.add(*variables);
-    const Result<Answer> status = say(
-        "SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected', 'wsrep_cluster_size', "
-        "'Innodb_redo_log_enabled')");
+    const Result<Answer> status =
+        say("SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected', 'wsrep_cluster_size', "
+            "'Innodb_redo_log_enabled')");
     if (!status) return status.error();
     variables_.add(*status);
     const Result<Answer> cipher = say("SHOW SESSION STATUS LIKE 'Ssl_cipher'");
@@ -167,10 +167,9 @@ class Examination {
     check(time_passes_, Level::unsafe, "sysdate-is-now", "off",
           "the server runs with --sysdate-is-now: it judges leases by the time before a wait; "
           "start it without");
-    const std::int64_t here_us =
-        std::chrono::duration_cast<std::chrono::microseconds>(
-            std::chrono::system_clock::now().time_since_epoch())
-            .count();
+    const std::int64_t here_us = std::chrono::duration_cast<std::chrono::microseconds>(
+                                     std::chrono::system_clock::now().time_since_epoch())
+                                     .count();
     const std::int64_t offset_ms = (server_us_ - here_us) / 1000;
     check(std::abs(offset_ms) < 2000, Level::warning, "clock",
           "the server's agrees with this host's within 2 s",
@@ -223,8 +222,7 @@ class Examination {
 
 }  // namespace
 
-Result<std::vector<Finding>> examine(Connection& connection, const Options& options,
-                                     TimePoint by) {
+Result<std::vector<Finding>> examine(Connection& connection, const Options& options, TimePoint by) {
   return Examination(connection, options, by).run();
 }
 

@@ -9,7 +9,9 @@ namespace lockset::mysql {
 
 class SigpipeGuard {
  public:
-  SigpipeGuard() noexcept {
+  // Does nothing unless `needed`: without TLS the client library writes with MSG_NOSIGNAL.
+  explicit SigpipeGuard(bool needed) noexcept : needed_(needed) {
+    if (!needed_) return;
     sigset_t pending;
     sigpending(&pending);
     was_pending_ = sigismember(&pending, SIGPIPE) == 1;
@@ -20,6 +22,7 @@ class SigpipeGuard {
   SigpipeGuard(const SigpipeGuard&) = delete;
   SigpipeGuard& operator=(const SigpipeGuard&) = delete;
   ~SigpipeGuard() {
+    if (!needed_) return;
     if (!was_pending_) {
       const timespec at_once{};
       sigtimedwait(&pipe_, nullptr, &at_once);  // the one that we caused, if any
@@ -28,6 +31,7 @@ class SigpipeGuard {
   }
 
  private:
+  const bool needed_;
   sigset_t pipe_{};
   sigset_t before_{};
   bool was_pending_ = false;

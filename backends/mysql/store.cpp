@@ -28,8 +28,10 @@ void pause_before(std::uint32_t next_try, TimePoint by) {
 
 Store::Store(Options options)
     : options_(std::move(options)),
-      common_(options_.pool, [this] { return open_one(); }, options_.shown()),
-      reserved_(1, [this] { return open_one(); }, options_.shown()) {}
+      common_(
+          options_.pool, [this] { return open_one(); }, options_.shown()),
+      reserved_(
+          1, [this] { return open_one(); }, options_.shown()) {}
 
 Result<std::unique_ptr<Connection>> Store::open_one() {
   return Connection::connect(options_, watchdog_, BootClock::now() + options_.connect_timeout);

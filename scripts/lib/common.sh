@@ -11,7 +11,7 @@ say() { printf '\n== %s\n' "$*"; }
 build_packages=(g++ cmake ninja-build pkg-config libboost-program-options-dev libsqlite3-dev
   libpqxx-dev libmysqlcppconn-dev nlohmann-json3-dev)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libboost-dev sqlite3 util-linux procps
-  postgresql mariadb-server-core openssl)
+  postgresql pgbouncer mariadb-server-core openssl)
 gate_packages=(clang-format debootstrap)
 
 # install_missing PACKAGE...: quick when nothing is missing.

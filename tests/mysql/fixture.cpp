@@ -86,6 +86,15 @@ Address MysqlTest::runtime_user(const std::string& password, const std::string& 
           .parameters = "space=" + space_ + "&strategy=" + strategy()};
 }
 
+void MysqlTest::kill_sessions_of(const std::string& user) {
+  const std::string sessions =
+      " FROM information_schema.processlist WHERE user = '" + user + "'";
+  for (const RawClient::Row& row : admin().rows("SELECT id" + sessions)) {
+    (void)admin().code_of("KILL CONNECTION " + row.at(0).value());  // it may have gone
+  }
+  EXPECT_TRUE(eventually([&] { return admin().number("SELECT COUNT(*)" + sessions) == 0; }));
+}
+
 std::string MysqlTest::acquire_name() const {
   return strategy() == "unique-index" ? "_acquire_key" : "_acquire_rows";
 }

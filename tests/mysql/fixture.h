@@ -75,7 +75,10 @@ class MysqlTest : public testing::TestWithParam<Store> {
   Address runtime_user(const std::string& password = "open-sesame",
                        const std::string& options = {});
 
-  // The name of the strategy's procedure, without the space: "_acquire_rows".
+  // Ends them, and returns when they have gone.
+  void kill_sessions_of(const std::string& user);
+
+  // The name of the strategy's procedure for sets, without the space: "_acquire_rows".
   [[nodiscard]] std::string acquire_name() const;
   // CALLs this procedure for these items, each with one permit, for application "raw" and
   // one minute; the first column of the answer.

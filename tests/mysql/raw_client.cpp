@@ -54,8 +54,7 @@ std::vector<RawClient::Row> RawClient::rows(const std::string& sql) {
         Row& row = found.emplace_back();
         for (unsigned i = 1; i <= columns; ++i) {
           const sql::SQLString value = set->getString(i);
-          row.emplace_back(set->wasNull() ? std::nullopt
-                                          : std::optional(value.asStdString()));
+          row.emplace_back(set->wasNull() ? std::nullopt : std::optional(value.asStdString()));
         }
       }
     } else if (statement->getUpdateCount() == static_cast<std::uint64_t>(-1)) {

@@ -1,6 +1,9 @@
 #include "tests/postgresql/fixture.h"
 
-#include "lockset/url.h"
+#include <cstdlib>
+#include <fstream>
+
+#include "tests/support/requirement.h"
 
 namespace lockset::postgresql_tests {
 
@@ -19,13 +22,25 @@ std::string Address::url() const {
   return text + host + ":" + std::to_string(server().port()) + "/" + database + "?" + parameters;
 }
 
+bool says(const std::string& message, const std::string& part) {
+  return message.find(part) != std::string::npos;
+}
+
+Environment::Environment(const char* name, const std::string& value) : name_(name) {
+  ::setenv(name, value.c_str(), 1);
+}
+
+Environment::~Environment() { ::unsetenv(name_); }
+
 void PostgresqlTest::SetUp() {
+  if (!test::have_server("postgresql")) return;
   admin_ = std::make_unique<Session>();
   space_ = "t" + Token::random().hex().substr(0, 20);
   init_space(url(), soon()).value();
 }
 
 void PostgresqlTest::TearDown() {
+  if (!admin_) return;
   admin_->run("SET client_min_messages = warning");
   admin_->run("DROP SCHEMA IF EXISTS " + space_ + " CASCADE");
   if (!user_.empty()) {
@@ -51,6 +66,20 @@ std::string PostgresqlTest::acquire_sql(const std::string& name,
          "'], ARRAY['w']::\"char\"[], ARRAY[1], (SELECT last_value FROM " + space_ +
          ".config_version), 60000000, 1, gen_random_uuid(), 'raw', 'raw', 0, 'raw', 0, false, "
          "'', '')";
+}
+
+std::string PostgresqlTest::begin_sql() const {
+  return "BEGIN ISOLATION LEVEL " +
+         std::string(strategy() == "advisory" ? "READ COMMITTED" : "SERIALIZABLE");
+}
+
+std::int64_t PostgresqlTest::count(const std::string& table) {
+  return admin().number("SELECT count(*) FROM " + space() + "." + table);
+}
+
+void PostgresqlTest::drop_space() {
+  admin().run("SET client_min_messages = warning");
+  admin().run("DROP SCHEMA " + space() + " CASCADE");
 }
 
 bool PostgresqlTest::somebody_waits(const std::string& part) {

@@ -52,6 +52,20 @@ struct Address {
   [[nodiscard]] std::string url() const;
 };
 
+bool says(const std::string& message, const std::string& part);
+
+// A variable of this process's environment, for a while.
+class Environment {
+ public:
+  Environment(const char* name, const std::string& value);
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+  ~Environment();
+
+ private:
+  const char* name_;
+};
+
 class PostgresqlTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override;
@@ -69,6 +83,11 @@ class PostgresqlTest : public testing::TestWithParam<std::string> {
   // SQL that asks for a write of `name` past the backend.
   [[nodiscard]] std::string acquire_sql(const std::string& name,
                                         const std::string& function = "acquire_v1") const;
+  // Begins the transaction that it needs.
+  [[nodiscard]] std::string begin_sql() const;
+  // The rows of a table of the space, past the backend.
+  std::int64_t count(const std::string& table);
+  void drop_space();
   // True once a session whose statement holds `part` waits for a lock.
   bool somebody_waits(const std::string& part);
   // A user with USAGE on the space and no more; dropped with the test.

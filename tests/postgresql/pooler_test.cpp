@@ -8,6 +8,7 @@
 #include "lockset/url.h"
 #include "tests/postgresql/fixture.h"
 #include "tests/support/child.h"
+#include "tests/support/requirement.h"
 
 namespace lockset::postgresql_tests {
 namespace {
@@ -18,7 +19,9 @@ class PoolerTest : public PostgresqlTest {
  protected:
   void SetUp() override {
     PostgresqlTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
     if (!std::filesystem::exists(program)) {
+      ASSERT_FALSE(test::required("postgresql")) << "required: PgBouncer";
       GTEST_SKIP() << "lacks: PgBouncer (Debian package pgbouncer)";
     }
     start();
@@ -53,9 +56,12 @@ class PoolerTest : public PostgresqlTest {
           << "\nunix_socket_dir =\nauth_type = scram-sha-256\nauth_file = "
           << (folder_ / "users").string()
           << "\npool_mode = transaction\nmax_client_conn = 100\ndefault_pool_size = 3\n";
-      std::vector<std::string> command{program};
-      if (::geteuid() == 0) command.insert(command.end(), {"-u", "postgres"});
-      command.push_back((folder_ / "config").string());
+      // It ends with this process, however that ends.
+      std::vector<std::string> command{"/usr/bin/setpriv", "--pdeathsig", "KILL"};
+      if (::geteuid() == 0) {
+        command.insert(command.end(), {"--reuid", "postgres", "--clear-groups"});
+      }
+      command.insert(command.end(), {"--", program, (folder_ / "config").string()});
       pooler_ = std::make_unique<test::Child>(command);
       const bool up = eventually([&] {
         return open_backend(pooled("&pooler=on"), BootClock::now() + 1s).ok();

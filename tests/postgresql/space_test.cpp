@@ -1,9 +1,6 @@
-// The space itself: init, rights, stamps after a disaster, housekeeping.
-#include <atomic>
-#include <cstdio>
+// The space itself: rights, stamps after a disaster, housekeeping.
 #include <mutex>
 #include <set>
-#include <thread>
 
 #include "tests/postgresql/fixture.h"
 
@@ -11,45 +8,6 @@ namespace lockset::postgresql_tests {
 namespace {
 
 class SpaceTest : public PostgresqlTest {};
-
-TEST_P(SpaceTest, InitAgainDoesNoHarm) {
-  Client c = client();
-  const Stamp stamp = c.take({write("a")}).stamp;
-  c.set_permits("b", Mode::read, 3);
-  ASSERT_TRUE(init_space(url(), soon()));
-  // Also where the functions have to be made anew.
-  admin().run("UPDATE " + space() + ".meta SET script = ''");
-  ASSERT_TRUE(init_space(url(), soon()));
-  EXPECT_TRUE(c.is_live(stamp));
-  EXPECT_TRUE(c.release(stamp));
-  c.reload();
-  EXPECT_EQ(c.config().permits_of("b").read, 3U);
-}
-
-TEST_P(SpaceTest, ConcurrentInitsAllSucceed) {
-  admin().run("SET client_min_messages = warning");
-  admin().run("DROP SCHEMA " + space() + " CASCADE");
-  test::run_threads(6, [&](std::size_t) {
-    const Status status = init_space(url(), soon());
-    EXPECT_TRUE(status) << status.error().message;
-  });
-  EXPECT_TRUE(client().take({write("a")}).stamp);
-}
-
-// The printed script is the same that init runs
-TEST_P(SpaceTest, ThePrintedScriptMakesTheSpace) {
-  admin().run("SET client_min_messages = warning");
-  admin().run("DROP SCHEMA " + space() + " CASCADE");
-  admin().run(init_script(url()).value());
-  EXPECT_TRUE(client().take({write("a")}).stamp);
-  const std::vector<Finding> findings = examine_space(url(), soon()).value();
-  for (const Finding& each : findings) {
-    if (each.subject == "space") {
-      EXPECT_EQ(each.level, Finding::Level::good) << each.text;
-    }
-    EXPECT_NE(each.level, Finding::Level::unsafe) << each.subject << ": " << each.text;
-  }
-}
 
 // All that a program does, as a user who may use the schema and no more
 TEST_P(SpaceTest, TheProgramsUserNeedsUsageAlone) {
@@ -217,29 +175,6 @@ TEST_P(SpaceTest, ARowThatCameBackIsNotTheOldOne) {
   const Stamp stamp = c.take({write("a")}).stamp;
   EXPECT_THROW(slow.run(acquire_sql("a")), pqxx::serialization_failure);
   EXPECT_TRUE(c.is_live(stamp));
-}
-
-// --- contention ---
-
-// 16 clients that have nothing to do with one another hardly ever repeat anything
-TEST_P(SpaceTest, DisjointNamesDoNotCollide) {
-  constexpr std::size_t clients = 16;
-  constexpr int rounds = 100;
-  std::atomic<std::uint32_t> collisions = 0;
-  const std::shared_ptr<Backend> shared = open();
-  test::run_threads(clients, [&](std::size_t i) {
-    Client mine(shared, "app" + std::to_string(i));
-    const std::string name = "n" + std::to_string(i);
-    for (int n = 0; n < rounds; ++n) {
-      const Grant grant = mine.take({write(name), read(name + "'")});
-      collisions += grant.collisions;
-      EXPECT_TRUE(mine.release(grant.stamp));
-    }
-  });
-  const double share = collisions / static_cast<double>(clients * rounds);
-  EXPECT_LT(share, strategy() == "advisory" ? 0.01 : 0.05);
-  RecordProperty("collisions", static_cast<int>(collisions));
-  std::printf("%s: %.2f %% of the transactions repeated\n", strategy().c_str(), 100 * share);
 }
 
 // Sets of more names than there are locks for

@@ -130,15 +130,6 @@ TEST_P(WaitingTest, DeadWaitersAreSwept) {
   EXPECT_EQ(admin().number("SELECT count(*) FROM " + space() + ".waiter_names"), 0);
 }
 
-// Nobody is notified when nobody waits: NOTIFY makes commits stand in line
-TEST_P(WaitingTest, NobodyIsNotifiedWhenNobodyWaits) {
-  Client c = client();
-  Session listener;
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(c.release(c.take({write("a"), write("b")}).stamp));
-  EXPECT_EQ(admin().text("SELECT pg_notification_queue_usage()"), "0");
-  EXPECT_EQ(admin().number("SELECT count(*) FROM " + space() + ".waiters"), 0);
-}
-
 // listen=off: nobody registers, waiting is polling, and it works
 TEST_P(WaitingTest, WithoutListenItPolls) {
   const std::shared_ptr<Backend> backend = open("listen=off");

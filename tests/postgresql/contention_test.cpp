@@ -1,0 +1,87 @@
+// Many clients at once: those that have nothing to do with one another go on undisturbed,
+// and the others meet no error.
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <fstream>
+#include <random>
+
+#include "tests/postgresql/fixture.h"
+#include "tests/support/seed.h"
+
+namespace lockset::postgresql_tests {
+namespace {
+
+class Contention : public PostgresqlTest {
+ protected:
+  // How many times the server has said so until now.
+  static std::size_t deadlocks() {
+    std::ifstream log(server().folder() / "server.log");
+    std::size_t count = 0;
+    for (std::string line; std::getline(log, line);) count += says(line, "deadlock detected");
+    return count;
+  }
+};
+
+TEST_P(Contention, DisjointNamesDoNotCollide) {
+  constexpr std::size_t clients = 16;
+  constexpr int rounds = 70;
+  std::vector<std::shared_ptr<Backend>> backends;
+  for (std::size_t i = 0; i < clients; ++i) backends.push_back(open());
+  // New names in a table with next to nothing in it, then with statistics of that.
+  for (const char* const when : {"new", "analysed"}) {
+    std::atomic<std::uint32_t> collisions = 0;
+    test::run_threads(clients, [&](std::size_t i) {
+      Client mine(backends[i], "app" + std::to_string(i));
+      const std::string name = "n" + std::to_string(i);
+      for (int n = 0; n < rounds; ++n) {
+        const Grant grant = mine.take({write(name), read(name + "'")});
+        collisions += grant.collisions;
+        EXPECT_TRUE(mine.release(grant.stamp));
+      }
+    });
+    const double share = collisions / static_cast<double>(clients * rounds);
+    EXPECT_LT(share, strategy() == "advisory" ? 0.01 : 0.05) << when;
+    std::printf("%s, %s tables: %.2f %% of the grants repeated\n", strategy().c_str(), when,
+                100 * share);
+    admin().run("ANALYZE " + space() + ".locks");
+    if (strategy() == "serializable") admin().run("ANALYZE " + space() + ".names");
+  }
+}
+
+// SEM 4, 16: sets of common names, given in any order
+TEST_P(Contention, CrossedSetsMeetNoError) {
+  constexpr std::size_t names = 6;
+  std::array<std::atomic<int>, names> holders{};
+  std::atomic<int> grants = 0;
+  const std::size_t before = deadlocks();
+  const std::uint64_t seed = test::test_seed();
+  SCOPED_TRACE(test::describe_seed(seed));
+  const std::shared_ptr<Backend> shared = open();
+  test::run_threads(12, [&](std::size_t i) {
+    std::mt19937_64 dice(seed + i);
+    Client mine(shared, "app" + std::to_string(i));
+    for (int n = 0; n < 60; ++n) {
+      std::array<std::size_t, names> order{0, 1, 2, 3, 4, 5};
+      std::shuffle(order.begin(), order.end(), dice);
+      test::Wanted wanted;
+      for (std::size_t k = 0; k < 3; ++k) wanted.push_back(write("n" + std::to_string(order[k])));
+      const Result<AcquireOutcome> outcome = mine.ask(wanted);
+      ASSERT_TRUE(outcome) << outcome.error().message;
+      const Grant* const grant = std::get_if<Grant>(&*outcome);
+      if (grant == nullptr) continue;
+      ++grants;
+      for (std::size_t k = 0; k < 3; ++k) EXPECT_EQ(++holders[order[k]], 1);
+      for (std::size_t k = 0; k < 3; ++k) --holders[order[k]];
+      EXPECT_TRUE(mine.release(grant->stamp));
+    }
+  });
+  EXPECT_GT(grants, 0);
+  EXPECT_EQ(deadlocks(), before);
+  EXPECT_EQ(count("locks"), 0);
+}
+
+LOCKSET_POSTGRESQL_SUITE(Contention);
+
+}  // namespace
+}  // namespace lockset::postgresql_tests

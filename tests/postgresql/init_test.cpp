@@ -1,0 +1,96 @@
+// lockset init: again, at once with others, printed, and under programs that run.
+#include <atomic>
+
+#include "tests/postgresql/fixture.h"
+
+namespace lockset::postgresql_tests {
+namespace {
+
+class Init : public PostgresqlTest {
+ protected:
+  // All that makes the space, as the server has it.
+  std::string catalogue() {
+    const std::string of = "'" + space() + "'::regnamespace";
+    return admin().text(
+        "SELECT (SELECT string_agg(pg_get_functiondef(oid) || coalesce(proacl::text, ''), ' ' "
+        "ORDER BY proname) FROM pg_proc WHERE pronamespace = " + of +
+        ") || (SELECT string_agg(concat_ws(' ', c.relname, c.relkind, c.relpersistence, "
+        "c.reloptions, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, "
+        "a.attcollation), ' ' ORDER BY c.relname, a.attnum) FROM pg_class c JOIN pg_attribute a "
+        "ON a.attrelid = c.oid AND a.attnum > 0 WHERE c.relnamespace = " + of +
+        ") || (SELECT string_agg(pg_get_constraintdef(oid), ' ' ORDER BY conname) "
+        "FROM pg_constraint WHERE connamespace = " + of +
+        ") || (SELECT string_agg(m::text, ' ') FROM " + space() + ".meta m)");
+  }
+};
+
+TEST_P(Init, AgainDoesNoHarm) {
+  Client c = client();
+  const Stamp stamp = c.take({write("a")}).stamp;
+  c.set_permits("b", Mode::read, 3);
+  const std::string before = catalogue();
+  ASSERT_TRUE(init_space(url(), soon()));
+  // Also where the functions have to be made anew.
+  admin().run("UPDATE " + space() + ".meta SET script = ''");
+  ASSERT_TRUE(init_space(url(), soon()));
+  EXPECT_EQ(catalogue(), before);
+  EXPECT_TRUE(c.is_live(stamp));
+  EXPECT_TRUE(c.release(stamp));
+  c.reload();
+  EXPECT_EQ(c.config().permits_of("b").read, 3U);
+}
+
+TEST_P(Init, ManyAtOnceAllSucceed) {
+  drop_space();
+  test::run_threads(6, [&](std::size_t) {
+    const Status status = init_space(url(), soon());
+    EXPECT_TRUE(status) << status.error().message;
+  });
+  EXPECT_TRUE(client().take({write("a")}).stamp);
+}
+
+TEST_P(Init, ThePrintedScriptMakesTheSameSpace) {
+  const std::string made_by_init = catalogue();
+  drop_space();
+  admin().run(init_script(url()).value());
+  EXPECT_EQ(catalogue(), made_by_init);
+  EXPECT_TRUE(client().take({write("a")}).stamp);
+  for (const Finding& each : examine_space(url(), soon()).value()) {
+    if (each.subject == "space") {
+      EXPECT_EQ(each.level, Finding::Level::good) << each.text;
+    }
+    EXPECT_NE(each.level, Finding::Level::unsafe) << each.subject << ": " << each.text;
+  }
+}
+
+// Programs that run notice nothing of it
+TEST_P(Init, UnderProgramsThatWork) {
+  std::atomic<bool> stop = false;
+  std::atomic<int> grants = 0;
+  test::run_threads(5, [&](std::size_t i) {
+    if (i == 0) {
+      for (int n = 0; n < 5; ++n) {
+        const int before = grants;
+        EXPECT_TRUE(eventually([&] { return grants >= before + 10; })) << "no progress";
+        Session().run("UPDATE " + space() + ".meta SET script = ''");
+        const Status status = init_space(url(), soon());
+        EXPECT_TRUE(status) << status.error().message;
+      }
+      stop = true;
+      return;
+    }
+    Client mine = client("app" + std::to_string(i));
+    while (!stop) {
+      const Grant grant = mine.take({write("n" + std::to_string(i)), read("shared")});
+      ++grants;
+      EXPECT_TRUE(mine.renew(grant.stamp, 2min));
+      EXPECT_TRUE(mine.release(grant.stamp));
+    }
+  });
+  EXPECT_EQ(count("locks"), 0);
+}
+
+LOCKSET_POSTGRESQL_SUITE(Init);
+
+}  // namespace
+}  // namespace lockset::postgresql_tests
