@@ -43,7 +43,10 @@ Status Store::check(TimePoint by) {
       options_, watchdog_, std::min(by, BootClock::now() + options_.connect_timeout));
   if (!connection) return connection.error();
   if (Status safe = refuse_unsafe(**connection, options_, by); !safe) return safe;
-  return check_schema(**connection, options_, by);
+  if (Status fits = check_schema(**connection, options_, by); !fits) return fits;
+  // Opened ahead: a first renewal may be urgent. If it can't be now, it is later.
+  static_cast<void>(reserved_.take(by).ok());
+  return {};
 }
 
 Result<Answer> Store::run(const std::string& sql, Sent sent, TimePoint by, Lane lane,

@@ -29,7 +29,7 @@ class Store {
                      std::uint32_t* collisions = nullptr);
 
   // Errc::misconfigured unless the server is safe and has the space as this program knows
-  // it.
+  // it. Leaves the reserved connection open.
   Status check(TimePoint by);
 
   [[nodiscard]] const Options& options() const noexcept { return options_; }

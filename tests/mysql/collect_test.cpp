@@ -73,8 +73,8 @@ TEST_P(Collect, IsSafeUnderAcquires) {
     for (int i = static_cast<int>(index); !enough(); ++i) {
       const int first = i % names;
       const int second = (i + 1) % names;
-      const auto grant = mine.try_take(
-          {write("n" + std::to_string(first)), write("n" + std::to_string(second))});
+      const auto grant =
+          mine.try_take({write("n" + std::to_string(first)), write("n" + std::to_string(second))});
       if (!grant) continue;
       ++grants;
       for (const int name : {first, second}) {

@@ -87,8 +87,7 @@ Address MysqlTest::runtime_user(const std::string& password, const std::string& 
 }
 
 void MysqlTest::kill_sessions_of(const std::string& user) {
-  const std::string sessions =
-      " FROM information_schema.processlist WHERE user = '" + user + "'";
+  const std::string sessions = " FROM information_schema.processlist WHERE user = '" + user + "'";
   for (const RawClient::Row& row : admin().rows("SELECT id" + sessions)) {
     (void)admin().code_of("KILL CONNECTION " + row.at(0).value());  // it may have gone
   }
@@ -146,15 +145,19 @@ bool MysqlTest::rows_are_waited_for(int by) {
 
 std::int64_t MysqlTest::deadlocks() {
   return is_mariadb() ? status("Innodb_deadlocks")
-                      : admin().number("SELECT count FROM information_schema.innodb_metrics "
-                                       "WHERE name = 'lock_deadlocks'");
+                      : admin().number(
+                            "SELECT count FROM information_schema.innodb_metrics "
+                            "WHERE name = 'lock_deadlocks'");
 }
 
 std::int64_t MysqlTest::live_writes(const std::string& name) {
   return admin().number("SELECT COUNT(*) FROM " + table("_locks") + " l JOIN " + table("_locks") +
                         " f ON f.name = COALESCE(l.lease_at, l.name) AND f.stamp = l.stamp "
-                        "WHERE l.name = '" + name + "' AND l.mode = 1 AND "
-                        "(f.expires IS NULL OR f.expires > " + now_us + ")");
+                        "WHERE l.name = '" +
+                        name +
+                        "' AND l.mode = 1 AND "
+                        "(f.expires IS NULL OR f.expires > " +
+                        now_us + ")");
 }
 
 std::int64_t MysqlTest::status(const std::string& name) {

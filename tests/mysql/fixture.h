@@ -115,14 +115,13 @@ inline const std::string now_us = "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS 
 }  // namespace lockset::mysql_tests
 
 // For what may depend on the strategy, and for what may not.
-#define LOCKSET_MYSQL_STRATEGIES(suite)                                                          \
-  INSTANTIATE_TEST_SUITE_P(                                                                      \
-      Servers, suite,                                                                            \
-      testing::Values(Store{"mariadb", "select-for-update"}, Store{"mariadb", "unique-index"},   \
-                      Store{"mysql", "select-for-update"}, Store{"mysql", "unique-index"}),      \
+#define LOCKSET_MYSQL_STRATEGIES(suite)                                                        \
+  INSTANTIATE_TEST_SUITE_P(                                                                    \
+      Servers, suite,                                                                          \
+      testing::Values(Store{"mariadb", "select-for-update"}, Store{"mariadb", "unique-index"}, \
+                      Store{"mysql", "select-for-update"}, Store{"mysql", "unique-index"}),    \
       name_of)
-#define LOCKSET_MYSQL_SERVERS(suite)                                         \
-  INSTANTIATE_TEST_SUITE_P(Servers, suite,                                   \
-                           testing::Values(Store{"mariadb", "unique-index"}, \
-                                           Store{"mysql", "unique-index"}),  \
-                           name_of)
+#define LOCKSET_MYSQL_SERVERS(suite) \
+  INSTANTIATE_TEST_SUITE_P(          \
+      Servers, suite,                \
+      testing::Values(Store{"mariadb", "unique-index"}, Store{"mysql", "unique-index"}), name_of)

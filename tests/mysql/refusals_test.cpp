@@ -138,7 +138,8 @@ TEST_P(Refusals, ATableOfAnotherProgram) {
   const std::string other = server().admin_url() + "?space=" + space() + "x";
   EXPECT_TRUE(says(init_fails(other, Errc::misconfigured), "another program"));
   EXPECT_EQ(admin().number("SELECT COUNT(*) FROM information_schema.tables WHERE table_name "
-                           "LIKE '" + space() + "x%'"),
+                           "LIKE '" +
+                           space() + "x%'"),
             1);
 }
 

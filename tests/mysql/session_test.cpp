@@ -71,8 +71,8 @@ TEST_P(Session, TakesOneStatementAtATime) {
   connections::SocketWatchdog watchdog;
   const auto connection = Connection::connect(options, watchdog, soon()).value();
   Failure failure;
-  EXPECT_FALSE(connection->run("SELECT 1; DELETE FROM " + table("_space"), Sent::reading, soon(),
-                               failure));
+  EXPECT_FALSE(
+      connection->run("SELECT 1; DELETE FROM " + table("_space"), Sent::reading, soon(), failure));
   EXPECT_EQ(failure.code, 1064);
   EXPECT_EQ(admin().number("SELECT COUNT(*) FROM " + table("_space")), 1);
 }
@@ -111,11 +111,13 @@ TEST_P(Session, IsSetUpAgainOnEachNewConnection) {
     admin().rows("DELETE FROM " + table("_locks"));
   }
   admin().rows("SET GLOBAL general_log = 0");
-  const std::string log = "(SELECT thread_id, CONVERT(argument USING utf8mb4) AS said FROM "
-                          "mysql.general_log WHERE user_host LIKE '" + address.user + "%') g";
+  const std::string log =
+      "(SELECT thread_id, CONVERT(argument USING utf8mb4) AS said FROM "
+      "mysql.general_log WHERE user_host LIKE '" +
+      address.user + "%') g";
   std::set<std::string> working;
-  for (const auto& row : admin().rows("SELECT DISTINCT thread_id FROM " + log +
-                                      " WHERE said LIKE 'CALL %'")) {
+  for (const auto& row :
+       admin().rows("SELECT DISTINCT thread_id FROM " + log + " WHERE said LIKE 'CALL %'")) {
     working.insert(row.at(0).value());
   }
   EXPECT_GE(working.size(), 2U) << "nothing was replaced";

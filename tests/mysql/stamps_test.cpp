@@ -16,8 +16,8 @@ class Stamps : public MysqlTest {
     admin().rows("DELETE FROM " + table("_locks"));
     admin().rows("ALTER TABLE " + table("_locks") + " AUTO_INCREMENT = " + to);
     ASSERT_LT(admin().number("SELECT AUTO_INCREMENT FROM information_schema.tables WHERE "
-                             "table_schema = DATABASE() AND table_name = '" + table("_locks") +
-                             "'"),
+                             "table_schema = DATABASE() AND table_name = '" +
+                             table("_locks") + "'"),
               1'000'000'000);
   }
 };

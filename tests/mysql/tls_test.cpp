@@ -37,8 +37,7 @@ TEST_P(Tls, VerifiesTheServersCertificate) {
   for (const std::string mode : {"verify_ca", "verify_identity"}) {
     Client mine(open_backend(with(address, mode, "ca.pem"), soon()).value());
     EXPECT_TRUE(mine.release(mine.take({write("a")}).stamp));
-    const std::string message =
-        refused(with(address, mode, "wrong-ca.pem"), Errc::misconfigured);
+    const std::string message = refused(with(address, mode, "wrong-ca.pem"), Errc::misconfigured);
     EXPECT_TRUE(says(message, "ssl_ca")) << message;
   }
 }
@@ -46,8 +45,8 @@ TEST_P(Tls, VerifiesTheServersCertificate) {
 TEST_P(Tls, RefusesAServerOfAnotherName) {
   Address address = runtime_user();
   address.host = "0";  // of the loopback as well, and of no certificate
-  const std::string message = refused(with(address, "verify_identity", "ca.pem"),
-                                      Errc::misconfigured);
+  const std::string message =
+      refused(with(address, "verify_identity", "ca.pem"), Errc::misconfigured);
   EXPECT_TRUE(says(message, "host name")) << message;
   // verify_ca does not look at it.
   EXPECT_TRUE(open_backend(with(address, "verify_ca", "ca.pem"), soon()));

@@ -126,7 +126,8 @@ TEST_P(Traps, ToFilterByTheExpiryGrantsTwice) {
       << "nothing would be granted";
   bad->rows("INSERT INTO " + table("_locks") +
             " (name, stamp, item, mode, items, app, epoch, created, expires) VALUES "
-            "('a', NULL, 0, 1, 1, 'bad', 0, 0, " + now_us + " + 60000000)");
+            "('a', NULL, 0, 1, 1, 'bad', 0, 0, " +
+            now_us + " + 60000000)");
   bad->rows("COMMIT");
   renewer->rows("COMMIT");
   EXPECT_EQ(live_writes("a"), 2) << "the trap is real";
