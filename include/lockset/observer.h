@@ -34,7 +34,7 @@ struct Event {
   Stamp stamp{};                         // 0 where there is none
   std::span<const LockRequest> items{};  // valid during the call only
   Duration took{};
-  std::uint32_t count = 0;         // of collided
+  std::uint32_t count = 0;    // of collided
   std::string_view detail{};  // one line, never a secret; valid during the call only
 };
 

@@ -84,9 +84,10 @@ void PostgresqlTest::drop_space() {
 
 bool PostgresqlTest::somebody_waits(const std::string& part) {
   return eventually([&] {
-    return admin().number("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
-                          "AND pid <> pg_backend_pid() AND query LIKE '%" +
-                          part + "%'") > 0;
+    return admin().number(
+               "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' "
+               "AND pid <> pg_backend_pid() AND query LIKE '%" +
+               part + "%'") > 0;
   });
 }
 

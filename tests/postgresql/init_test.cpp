@@ -13,14 +13,16 @@ class Init : public PostgresqlTest {
     const std::string of = "'" + space() + "'::regnamespace";
     return admin().text(
         "SELECT (SELECT string_agg(pg_get_functiondef(oid) || coalesce(proacl::text, ''), ' ' "
-        "ORDER BY proname) FROM pg_proc WHERE pronamespace = " + of +
+        "ORDER BY proname) FROM pg_proc WHERE pronamespace = " +
+        of +
         ") || (SELECT string_agg(concat_ws(' ', c.relname, c.relkind, c.relpersistence, "
         "c.reloptions, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, "
         "a.attcollation), ' ' ORDER BY c.relname, a.attnum) FROM pg_class c JOIN pg_attribute a "
-        "ON a.attrelid = c.oid AND a.attnum > 0 WHERE c.relnamespace = " + of +
+        "ON a.attrelid = c.oid AND a.attnum > 0 WHERE c.relnamespace = " +
+        of +
         ") || (SELECT string_agg(pg_get_constraintdef(oid), ' ' ORDER BY conname) "
-        "FROM pg_constraint WHERE connamespace = " + of +
-        ") || (SELECT string_agg(m::text, ' ') FROM " + space() + ".meta m)");
+        "FROM pg_constraint WHERE connamespace = " +
+        of + ") || (SELECT string_agg(m::text, ' ') FROM " + space() + ".meta m)");
   }
 };
 

@@ -20,8 +20,8 @@ class Login : public PostgresqlTest {
   }
   static std::string verified(const Address& address, const char* authority) {
     Address mine = address;
-    mine.parameters += "&sslmode=verify-full&sslrootcert=" +
-                       (server().folder() / authority).string();
+    mine.parameters +=
+        "&sslmode=verify-full&sslrootcert=" + (server().folder() / authority).string();
     return mine.url();
   }
 };

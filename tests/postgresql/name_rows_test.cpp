@@ -13,8 +13,10 @@ TEST_P(NameRows, AreSweptWhileTheNamesAreInUse) {
   constexpr std::size_t names = 4;
   // Counts the rows that go.
   admin().run("CREATE SEQUENCE " + space() + ".gone");
-  admin().run("CREATE FUNCTION " + space() + ".count_gone() RETURNS trigger LANGUAGE plpgsql AS "
-              "$$ BEGIN PERFORM nextval('" + space() + ".gone'); RETURN NULL; END $$");
+  admin().run("CREATE FUNCTION " + space() +
+              ".count_gone() RETURNS trigger LANGUAGE plpgsql AS "
+              "$$ BEGIN PERFORM nextval('" +
+              space() + ".gone'); RETURN NULL; END $$");
   admin().run("CREATE TRIGGER gone AFTER DELETE ON " + space() +
               ".names FOR EACH ROW EXECUTE FUNCTION " + space() + ".count_gone()");
   std::array<std::atomic<int>, names> holders{};

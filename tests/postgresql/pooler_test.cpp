@@ -34,8 +34,8 @@ class PoolerTest : public PostgresqlTest {
 
   [[nodiscard]] std::string pooled(const std::string& more) const {
     const Url url = Url::parse(server().admin_url()).value();
-    return "postgresql://" + url.user + ":" + url.password + "@127.0.0.1:" +
-           std::to_string(port_) + "/lockset?space=" + space() + more;
+    return "postgresql://" + url.user + ":" + url.password + "@127.0.0.1:" + std::to_string(port_) +
+           "/lockset?space=" + space() + more;
   }
 
  private:
@@ -63,9 +63,8 @@ class PoolerTest : public PostgresqlTest {
       }
       command.insert(command.end(), {"--", program, (folder_ / "config").string()});
       pooler_ = std::make_unique<test::Child>(command);
-      const bool up = eventually([&] {
-        return open_backend(pooled("&pooler=on"), BootClock::now() + 1s).ok();
-      }, 3s);
+      const bool up = eventually(
+          [&] { return open_backend(pooled("&pooler=on"), BootClock::now() + 1s).ok(); }, 3s);
       if (up) return;
     }
     FAIL() << "PgBouncer does not start";

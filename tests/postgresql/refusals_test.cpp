@@ -87,7 +87,8 @@ TEST_P(Refusals, CommitsThatAreNotDurable) {
     const std::vector<Finding> findings = examine_space(address.url(), soon()).value();
     bool found = false;
     for (const Finding& each : findings) {
-      found = found || (each.level == Finding::Level::unsafe && each.subject == "synchronous_commit");
+      found =
+          found || (each.level == Finding::Level::unsafe && each.subject == "synchronous_commit");
     }
     EXPECT_TRUE(found);
     admin().run("DROP OWNED BY " + address.user);
@@ -97,8 +98,7 @@ TEST_P(Refusals, CommitsThatAreNotDurable) {
 }
 
 TEST_P(Refusals, AnEncodingWithoutAllNames) {
-  admin().run("CREATE DATABASE " + space() +
-              " ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
+  admin().run("CREATE DATABASE " + space() + " ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
   const std::string admin_url = server().admin_url();
   const std::string url = admin_url.substr(0, admin_url.rfind('/') + 1) + space();
   const Status status = init_space(url, soon());

@@ -36,7 +36,8 @@ TEST_P(Sessions, HaveTheirIsolationLevelAlsoAfterTheyBroke) {
       const auto config = shared->load_config(soon());
       EXPECT_TRUE(config || config.error().retryable()) << config.error().message;
       Client mine(open());
-      const Result<AcquireOutcome> outcome = Client(shared).ask({write("found out")}, {.lease = 1s});
+      const Result<AcquireOutcome> outcome =
+          Client(shared).ask({write("found out")}, {.lease = 1s});
       if (outcome) return true;
       EXPECT_TRUE(outcome.error().retryable() || outcome.error().may_have_applied())
           << outcome.error().message;

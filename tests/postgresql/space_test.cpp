@@ -94,8 +94,7 @@ TEST_P(SpaceTest, StampsStayUniqueWhileManyAskForMinima) {
     Stamp last;
     for (int n = 0; n < 20; ++n) {
       const Stamp least{last.value + 1 + static_cast<std::int64_t>(i) * 700'000};
-      const Stamp stamp =
-          mine.take({write("n" + std::to_string(i))}, {.min_stamp = least}).stamp;
+      const Stamp stamp = mine.take({write("n" + std::to_string(i))}, {.min_stamp = least}).stamp;
       EXPECT_GE(stamp, least);
       EXPECT_GT(stamp, last);
       last = stamp;
@@ -154,7 +153,8 @@ TEST_P(SpaceTest, UnusedNamesAreSwept) {
   EXPECT_EQ(c.backend().sweep(soon()).value(), 0U);
   EXPECT_EQ(names(), "fresh held unused");
   // An hour and more ago.
-  admin().run("UPDATE " + space() + ".names SET last = sign(last) * (abs(last) - 4000000000) "
+  admin().run("UPDATE " + space() +
+              ".names SET last = sign(last) * (abs(last) - 4000000000) "
               "WHERE name <> 'fresh'");
   EXPECT_EQ(c.backend().sweep(soon()).value(), 0U);
   EXPECT_EQ(names(), "fresh held");

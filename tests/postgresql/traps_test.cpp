@@ -14,8 +14,9 @@ class Traps : public PostgresqlTest {
   // A renewal by a session that does not commit yet, until the old lease has ended.
   void renew_and_wait(Session& session, Stamp stamp) {
     session.run("BEGIN");
-    ASSERT_EQ(session.run("SELECT * FROM " + space() + ".renew_v1('app', ARRAY[" +
-                          std::to_string(stamp.value) + "], ARRAY[60000000])")
+    ASSERT_EQ(session
+                  .run("SELECT * FROM " + space() + ".renew_v1('app', ARRAY[" +
+                       std::to_string(stamp.value) + "], ARRAY[60000000])")
                   .size(),
               2U);
     ASSERT_TRUE(eventually([&] {
@@ -64,16 +65,18 @@ TEST_P(Traps, ToFilterByTheExpiryWouldGrantTwice) {
   Session renewer;
   renew_and_wait(renewer, stamp);
   Session bad;
-  const pqxx::result granted = bad.run(
-      "INSERT INTO " + space() + ".locks (stamp, expires, mode, name, app, size, created) "
-      "SELECT 1, clock_timestamp() + interval '1 min', 'w', 'a', 'bad', 1, now() "
-      "WHERE NOT EXISTS (SELECT FROM " + space() +
-      ".locks WHERE name = 'a' AND expires > clock_timestamp()) RETURNING stamp");
+  const pqxx::result granted =
+      bad.run("INSERT INTO " + space() +
+              ".locks (stamp, expires, mode, name, app, size, created) "
+              "SELECT 1, clock_timestamp() + interval '1 min', 'w', 'a', 'bad', 1, now() "
+              "WHERE NOT EXISTS (SELECT FROM " +
+              space() + ".locks WHERE name = 'a' AND expires > clock_timestamp()) RETURNING stamp");
   renewer.run("COMMIT");
   EXPECT_EQ(granted.size(), 1U);
   EXPECT_EQ(admin().number("SELECT count(*) FROM " + space() +
                            ".locks WHERE expires > clock_timestamp()"),
-            2) << "two live holds of one name: the trap is real";
+            2)
+      << "two live holds of one name: the trap is real";
 }
 
 // SEM 4: a state from before the lock is not what decides
@@ -130,9 +133,10 @@ TEST_P(Traps, AnotherIsolationLevelIsRefused) {
 TEST_P(Traps, TheRowsOfTheNamesDoWithoutPredicateLocks) {
   if (strategy() != "serializable") {
     // There, REPEATABLE READ grants twice: this is why it is refused.
-    std::string body = admin().text("SELECT pg_get_functiondef(oid) FROM pg_proc WHERE "
-                                    "proname = 'acquire_v1' AND pronamespace = '" +
-                                    space() + "'::regnamespace");
+    std::string body = admin().text(
+        "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE "
+        "proname = 'acquire_v1' AND pronamespace = '" +
+        space() + "'::regnamespace");
     body.replace(body.find("acquire_v1"), 10, "acquire_rr");
     body.replace(body.find("'read committed'"), 16, "'repeatable read'");
     admin().run(body);
@@ -154,9 +158,10 @@ TEST_P(Traps, TheRowsOfTheNamesDoWithoutPredicateLocks) {
   }
   Client known = client();
   ASSERT_TRUE(known.release(known.take({write("a")}).stamp));
-  std::string body = admin().text("SELECT pg_get_functiondef(oid) FROM pg_proc WHERE proname = "
-                                  "'acquire_v1' AND pronamespace = '" +
-                                  space() + "'::regnamespace");
+  std::string body = admin().text(
+      "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE proname = "
+      "'acquire_v1' AND pronamespace = '" +
+      space() + "'::regnamespace");
   body.replace(body.find("acquire_v1"), 10, "acquire_rr");
   body.replace(body.find("'serializable'"), 14, "'repeatable read'");
   admin().run(body);
@@ -193,9 +198,7 @@ TEST_P(Traps, AnAcquireUnderWayDoesNotSurviveAReclaim) {
   std::string sql = acquire_sql("a");
   sql.replace(sql.find("'raw'"), 5, "'app'");
   ASSERT_EQ(old.text(sql).front(), 'G');
-  std::thread thread([&] {
-    EXPECT_EQ(young.backend().reclaim("app", epoch, soon()).value(), 1U);
-  });
+  std::thread thread([&] { EXPECT_EQ(young.backend().reclaim("app", epoch, soon()).value(), 1U); });
   EXPECT_TRUE(somebody_waits("reclaim_v1"));
   old.run("COMMIT");
   thread.join();

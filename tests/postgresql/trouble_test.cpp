@@ -11,7 +11,8 @@ class Trouble : public PostgresqlTest {
   void fail_at_b(const std::string& sqlstate) {
     admin().run("CREATE OR REPLACE FUNCTION " + space() +
                 ".fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION USING "
-                "ERRCODE = '" + sqlstate + "', MESSAGE = 'as the test has it'; END $$");
+                "ERRCODE = '" +
+                sqlstate + "', MESSAGE = 'as the test has it'; END $$");
     admin().run("CREATE OR REPLACE TRIGGER fail AFTER INSERT ON " + space() +
                 ".locks FOR EACH ROW WHEN (NEW.name = 'b') EXECUTE FUNCTION " + space() +
                 ".fail()");

@@ -141,8 +141,9 @@ TEST_P(WaitingTest, WithoutListenItPolls) {
   const Stamp stamp = holder.take({write("a")}).stamp;
   std::thread release([&] {
     EXPECT_TRUE(eventually([&] {
-      return admin().number("SELECT count(*) FROM pg_stat_activity WHERE query LIKE "
-                            "'%acquire_v1%' AND pid <> pg_backend_pid()") > 0;
+      return admin().number(
+                 "SELECT count(*) FROM pg_stat_activity WHERE query LIKE "
+                 "'%acquire_v1%' AND pid <> pg_backend_pid()") > 0;
     }));
     EXPECT_TRUE(holder.release(stamp));
   });

@@ -30,9 +30,7 @@ class Ear {
     Receiver(pqxx::connection& connection, const std::string& channel,
              std::vector<std::string>& heard)
         : pqxx::notification_receiver(connection, channel), heard_(heard) {}
-    void operator()(const std::string& payload, int /*pid*/) override {
-      heard_.push_back(payload);
-    }
+    void operator()(const std::string& payload, int /*pid*/) override { heard_.push_back(payload); }
 
    private:
     std::vector<std::string>& heard_;
