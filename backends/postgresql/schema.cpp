@@ -121,7 +121,9 @@ std::string script_digest(const std::string& space, Strategy strategy) {
 }
 
 std::string install_script(const std::string& space, Strategy strategy) {
-  return body(space, strategy) + "\nUPDATE \"" + space + "\".meta SET script = '" +
+  // An older space is of this version now; a newer one has been refused above.
+  return body(space, strategy) + "\nUPDATE \"" + space +
+         "\".meta SET schema_version = " + std::to_string(schema_version) + ", script = '" +
          script_digest(space, strategy) + "';\n";
 }
 

@@ -104,10 +104,16 @@ Result<std::unique_ptr<Store>> Store::open(const Options& options, TimePoint by)
   }
   store->strategy_ = strategy;
   if (strategy == Strategy::serializable) {
+    // The connections are shared out.
     Store* const self = store.get();
-    store->acquire_ = std::make_unique<Pool>(
-        options.pool, [self] { return self->connect(Isolation::serializable); },
-        "PostgreSQL (" + options.shown + ")");
+    const std::string shown = "PostgreSQL (" + options.shown + ")";
+    const auto opener = [self](Isolation isolation) {
+      return [self, isolation] { return self->connect(isolation); };
+    };
+    const std::size_t others = std::max<std::size_t>(1, options.pool / 2);
+    const std::size_t acquires = std::max<std::size_t>(1, options.pool - others);
+    store->plain_ = std::make_unique<Pool>(others, opener(Isolation::read_committed), shown);
+    store->acquire_ = std::make_unique<Pool>(acquires, opener(Isolation::serializable), shown);
   }
   return store;
 }
