@@ -50,7 +50,7 @@ class Examination {
     transactions();
     clock();
     capacity();
-    connection();
+    if (Status status = connection(); !status) return status.error();
     return std::move(findings_);
   }
 
@@ -191,7 +191,7 @@ class Examination {
           variables_.get("wait_timeout") + " s: idle connections are cut all the time; raise it");
   }
 
-  void connection() {
+  Status connection() {
     const bool encrypted = !variables_.get("Ssl_cipher").empty();
     const bool verified = options_.ssl_mode >= SslMode::verify_ca;
     const bool local = !options_.socket.empty();
@@ -204,9 +204,11 @@ class Examination {
           "the connection's socket could not be found: calls to a server that does not answer "
           "end after 30 s");
     const Result<Answer> same = say("SELECT @@time_zone, CONNECTION_ID() > 0");
-    check(same && same->text(0) == "+00:00", Level::unsafe, "pooler", "none seen",
+    if (!same) return same.error();
+    check(same->text(0) == "+00:00", Level::unsafe, "pooler", "none seen",
           "the session forgets its settings between statements: a pooler or proxy multiplexes; "
           "connect to the server itself");
+    return {};
   }
 
   Connection& connection_;

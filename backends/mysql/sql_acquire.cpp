@@ -126,8 +126,7 @@ main: BEGIN
         IF ROW_COUNT() = 1 THEN
           SET v_removed = v_removed + 1;
           IF v_items > 1 THEN
-            DELETE l FROM {space}_locks AS l FORCE INDEX (by_stamp)
-              WHERE l.stamp = v_expired AND l.item > 0;
+            CALL {space}_end_rest(v_expired);
           END IF;
         END IF;
         FETCH expired INTO v_expired, v_name, v_items;

@@ -4,6 +4,27 @@ namespace lockset::mysql {
 namespace {
 
 constexpr NamedSql procedures[] = {
+    // The further rows of a hold whose first row the caller has deleted. They are looked up
+    // without a lock and deleted one by one by the primary key: a delete over the index of
+    // stamps locks the next stamp's entry as well, and two such deletes met in a deadlock.
+    {"_end_rest", R"(
+CREATE PROCEDURE {space}_end_rest(p_stamp BIGINT)
+MODIFIES SQL DATA SQL SECURITY DEFINER
+BEGIN
+  DECLARE v_done INT DEFAULT 0;
+  DECLARE v_name VARBINARY(255);
+  DECLARE rest CURSOR FOR
+    SELECT name FROM {space}_locks FORCE INDEX (by_stamp)
+     WHERE stamp = p_stamp AND item > 0 ORDER BY item;
+  DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_done = 1;
+  OPEN rest;
+  FETCH rest INTO v_name;
+  WHILE v_done = 0 DO
+    DELETE FROM {space}_locks WHERE name = v_name AND stamp = p_stamp;
+    FETCH rest INTO v_name;
+  END WHILE;
+  CLOSE rest;
+END)"},
     // A hold of one name, whose name the client knows: one statement, no result set; the
     // number of rows says whether it was this call that ended it.
     {"_release_one", R"(
@@ -32,8 +53,7 @@ BEGIN
         AND (p_app IS NULL OR app = p_app) AND (expires IS NULL OR expires > {now});
     SET v_ended = ROW_COUNT();
     IF v_ended = 1 AND v_items > 1 THEN
-      DELETE l FROM {space}_locks AS l FORCE INDEX (by_stamp)
-        WHERE l.stamp = p_stamp AND l.item > 0;
+      CALL {space}_end_rest(p_stamp);
     END IF;
   END IF;
   COMMIT;
@@ -109,8 +129,7 @@ main: BEGIN
       DELETE FROM {space}_locks WHERE name = v_name AND stamp = v_stamp AND item = 0;
     END IF;
     IF v_items > 1 THEN
-      DELETE l FROM {space}_locks AS l FORCE INDEX (by_stamp)
-        WHERE l.stamp = v_stamp AND l.item > 0;
+      CALL {space}_end_rest(v_stamp);
     END IF;
     FETCH old INTO v_stamp, v_name, v_items;
   END WHILE;
@@ -148,8 +167,7 @@ BEGIN
       WHERE name = v_name AND stamp = v_stamp AND item = 0 AND expires <= {now};
     SET v_gone = ROW_COUNT();
     IF v_gone = 1 AND v_items > 1 THEN
-      DELETE l FROM {space}_locks AS l FORCE INDEX (by_stamp)
-        WHERE l.stamp = v_stamp AND l.item > 0;
+      CALL {space}_end_rest(v_stamp);
     END IF;
     COMMIT;
     SET v_removed = v_removed + v_gone;

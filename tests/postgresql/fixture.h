@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <pqxx/pqxx>
 #include <string>
+#include <utility>
 
 #include "lockset/lockset.h"
 #include "tests/support/client.h"
@@ -64,6 +66,18 @@ class Environment {
 
  private:
   const char* name_;
+};
+
+// Also when an exception ends a test's thread: the others must not wait for ever.
+class AtEnd {
+ public:
+  explicit AtEnd(std::function<void()> work) : work_(std::move(work)) {}
+  AtEnd(const AtEnd&) = delete;
+  AtEnd& operator=(const AtEnd&) = delete;
+  ~AtEnd() { work_(); }
+
+ private:
+  std::function<void()> work_;
 };
 
 class PostgresqlTest : public testing::TestWithParam<std::string> {

@@ -71,6 +71,7 @@ TEST_P(Init, UnderProgramsThatWork) {
   std::atomic<int> grants = 0;
   test::run_threads(5, [&](std::size_t i) {
     if (i == 0) {
+      const AtEnd end([&] { stop = true; });
       for (int n = 0; n < 5; ++n) {
         const int before = grants;
         EXPECT_TRUE(eventually([&] { return grants >= before + 10; })) << "no progress";
@@ -78,12 +79,12 @@ TEST_P(Init, UnderProgramsThatWork) {
         const Status status = init_space(url(), soon());
         EXPECT_TRUE(status) << status.error().message;
       }
-      stop = true;
       return;
     }
     Client mine = client("app" + std::to_string(i));
     while (!stop) {
-      const Grant grant = mine.take({write("n" + std::to_string(i)), read("shared")});
+      const Grant grant =
+          mine.take({write("n" + std::to_string(i)), read("r" + std::to_string(i))});
       ++grants;
       EXPECT_TRUE(mine.renew(grant.stamp, 2min));
       EXPECT_TRUE(mine.release(grant.stamp));

@@ -1,7 +1,5 @@
 // Every connection gets its settings, whatever the server's defaults, also in place of one
 // that broke.
-#include <atomic>
-
 #include "tests/postgresql/fixture.h"
 
 namespace lockset::postgresql_tests {
@@ -35,7 +33,6 @@ TEST_P(Sessions, HaveTheirIsolationLevelAlsoAfterTheyBroke) {
     EXPECT_TRUE(eventually([&] {
       const auto config = shared->load_config(soon());
       EXPECT_TRUE(config || config.error().retryable()) << config.error().message;
-      Client mine(open());
       const Result<AcquireOutcome> outcome =
           Client(shared).ask({write("found out")}, {.lease = 1s});
       if (outcome) return true;
