@@ -76,14 +76,15 @@ TEST_P(ServerRestart, WhatWasAcknowledgedBeforeAKillIsSo) {
   std::set<Stamp> doubtful;  // their release was asked for, and not answered
   std::atomic<bool> stop = false;
   std::atomic<int> grants = 0;
-  std::vector<std::shared_ptr<Backend>> backends;
-  for (int i = 0; i < 4; ++i) backends.push_back(open());
+  // Made before the first kill, for to make one asks the server.
+  std::vector<Client> clients;
+  for (int i = 0; i < 4; ++i) clients.emplace_back(open(), "app" + std::to_string(i));
   {
     std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < backends.size(); ++i) {
+    for (std::size_t i = 0; i < clients.size(); ++i) {
       threads.emplace_back([&, i] {
         try {
-          Client c(backends[i], "app" + std::to_string(i));
+          Client& c = clients[i];
           for (int n = 0; !stop; ++n) {
             const std::string name = std::to_string(i) + "-" + std::to_string(n);
             const Result<AcquireOutcome> outcome =
