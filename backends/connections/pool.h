@@ -65,6 +65,12 @@ class Pool {
     for (Opener& opener : openers_) opener.thread.join();
   }
 
+  // At most this many from now on. Those that there are beyond stay.
+  void limit(std::size_t most) {
+    const std::lock_guard lock(mutex_);
+    most_ = most;
+  }
+
   // An idle connection, or a new one, or the next that somebody gives back; by `by`.
   // The error of opening one, where no other can be waited for; else
   // Errc::unavailable. Nothing was sent in either case.
@@ -187,7 +193,7 @@ class Pool {
                                         " connections to it are in use (parameter pool)"};
   }
 
-  const std::size_t most_;
+  std::size_t most_;  // guarded by mutex_
   const Open open_;
   const std::string store_;
   std::mutex mutex_;

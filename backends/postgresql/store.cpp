@@ -104,16 +104,17 @@ Result<std::unique_ptr<Store>> Store::open(const Options& options, TimePoint by)
   }
   store->strategy_ = strategy;
   if (strategy == Strategy::serializable) {
-    // The connections are shared out.
-    Store* const self = store.get();
-    const std::string shown = "PostgreSQL (" + options.shown + ")";
-    const auto opener = [self](Isolation isolation) {
-      return [self, isolation] { return self->connect(isolation); };
-    };
+    // The connections are shared out. Each pool has one from the start, so that where the
+    // server takes no more of them, neither is left with none.
     const std::size_t others = std::max<std::size_t>(1, options.pool / 2);
-    const std::size_t acquires = std::max<std::size_t>(1, options.pool - others);
-    store->plain_ = std::make_unique<Pool>(others, opener(Isolation::read_committed), shown);
-    store->acquire_ = std::make_unique<Pool>(acquires, opener(Isolation::serializable), shown);
+    store->plain_->limit(others);
+    Store* const self = store.get();
+    store->acquire_ = std::make_unique<Pool>(
+        std::max<std::size_t>(1, options.pool - others),
+        [self] { return self->connect(Isolation::serializable); },
+        "PostgreSQL (" + options.shown + ")");
+    const Result<Pool::Lease> lease = store->acquire_->take(by);
+    if (!lease) return lease.error();
   }
   return store;
 }
