@@ -112,9 +112,8 @@ TEST_P(PoolerTest, AllCallsWork) {
     };
     for (int n = 0; n < 10; ++n) {
       const Token token = Token::random();
-      const Grant grant =
-          mine.take({write("own" + std::to_string(i)), read("n" + std::to_string(i))},
-                    {.token = token});
+      const Grant grant = mine.take(
+          {write("own" + std::to_string(i)), read("n" + std::to_string(i))}, {.token = token});
       use(grant, token);
       EXPECT_TRUE(mine.release(grant.stamp));
     }
