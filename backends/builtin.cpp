@@ -10,8 +10,14 @@
 #ifdef LOCKSET_HAS_POSTGRESQL
 #include "backends/postgresql/postgresql_scheme.h"
 #endif
+#ifdef LOCKSET_HAS_REDIS
+#include "backends/redis/redis_scheme.h"
+#endif
 #ifdef LOCKSET_HAS_SQLITE
 #include "backends/sqlite/sqlite_scheme.h"
+#endif
+#ifdef LOCKSET_HAS_ZOOKEEPER
+#include "backends/zookeeper/zookeeper_scheme.h"
 #endif
 
 namespace lockset {
@@ -28,12 +34,19 @@ const Scheme schemes[] = {
 #ifdef LOCKSET_HAS_MYSQL
     mysql_scheme,
 #endif
+#ifdef LOCKSET_HAS_REDIS
+    redis_scheme,
+#endif
+#ifdef LOCKSET_HAS_ZOOKEEPER
+    zookeeper_scheme,
+#endif
 };
 
 // What people call a store that has another name here.
 std::string_view usual_name(std::string_view scheme) {
   if (scheme == "postgres" || scheme == "pgsql" || scheme == "psql") return "postgresql";
   if (scheme == "mariadb") return "mysql";
+  if (scheme == "zk") return "zookeeper";
   if (scheme == "sqlite3" || scheme == "file") return "sqlite";
   return {};
 }
@@ -42,7 +55,9 @@ Result<const Scheme*> find_scheme(const Url& url) {
   std::string known;
   std::string hint;
   for (const Scheme& scheme : schemes) {
-    if (scheme.name == url.scheme) return &scheme;
+    if (scheme.name == url.scheme || (!scheme.also.empty() && scheme.also == url.scheme)) {
+      return &scheme;
+    }
     if (scheme.name == usual_name(url.scheme)) hint = "; write " + std::string(scheme.name) + ":";
     if (!known.empty()) known += ", ";
     known += scheme.name;

@@ -48,8 +48,17 @@ InspectQuery query_of(const Invocation& invocation) {
   return {InspectQuery::Match::name, operands.front()};
 }
 
+std::string quarantine_of(const Inspection& inspection) {
+  if (!inspection.quarantine) return {};
+  return "quarantine: the store lost its state or may have; no new grants for another " +
+         left(inspection.quarantine) + "\n";
+}
+
 std::string table_of(const Inspection& inspection) {
-  if (inspection.holds.empty() && inspection.waiters.empty()) return "nothing is held\n";
+  const std::string quarantine = quarantine_of(inspection);
+  if (inspection.holds.empty() && inspection.waiters.empty()) {
+    return quarantine + "nothing is held\n";
+  }
   Table table({"NAME", "MODE", "STAMP", "SINCE", "ENDS IN", "APPLICATION", "LABEL"});
   for (const HoldInfo& hold : inspection.holds) {
     for (const LockRequest& item : hold.items) {
@@ -65,7 +74,7 @@ std::string table_of(const Inspection& inspection) {
                  harmless(waiter.owner.label)});
     }
   }
-  return table.text();
+  return quarantine + table.text();
 }
 
 using nlohmann::ordered_json;
@@ -104,7 +113,11 @@ std::string json_of(const Inspection& inspection) {
                        {"owner", json_of(waiter.owner)},
                        {"since", utc_time(waiter.since)}});
   }
-  const ordered_json all{{"holds", holds}, {"waiters", waiters}};
+  ordered_json all{{"holds", holds}, {"waiters", waiters}};
+  if (inspection.quarantine) {
+    all["quarantine_ms"] =
+        std::chrono::ceil<std::chrono::milliseconds>(*inspection.quarantine).count();
+  }
   // A label of somebody else may be anything.
   return all.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }

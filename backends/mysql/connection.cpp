@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-#include "backends/mysql/sigpipe_guard.h"
+#include "backends/connections/sigpipe_guard.h"
 #include "backends/mysql/socket_finder.h"
 
 namespace lockset::mysql {
@@ -156,7 +156,7 @@ Connection::Connection(const Options& options, std::unique_ptr<sql::Connection> 
     : options_(options), where_(options.shown()), native_(std::move(native)) {}
 
 Connection::~Connection() {
-  const SigpipeGuard guard(may_encrypt(options_));
+  const connections::SigpipeGuard guard(may_encrypt(options_));
   try {
     native_.reset();
   } catch (...) {  // nothing to be done about a connection that can't even be closed
@@ -166,7 +166,7 @@ Connection::~Connection() {
 Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
                                                         connections::SocketWatchdog& watchdog,
                                                         TimePoint by) {
-  const SigpipeGuard guard(may_encrypt(options));
+  const connections::SigpipeGuard guard(may_encrypt(options));
   const std::string where = options.shown();
   try {
     use_thread();
@@ -236,7 +236,7 @@ Status Connection::set_up(TimePoint by) {
 }
 
 Result<Answer> Connection::run(const std::string& sql, Sent sent, TimePoint by, Failure& failure) {
-  const SigpipeGuard guard(may_encrypt(options_));
+  const connections::SigpipeGuard guard(may_encrypt(options_));
   try {
     use_thread();
     connections::CallDeadline deadline(socket_.get(), by);

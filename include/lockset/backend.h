@@ -58,6 +58,10 @@ struct Traits {
   bool shared_between_processes = false;
   // Grants carry floors.
   bool floors = false;
+  // A hold lives in a session that the client which took it keeps with the store. Only that
+  // client renews it, never beyond the lease it was granted with, and over that session's
+  // connection.
+  bool session_leases = false;
   // The most holds that one renew call should carry, so as not to stall the store.
   std::size_t renew_chunk = 1000;
 };

@@ -42,6 +42,9 @@ struct WaiterInfo {
 struct Inspection {
   std::vector<HoldInfo> holds;      // by ascending stamp
   std::vector<WaiterInfo> waiters;  // longest wait first; empty where the backend keeps no queue
+  // The store has lost its state, or may have: it grants nothing for so long, until every
+  // lease of before has ended. Living holders register their holds again meanwhile.
+  std::optional<Duration> quarantine = {};
 };
 
 // Which holds and waiters to show: those with at least one name that matches.

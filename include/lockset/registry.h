@@ -49,6 +49,10 @@ struct Scheme {
   // changing anything. An error only when it can't be asked at all. Null where there is
   // nothing to look at.
   Result<std::vector<Finding>> (*examine)(const Url& url, TimePoint by) = nullptr;
+
+  // Another name of the scheme, told apart by these functions: "rediss", with TLS. "" for
+  // none.
+  std::string_view also = {};
 };
 
 // In a fixed order. The list lives for ever.

@@ -9,9 +9,10 @@ say() { printf '\n== %s\n' "$*"; }
 
 # Debian packages: to build and test, and what the gate needs besides.
 build_packages=(g++ cmake ninja-build pkg-config libboost-program-options-dev libsqlite3-dev
-  libpqxx-dev libmysqlcppconn-dev nlohmann-json3-dev)
+  libpqxx-dev libmysqlcppconn-dev libhiredis-dev libzookeeper-mt-dev nlohmann-json3-dev)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libboost-dev sqlite3 util-linux procps
-  postgresql pgbouncer mariadb-server-core openssl)
+  postgresql pgbouncer mariadb-server-core openssl redis-server libzookeeper-java
+  default-jre-headless)
 gate_packages=(clang-format debootstrap)
 
 # install_missing PACKAGE...: quick when nothing is missing.
@@ -33,7 +34,7 @@ install_missing() {
   fi
   "${as_root[@]}" apt-get update -qq
   (
-    # A database server that comes as a package is not started: the tests start their own.
+    # A server that comes as a package is not started: the tests start their own.
     policy=/usr/sbin/policy-rc.d
     if [ ! -e "$policy" ]; then
       trap '"${as_root[@]}" rm -f "$policy"' EXIT

@@ -7,6 +7,8 @@
 #   server_pids          all its processes that live
 #   server_port_changed  $dir/port is another one now
 #   server_removed       frees what $dir does not hold
+# and, unless it is "port" alone:
+#   server_ports         names of the files in $dir for the ports that it needs
 
 fail() {
   echo "scripts/server: $*" >&2
@@ -34,6 +36,7 @@ give_to() {
 # ca.pem and wrong-ca.pem, and tls/server.{key,pem}, signed by the first.
 make_certificates() {
   local name subject
+  mkdir "$dir/tls"
   for name in ca wrong-ca; do
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 \
       -subj "/CN=Lockset test $name" -keyout "$dir/tls/$name.key" -out "$dir/$name.pem" \
@@ -55,19 +58,27 @@ port_claims() {
   echo "${TMPDIR:-/tmp}/lockset-server-ports-$(id -u)"
 }
 
-# A free port below those that the kernel hands out by itself; in $dir/port.
+server_ports() { echo port; }
+
+# Other ones than before, if there were any.
+claim_ports() {
+  local name
+  release_ports
+  for name in $(server_ports); do claim_port "$name"; done
+}
+
+# A free port below those that the kernel hands out by itself; in $dir/$1.
 claim_port() {
   local claims port attempt owner
   claims=$(port_claims)
   mkdir -p "$claims"
-  release_port
   for attempt in {1..200}; do
     port=$((10000 + (RANDOM * 32768 + RANDOM) % 20000))
     owner=$(cat "$claims/$port" 2>/dev/null) || owner=
     [ -z "$owner" ] || [ -e "$owner" ] || rm -f "$claims/$port"
     (set -o noclobber && echo "$dir" >"$claims/$port") 2>/dev/null || continue
     if ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
-      echo "$port" >"$dir/port"
+      echo "$port" >"$dir/$1"
       return 0
     fi
     rm -f "$claims/$port"
@@ -75,24 +86,54 @@ claim_port() {
   fail 'No free port found.'
 }
 
-release_port() {
-  [ ! -e "$dir/port" ] || rm -f "$(port_claims)/$(cat "$dir/port")"
+release_ports() {
+  local name
+  for name in $(server_ports); do
+    [ ! -e "$dir/$name" ] || rm -f "$(port_claims)/$(cat "$dir/$name")"
+  done
 }
 
-signal_all() {
-  local pids
+# signal SIGNAL PID...
+signal() {
+  local name=$1
+  shift
+  [ $# -eq 0 ] || kill -"$name" "$@" 2>/dev/null || true
+}
+
+signal_all() { signal "$1" $(server_pids); }
+
+# end_all SIGNAL SECONDS: an orderly end, also of one that is paused.
+end_all() {
+  local pid pids
   pids=$(server_pids)
-  [ -z "$pids" ] || kill -"$1" $pids 2>/dev/null || true
+  signal CONT $pids
+  signal "$1" $pids
+  for pid in $pids; do
+    wait_for_end "$pid" "$2" || fail "The server in $dir does not end."
+  done
+}
+
+# pids_in PROGRAM FOLDER: the living processes of that name that work there.
+pids_in() {
+  local pid
+  for pid in $(pgrep -x "$1"); do
+    if [ "$(readlink "/proc/$pid/cwd" 2>/dev/null)" = "$2" ] && alive "$pid"; then
+      echo "$pid"
+    fi
+  done
 }
 
 # All at once and surely: none starts another one meanwhile, none is left when it returns.
 kill_all() {
-  local pid pids
   signal_all STOP
-  pids=$(server_pids)
-  [ -n "$pids" ] || return 0
-  kill -KILL $pids 2>/dev/null || true
-  for pid in $pids; do
+  kill_surely $(server_pids)
+}
+
+# kill_surely PID...: back when their ports are free.
+kill_surely() {
+  local pid
+  signal KILL "$@"
+  for pid in "$@"; do
     wait_for_end "$pid" 30
   done
 }

@@ -12,7 +12,7 @@ server_create() {
   local user
   user=$(server_user)
   mkdir "$dir/data"
-  touch "$dir/server.log"
+  make_certificates
   give_to "$user" "$dir"/{data,socket,server.log,tls/server.key}
   server_data
   # Read by the server itself when it starts; from the second start on it changes nothing.
@@ -62,14 +62,7 @@ server_serve() {
     "${others[@]}" "$@"
 }
 
-server_stop() {
-  local pid
-  signal_all CONT
-  signal_all TERM
-  for pid in $(server_pids); do
-    wait_for_end "$pid" 120 || fail "The server in $dir does not end."
-  done
-}
+server_stop() { end_all TERM 120; }
 
 server_pids() {
   local pid

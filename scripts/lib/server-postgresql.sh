@@ -25,7 +25,7 @@ server_create() {
   local bin
   bin=$(server_bin)
   mkdir "$dir/data"
-  touch "$dir/server.log"
+  make_certificates
   give_to "$server_user" "$dir"/{data,socket,password,server.log,tls/server.key}
   run_as "$server_user" "$bin/initdb" --no-sync --pgdata="$dir/data" --encoding=UTF8 \
     --locale=C.UTF-8 --username=lockset_admin --auth=scram-sha-256 \
@@ -74,14 +74,7 @@ server_stop() {
 
 # The postmaster's children outlive it for a moment when it is killed; they are still known by
 # their working folder.
-server_pids() {
-  local pid
-  for pid in $(pgrep -x postgres); do
-    if [ "$(readlink "/proc/$pid/cwd" 2>/dev/null)" = "$dir/data" ] && alive "$pid"; then
-      echo "$pid"
-    fi
-  done
-}
+server_pids() { pids_in postgres "$dir/data"; }
 
 # What is left of a killed server that was never started again.
 server_removed() {

@@ -27,9 +27,12 @@ for i in $(seq $readers); do
 done
 for pid in "${pids[@]}"; do ends 0; done
 
-exits 0 "$lockset" acquire --read shared --lease 60s
+start "$lockset" run --read shared -- sh -c 'touch reads; while [ ! -e over ]; do sleep 0.02; done'
+soon test -e reads
 exits 75 "$lockset" run --write shared -n -- true
 exits 0 "$lockset" run --read shared -n -- true
 exits 0 "$lockset" permits unset '*'
 exits 75 "$lockset" run --read shared -n -- true
+touch over
+ends 0
 finish

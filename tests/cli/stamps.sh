@@ -39,11 +39,18 @@ exits 1 "$lockset" renew "$stamp"
 exits 1 "$lockset" break "$stamp"
 true_that "free" free a
 
-# Without a lease's end; broken by whoever.
-exits 0 "$lockset" acquire --write for-ever --lease none --app one
+# Without a lease's end; broken by whoever. With the second argument "leases-only" the store
+# keeps no such hold, and says so.
+if [ "${2:-}" = leases-only ]; then
+  exits 64 "$lockset" acquire --write for-ever --lease none --app one
+  contains "a store of leases" "$err" lease
+  exits 0 "$lockset" acquire --write for-ever --lease 60s --app one
+else
+  exits 0 "$lockset" acquire --write for-ever --lease none --app one
+  contains "never ends" "$("$lockset" status --json)" '"remaining_ms": null'
+  contains "never ends" "$("$lockset" status)" never
+fi
 stamp=$out
-contains "never ends" "$("$lockset" status --json)" '"remaining_ms": null'
-contains "never ends" "$("$lockset" status)" never
 exits 0 "$lockset" break "$stamp"
 true_that "broken" free for-ever
 

@@ -93,8 +93,14 @@ TEST_P(Ambiguity, ResolveSeesRenewals) {
   Client c = client();
   const Token token = Token::random();
   const Grant grant = c.take({write("a")}, {.lease = 5s, .token = token});
+  const TimePoint granted = BootClock::now();
+  // What a renewal there only restores has to be run down a little first.
+  if (traits().session_leases) {
+    ASSERT_TRUE(eventually([&] { return BootClock::now() >= granted + 500ms; }));
+  }
+  const Duration before = c.resolve(token).value().lease;
   ASSERT_TRUE(c.renew(grant.stamp, 1min));
-  EXPECT_GT(c.resolve(token).value().lease, 40s);
+  EXPECT_GT(c.resolve(token).value().lease, traits().session_leases ? before : Duration(40s));
 }
 
 // SEM 14: unavailable is surely not applied
@@ -261,7 +267,7 @@ TEST_P(Ambiguity, ALostRenewalMayBeRepeated) {
   bad->script(Call::renew, Fault::lose_reply);
   const RenewRequest request{grant.stamp, 1min, false, nullptr, {}};
   ASSERT_FALSE(bad->renew(c.owner(), {&request, 1}, soon()));
-  EXPECT_GT(c.holds().at(0).remaining.value(), 40s);
+  EXPECT_GT(c.holds().at(0).remaining.value(), traits().session_leases ? 4s : 40s);
   EXPECT_TRUE(c.renew(grant.stamp, 1min));
 }
 

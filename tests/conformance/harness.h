@@ -56,6 +56,9 @@ struct HarnessTraits {
   // There is a server, reached over TCP, that the tests own: they may stop, kill and
   // restart it.
   bool has_server = false;
+  // A server that was restarted may have lost grants: it makes no new ones until the space's
+  // longest lease has passed (Inspection::quarantine). Holds of before go on.
+  bool quarantines = false;
 };
 
 class Harness {

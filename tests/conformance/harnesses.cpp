@@ -8,8 +8,14 @@
 #ifdef LOCKSET_HAS_POSTGRESQL
 #include "tests/conformance/postgresql_harness.h"
 #endif
+#ifdef LOCKSET_HAS_REDIS
+#include "tests/conformance/redis_harness.h"
+#endif
 #ifdef LOCKSET_HAS_SQLITE
 #include "tests/conformance/sqlite_harness.h"
+#endif
+#ifdef LOCKSET_HAS_ZOOKEEPER
+#include "tests/conformance/zookeeper_harness.h"
 #endif
 
 namespace lockset::conformance {
@@ -29,6 +35,12 @@ std::span<Harness* const> all_harnesses() {
       &mariadb_unique_index_harness(),
       &mysql_select_for_update_harness(),
       &mysql_unique_index_harness(),
+#endif
+#ifdef LOCKSET_HAS_REDIS
+      &redis_harness(),
+#endif
+#ifdef LOCKSET_HAS_ZOOKEEPER
+      &zookeeper_harness(),
 #endif
   };
   return harnesses;

@@ -114,6 +114,7 @@ TEST_P(ServerConnections, AStormBreaksNoPromise) {
 // SEM 10: renewals never stand behind acquires: every other connection is stuck
 TEST_P(ServerConnections, RenewalsHaveOneOfTheirOwn) {
   if (lacks_server()) return;
+  if (skip_unless(!traits().session_leases, "a connection of renewals' own")) return;
   const auto events = std::make_shared<EventCounts>();
   constexpr Duration stuck = 6s;
   Locks mine = proxied_locks({.lease = 3s,

@@ -29,12 +29,29 @@ class ServerRestart : public ServerConformance {
     }
     FAIL() << "the client does not find its way back";
   }
+
+  [[nodiscard]] bool quarantines() { return harness().harness_traits().quarantines; }
+  // A store that grants nothing for its longest lease after a restart does so for this long.
+  // REQUIRES: nothing is held.
+  void limit_quarantine(Client& client, Duration longest) {
+    if (quarantines()) client.change(SetMaxLease{longest});
+  }
+  // Such a store says so, refuses, and then grants again.
+  void wait_out_quarantine(Client& client) {
+    if (!quarantines()) return;
+    EXPECT_TRUE(client.inspect().quarantine);
+    const Result<AcquireOutcome> refused = client.ask({write("early")});
+    ASSERT_FALSE(refused) << test::describe(refused);
+    EXPECT_EQ(refused.error().code, Errc::unavailable) << refused.error().message;
+    EXPECT_TRUE(eventually([&] { return !client.inspect().quarantine; }));
+  }
 };
 
 // SEM 8, 20: no acknowledged hold is lost, no stamp is used again
 TEST_P(ServerRestart, HoldsAndStampsSurvive) {
   if (lacks_server()) return;
   Client c = client();
+  limit_quarantine(c, 2s);
   Stamp highest;
   std::vector<Stamp> live;
   for (const Outage::Kind kind : both) {
@@ -54,6 +71,7 @@ TEST_P(ServerRestart, HoldsAndStampsSurvive) {
     Outage(server(), kind).end();
 
     find_out(c);
+    wait_out_quarantine(c);
     std::vector<Stamp> found;
     for (const RawHold& hold : space().look()) found.push_back(hold.stamp);
     EXPECT_EQ(found, live);
@@ -76,6 +94,8 @@ TEST_P(ServerRestart, WhatWasAcknowledgedBeforeAKillIsSo) {
   std::set<Stamp> doubtful;  // their release was asked for, and not answered
   std::atomic<bool> stop = false;
   std::atomic<int> grants = 0;
+  Client admin = client();
+  limit_quarantine(admin, 1s);
   // Made before the first kill, for to make one asks the server.
   std::vector<Client> clients;
   for (int i = 0; i < 4; ++i) clients.emplace_back(open(), "app" + std::to_string(i));
@@ -140,8 +160,12 @@ TEST_P(ServerRestart, HoldsStayValidAndWaitersGoOnWaiting) {
   for (const Outage::Kind kind : both) {
     SCOPED_TRACE(to_string(kind));
     const auto events = std::make_shared<EventCounts>();
-    // Long enough for a server that comes back slowly, on a busy machine.
-    Locks mine = locks({.app = "mine", .lease = 30s, .observer = events});
+    // Long enough for a server that comes back slowly, on a busy machine; a quarantine takes
+    // as long.
+    const Duration lease = quarantines() ? 6s : 30s;
+    Client admin = client();
+    limit_quarantine(admin, lease);
+    Locks mine = locks({.app = "mine", .lease = lease, .observer = events});
     Locks other = locks({.app = "other", .observer = events});
     Hold hold = mine.acquire({write("a"), read("b")}).value();
     Result<Hold> next = Error{Errc::internal, "not asked"};

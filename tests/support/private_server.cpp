@@ -38,12 +38,18 @@ struct PrivateServer::Impl {
   // Holds the server by its standard input, whose other end closes with this process.
   std::unique_ptr<Child> script;
 
-  void command(const std::string& what) const {
-    Child child({LOCKSET_SERVER_SCRIPT, kind, what, folder.string()});
+  void command(const std::string& what, int member = 0) const {
+    std::vector<std::string> argv{LOCKSET_SERVER_SCRIPT, kind, what, folder.string()};
+    if (member != 0) argv.push_back(std::to_string(member));
+    Child child(argv);
     if (child.wait(start_limit) != 0) {
       throw std::runtime_error("scripts/server could not " + what + " the " + kind + " server in " +
                                folder.string());
     }
+  }
+
+  [[nodiscard]] std::uint16_t read_port(const std::string& file) const {
+    return static_cast<std::uint16_t>(std::stoi(first_line(folder / file)));
   }
 };
 
@@ -58,14 +64,16 @@ std::optional<std::string> PrivateServer::unavailable(const std::string& kind) {
   return why.empty() ? "scripts/server knows no " + kind : why;
 }
 
-PrivateServer::PrivateServer(const std::string& kind) : impl_(std::make_unique<Impl>()) {
+PrivateServer::PrivateServer(const std::string& kind, const std::vector<std::string>& lines)
+    : impl_(std::make_unique<Impl>()) {
   impl_->kind = kind;
   impl_->folder = new_folder();
-  impl_->script = std::make_unique<Child>(
-      std::vector<std::string>{LOCKSET_SERVER_SCRIPT, kind, "run", impl_->folder.string()});
+  std::vector<std::string> argv{LOCKSET_SERVER_SCRIPT, kind, "run", impl_->folder.string()};
+  argv.insert(argv.end(), lines.begin(), lines.end());
+  impl_->script = std::make_unique<Child>(argv);
   try {
     impl_->url = impl_->script->receive(start_limit);
-    impl_->port = static_cast<std::uint16_t>(std::stoi(first_line(impl_->folder / "port")));
+    impl_->port = impl_->read_port("port");
   } catch (const std::exception& e) {
     throw std::runtime_error("no private " + kind + " server: " + e.what());
   }
@@ -90,5 +98,19 @@ void PrivateServer::resume() { impl_->command("resume"); }
 void PrivateServer::kill() { impl_->command("kill"); }
 void PrivateServer::stop() { impl_->command("stop"); }
 void PrivateServer::start() { impl_->command("start"); }
+
+std::uint16_t PrivateServer::port(int member) const {
+  return member == 1 ? port() : impl_->read_port("port-" + std::to_string(member));
+}
+
+void PrivateServer::pause(int member) { impl_->command("pause-one", member); }
+void PrivateServer::resume(int member) { impl_->command("resume-one", member); }
+void PrivateServer::kill(int member) { impl_->command("kill-one", member); }
+void PrivateServer::start(int member) { impl_->command("start-one", member); }
+
+int PrivateServer::leader() const {
+  Child child({LOCKSET_SERVER_SCRIPT, impl_->kind, "leader", impl_->folder.string()});
+  return std::stoi(child.receive(start_limit));
+}
 
 }  // namespace lockset::test

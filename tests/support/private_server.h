@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace lockset::test {
 
@@ -14,19 +15,22 @@ namespace lockset::test {
 // Not thread-safe, but for the const functions.
 class PrivateServer {
  public:
-  // Why a server of this kind ("postgresql", "mariadb", "mysql") can't be started here;
-  // unset if it can. Quick: looks for programs, starts nothing.
+  // Why a server of this kind ("postgresql", "mariadb", "mysql", "redis", "zookeeper",
+  // "zookeeper-ensemble") can't be started here; unset if it can. Quick: looks for programs,
+  // starts nothing.
   static std::optional<std::string> unavailable(const std::string& kind);
 
-  // Makes the data folder and starts the server.
-  explicit PrivateServer(const std::string& kind);
+  // Makes the data folder and starts the server. The lines of configuration go to
+  // folder()/extra.conf, which the kinds without SQL read at each start, after their own.
+  explicit PrivateServer(const std::string& kind, const std::vector<std::string>& lines = {});
   PrivateServer(const PrivateServer&) = delete;
   PrivateServer& operator=(const PrivateServer&) = delete;
   // Stops it and removes its data. It ends as well when this process is killed.
   ~PrivateServer();
 
   [[nodiscard]] std::uint16_t port() const noexcept;
-  // The address of an administrator, password included; over TCP.
+  // The address of an administrator, password included; over TCP. An ensemble's names all of
+  // its members.
   [[nodiscard]] std::string admin_url() const;
   // Holds what scripts/server documents: ca.pem, wrong-ca.pem, the log.
   [[nodiscard]] std::filesystem::path folder() const;
@@ -37,6 +41,16 @@ class PrivateServer {
   void stop();    // an orderly shutdown
   void start();   // after kill or stop: same data, same port; it answers on return
   void restart() { stop(), start(); }
+
+  // Of a "zookeeper-ensemble", which the calls above take as one, its member 1, 2 or 3. One that
+  // starts answers on return only if another one lives.
+  [[nodiscard]] std::uint16_t port(int member) const;
+  void pause(int member);
+  void resume(int member);
+  void kill(int member);
+  void start(int member);
+  // The one that leads; waits until there is one.
+  [[nodiscard]] int leader() const;
 
  private:
   struct Impl;

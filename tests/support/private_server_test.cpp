@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <algorithm>
 #include <boost/asio.hpp>
-#include <cstdlib>
 #include <fstream>
-#include <string_view>
 
 #include "tests/support/child.h"
+#include "tests/support/requirement.h"
 #include "tests/support/wait.h"
 
 namespace lockset::test {
@@ -16,31 +16,33 @@ namespace {
 
 namespace asio = boost::asio;
 
-// A server of either family says something to this: PostgreSQL answers a request for
-// TLS, the others greet whoever comes.
+// A server of any kind says something to its greeting: PostgreSQL answers a request for TLS,
+// the MySQL family greets whoever comes, Redis answers a line, ZooKeeper its four letters.
+std::string greeting(const std::string& kind) {
+  if (kind == "redis") return "PING\r\n";
+  if (kind.starts_with("zookeeper")) return "srvr";
+  return std::string("\0\0\0\x08\x04\xd2\x16\x2f", 8);
+}
+
 enum class Answer { none, refused, spoken };
 
-Answer ask(std::uint16_t port, Duration limit = patience) {
-  asio::io_context context;
-  asio::ip::tcp::socket socket(context);
-  boost::system::error_code error;
-  socket.connect({asio::ip::address_v4::loopback(), port}, error);
-  if (error) return Answer::refused;
-  asio::write(socket, asio::buffer("\0\0\0\x08\x04\xd2\x16\x2f", 8), error);
-  pollfd ready{socket.native_handle(), POLLIN, 0};
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(limit).count();
-  return ::poll(&ready, 1, static_cast<int>(ms)) > 0 ? Answer::spoken : Answer::none;
-}
+bool is_sql(const std::string& kind) { return kind != "redis" && !kind.starts_with("zookeeper"); }
 
 class PrivateServerTest : public testing::TestWithParam<std::string> {
  protected:
-  void SetUp() override {
-    const std::optional<std::string> why = PrivateServer::unavailable(GetParam());
-    if (!why) return;
-    const char* required = std::getenv("LOCKSET_TEST_REQUIRE");
-    ASSERT_FALSE(required != nullptr && std::string_view(required) == "all") << *why;
-    GTEST_SKIP() << *why;
+  static Answer ask(std::uint16_t port, Duration limit = patience) {
+    asio::io_context context;
+    asio::ip::tcp::socket socket(context);
+    boost::system::error_code error;
+    socket.connect({asio::ip::address_v4::loopback(), port}, error);
+    if (error) return Answer::refused;
+    asio::write(socket, asio::buffer(greeting(GetParam())), error);
+    pollfd ready{socket.native_handle(), POLLIN, 0};
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(limit).count();
+    return ::poll(&ready, 1, static_cast<int>(ms)) > 0 ? Answer::spoken : Answer::none;
   }
+
+  void SetUp() override { have_server(GetParam()); }
 };
 
 TEST_P(PrivateServerTest, ComesAndGoes) {
@@ -50,10 +52,12 @@ TEST_P(PrivateServerTest, ComesAndGoes) {
     PrivateServer server(GetParam());
     folder = server.folder();
     port = server.port();
-    EXPECT_NE(server.admin_url().find("@127.0.0.1:" + std::to_string(port) + "/lockset"),
-              std::string::npos);
-    EXPECT_TRUE(std::filesystem::exists(folder / "ca.pem"));
-    EXPECT_TRUE(std::filesystem::exists(folder / "wrong-ca.pem"));
+    EXPECT_NE(server.admin_url().find("127.0.0.1:" + std::to_string(port)), std::string::npos);
+    if (is_sql(GetParam())) {
+      EXPECT_TRUE(server.admin_url().ends_with("/lockset"));
+      EXPECT_TRUE(std::filesystem::exists(folder / "ca.pem"));
+      EXPECT_TRUE(std::filesystem::exists(folder / "wrong-ca.pem"));
+    }
     EXPECT_EQ(ask(port), Answer::spoken);
 
     server.kill();
@@ -101,8 +105,14 @@ TEST_P(PrivateServerTest, EndsWhenItsScriptIsKilled) {
   EXPECT_EQ(ask(static_cast<std::uint16_t>(port)), Answer::refused);
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, PrivateServerTest, testing::Values("postgresql", "mariadb", "mysql"),
-                         [](const auto& param) { return param.param; });
+INSTANTIATE_TEST_SUITE_P(Each, PrivateServerTest,
+                         testing::Values("postgresql", "mariadb", "mysql", "redis", "zookeeper",
+                                         "zookeeper-ensemble"),
+                         [](const auto& param) {
+                           std::string name = param.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 TEST(PrivateServerKinds, AnUnknownKindIsUnavailable) {
   EXPECT_TRUE(PrivateServer::unavailable("oracle"));

@@ -5,11 +5,11 @@
 #include <csignal>
 #include <ctime>
 
-namespace lockset::mysql {
+namespace lockset::connections {
 
 class SigpipeGuard {
  public:
-  // Does nothing unless `needed`: without TLS the client library writes with MSG_NOSIGNAL.
+  // Does nothing unless `needed`: without TLS writes go with MSG_NOSIGNAL.
   explicit SigpipeGuard(bool needed) noexcept : needed_(needed) {
     if (!needed_) return;
     sigset_t pending;
@@ -37,4 +37,4 @@ class SigpipeGuard {
   bool was_pending_ = false;
 };
 
-}  // namespace lockset::mysql
+}  // namespace lockset::connections

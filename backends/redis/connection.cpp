@@ -1,0 +1,223 @@
+#include "backends/redis/connection.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#ifdef LOCKSET_HAS_HIREDIS_SSL
+#include <hiredis/hiredis_ssl.h>
+#endif
+
+#include "backends/connections/sigpipe_guard.h"
+#include "backends/redis/open_socket.h"
+
+namespace lockset::redis {
+
+namespace {
+
+// A command in the wire's form.
+class Wire {
+ public:
+  explicit Wire(const Command& command) {
+    std::vector<const char*> words;
+    std::vector<std::size_t> sizes;
+    words.reserve(command.size());
+    sizes.reserve(command.size());
+    for (const std::string_view word : command) {
+      words.push_back(word.data() != nullptr ? word.data() : "");
+      sizes.push_back(word.size());
+    }
+    size_ = ::redisFormatCommandArgv(&text_, static_cast<int>(words.size()), words.data(),
+                                     sizes.data());
+    if (size_ < 0) throw std::bad_alloc();
+  }
+  Wire(const Wire&) = delete;
+  Wire& operator=(const Wire&) = delete;
+  ~Wire() { ::redisFreeCommand(text_); }
+
+  [[nodiscard]] const char* data() const { return text_; }
+  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(size_); }
+
+ private:
+  char* text_ = nullptr;
+  int size_ = 0;
+};
+
+}  // namespace
+
+std::string info_field(std::string_view info, std::string_view name) {
+  std::size_t at = 0;
+  while (at < info.size()) {
+    std::size_t end = info.find('\n', at);
+    if (end == std::string_view::npos) end = info.size();
+    std::string_view line = info.substr(at, end - at);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.starts_with(name) && line.size() > name.size() && line[name.size()] == ':') {
+      return std::string(line.substr(name.size() + 1));
+    }
+    at = end + 1;
+  }
+  return {};
+}
+
+Connection::Connection(const Options& options, Context context,
+                       std::unique_ptr<connections::SocketWatchdog::Socket> socket)
+    : options_(options), context_(std::move(context)), socket_(std::move(socket)) {}
+
+Connection::~Connection() {
+  socket_.reset();
+  context_.reset();
+#ifdef LOCKSET_HAS_HIREDIS_SSL
+  ::redisFreeSSLContext(static_cast<redisSSLContext*>(tls_context_));
+#endif
+}
+
+Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
+                                                        connections::SocketWatchdog& watchdog,
+                                                        TimePoint by) {
+  const Result<int> fd = open_socket(options, by);
+  if (!fd) return fd.error();
+  Context context(::redisConnectFd(*fd));
+  if (!context) {
+    ::close(*fd);
+    throw std::bad_alloc();
+  }
+  auto socket = watchdog.watch(*fd);
+  if (!socket) return Error{Errc::unavailable, options.shown() + ": no descriptor is left"};
+  std::unique_ptr<Connection> connection(
+      new Connection(options, std::move(context), std::move(socket)));
+  if (options.tls) {
+    connections::CallDeadline deadline(connection->socket_.get(), by);
+    if (Status status = connection->start_tls(); !status) return status.error();
+  }
+  if (Status status = connection->log_in(by); !status) return status.error();
+  return connection;
+}
+
+Status Connection::start_tls() {
+#ifdef LOCKSET_HAS_HIREDIS_SSL
+  const auto given = [](const std::string& text) { return text.empty() ? nullptr : text.c_str(); };
+  ::redisInitOpenSSL();
+  redisSSLContextError trouble{};
+  tls_context_ = ::redisCreateSSLContext(given(options_.ssl_ca), nullptr, given(options_.ssl_cert),
+                                         given(options_.ssl_key), options_.host.c_str(), &trouble);
+  if (tls_context_ == nullptr) {
+    return Error{Errc::misconfigured, options_.shown() + ": ssl_ca, ssl_cert or ssl_key can't be " +
+                                          "used (" + ::redisSSLContextGetError(trouble) + ")"};
+  }
+  const connections::SigpipeGuard guard(true);
+  if (::redisInitiateSSLWithContext(context_.get(), static_cast<redisSSLContext*>(tls_context_)) !=
+      REDIS_OK) {
+    return Error{Errc::misconfigured,
+                 options_.shown() + ": no TLS connection: check that the server speaks it here, " +
+                     "and ssl_ca (" + context_->errstr + ")"};
+  }
+  tls_ = true;
+  return {};
+#else
+  return Error{Errc::unsupported, "the hiredis of this build has no TLS"};
+#endif
+}
+
+Status Connection::log_in(TimePoint by) {
+  if (!options_.password.empty()) {
+    Command auth{"AUTH"};
+    if (!options_.user.empty()) auth.push_back(options_.user);
+    auth.push_back(options_.password);
+    if (Result<Reply> reply = ask(auth, Sent::nothing, by); !reply) return reply.error();
+  }
+  if (options_.database != 0) {
+    const std::string number = std::to_string(options_.database);
+    const Result<Reply> reply = ask({"SELECT", number}, Sent::nothing, by);
+    if (!reply) return reply.error();
+  }
+  // For people who look at CLIENT LIST; servers that forbid it do without.
+  if (Result<Reply> named = call({"CLIENT", "SETNAME", "lockset"}, Sent::nothing, by); !named) {
+    return named.error();
+  }
+  const Result<Reply> info = ask({"INFO"}, Sent::nothing, by);
+  if (!info) return info.error();
+  info_ = info->text();
+  run_id_ = info_field(info_, "run_id");
+  if (run_id_.empty()) {
+    return Error{Errc::misconfigured,
+                 options_.shown() + ": INFO tells no run_id, by which a restart is noticed"};
+  }
+  return {};
+}
+
+bool Connection::write(const Command& command, bool& all) {
+  const Wire wire(command);
+  all = true;
+  if (tls_) {
+    // Encrypted and sent when the answer is read.
+    return ::redisAppendFormattedCommand(context_.get(), wire.data(), wire.size()) == REDIS_OK;
+  }
+  std::size_t sent = 0;
+  while (sent < wire.size()) {
+    const ssize_t count =
+        ::send(context_->fd, wire.data() + sent, wire.size() - sent, MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      all = false;  // without its end the server can't have taken it for a command
+      return false;
+    }
+    sent += static_cast<std::size_t>(count);
+  }
+  return true;
+}
+
+Error Connection::failed(Sent sent, bool late) {
+  const std::string system = std::system_category().message(errno);
+  broken_ = true;
+  if (late) return broken("no answer in time", options_.shown(), sent);
+  return broken(context_->err != 0 ? context_->errstr : system.c_str(), options_.shown(), sent);
+}
+
+Result<Reply> Connection::call(const Command& command, Sent sent, TimePoint by) {
+  if (broken_) return failed(Sent::nothing, false);
+  connections::CallDeadline deadline(socket_.get(), by);
+  const connections::SigpipeGuard guard(tls_);
+  bool all = false;
+  if (!write(command, all)) return failed(all ? sent : Sent::nothing, deadline.end());
+  void* reply = nullptr;
+  if (::redisGetReply(context_.get(), &reply) != REDIS_OK) return failed(sent, deadline.end());
+  Reply answer(reply);
+  // Shut down just after the answer: good for this one, and for no other.
+  if (deadline.end()) broken_ = true;
+  return answer;
+}
+
+Result<Reply> Connection::ask(const Command& command, Sent sent, TimePoint by) {
+  Result<Reply> reply = call(command, sent, by);
+  if (reply && reply->is_error()) return refused(reply->text(), options_.shown(), sent);
+  return reply;
+}
+
+Status Connection::send(const Command& command, TimePoint by) {
+  connections::CallDeadline deadline(socket_.get(), by);
+  const connections::SigpipeGuard guard(tls_);
+  bool all = false;
+  if (!write(command, all)) return failed(Sent::nothing, deadline.end());
+  int done = 0;
+  while (tls_ && done == 0) {
+    if (::redisBufferWrite(context_.get(), &done) != REDIS_OK) {
+      return failed(Sent::nothing, deadline.end());
+    }
+  }
+  return {};
+}
+
+Result<Reply> Connection::received(bool read) {
+  if (read && ::redisBufferRead(context_.get()) != REDIS_OK) return failed(Sent::reading, false);
+  void* reply = nullptr;
+  if (::redisGetReplyFromReader(context_.get(), &reply) != REDIS_OK) {
+    return failed(Sent::reading, false);
+  }
+  return Reply(reply);
+}
+
+}  // namespace lockset::redis

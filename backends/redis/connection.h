@@ -1,0 +1,79 @@
+// One connection to the server, set up for the address: logged in, database chosen.
+#pragma once
+
+#include <hiredis/hiredis.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/connections/socket_watchdog.h"
+#include "backends/redis/address.h"
+#include "backends/redis/errors.h"
+#include "backends/redis/reply.h"
+#include "lockset/clock.h"
+#include "lockset/error.h"
+
+namespace lockset::redis {
+
+// The words of a command, binary-safe. They refer to what the caller keeps.
+using Command = std::vector<std::string_view>;
+
+// Used by one thread at a time. After a failed call it is of no use any more: a late
+// answer would be taken for the next command's.
+class Connection {
+ public:
+  static Result<std::unique_ptr<Connection>> connect(const Options& options,
+                                                     connections::SocketWatchdog& watchdog,
+                                                     TimePoint by);
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  ~Connection();
+
+  // Sends and waits for the answer, which may be an error reply (Reply::is_error). An error
+  // of the connection's otherwise.
+  Result<Reply> call(const Command& command, Sent sent, TimePoint by);
+  // As call; an error reply becomes an Error.
+  Result<Reply> ask(const Command& command, Sent sent, TimePoint by);
+  // Sends without waiting.
+  Status send(const Command& command, TimePoint by);
+  // What has arrived and was not asked for, or a nil reply if there is nothing more.
+  // Reads from the socket once if `read`; then REQUIRES: it is readable.
+  Result<Reply> received(bool read);
+
+  [[nodiscard]] bool hung_up() const noexcept { return broken_ || socket_->hung_up(); }
+  [[nodiscard]] int fd() const noexcept { return context_->fd; }
+  // The server process at the other end: run_id of INFO.
+  [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
+  // The text of INFO when the connection was made.
+  [[nodiscard]] const std::string& info() const noexcept { return info_; }
+
+ private:
+  struct FreeContext {
+    void operator()(redisContext* context) const { redisFree(context); }
+  };
+  using Context = std::unique_ptr<redisContext, FreeContext>;
+
+  Connection(const Options& options, Context context,
+             std::unique_ptr<connections::SocketWatchdog::Socket> socket);
+  Status start_tls();
+  Status log_in(TimePoint by);
+  // Hands the request to the kernel; on failure says whether the server may have it all.
+  bool write(const Command& command, bool& all);
+  Error failed(Sent sent, bool late);
+
+  const Options& options_;
+  Context context_;
+  std::unique_ptr<connections::SocketWatchdog::Socket> socket_;
+  bool broken_ = false;
+  bool tls_ = false;
+  void* tls_context_ = nullptr;
+  std::string run_id_;
+  std::string info_;
+};
+
+// One line of INFO: "role" -> "master"; "" if there is none.
+std::string info_field(std::string_view info, std::string_view name);
+
+}  // namespace lockset::redis

@@ -1,0 +1,114 @@
+#include "backends/redis/errors.h"
+
+#include <array>
+#include <utility>
+
+namespace lockset::redis {
+namespace {
+
+struct Known {
+  std::string_view word;  // that the reply begins with, or that a script reports
+  Errc code;
+  std::string_view text;
+};
+
+constexpr std::array known{
+    Known{"NOAUTH", Errc::misconfigured,
+          "the server wants a password: give it in the address, in password_file or in "
+          "REDISCLI_AUTH"},
+    Known{"WRONGPASS", Errc::misconfigured,
+          "the server refuses this user or password: check both, and that the user is on"},
+    Known{"ERR invalid password", Errc::misconfigured,
+          "the server refuses this password: check it"},
+    Known{"ERR AUTH", Errc::misconfigured,
+          "the server has no such password or user: check both; users need Redis 6"},
+    Known{"ERR Client sent AUTH", Errc::misconfigured,
+          "the server wants no password: leave it out of the address"},
+    Known{"ERR wrong number of arguments for 'auth'", Errc::misconfigured,
+          "the server knows no users (Redis 6 does): leave the user out of the address"},
+    Known{"ERR DB index", Errc::misconfigured,
+          "there is no such database: check the number behind the host"},
+    Known{"ERR SELECT is not allowed", Errc::misconfigured,
+          "a cluster has database 0 only: check the number behind the host"},
+    Known{"NOPERM", Errc::misconfigured,
+          "this user lacks a right: see the ACL rule in docs/backends/redis.md"},
+    Known{"READONLY", Errc::misconfigured,
+          "the server is a read-only replica: name the primary in the address"},
+    Known{"MOVED", Errc::misconfigured,
+          "this cluster node does not serve the lock space: name the node that does in the "
+          "address"},
+    Known{"ASK", Errc::unavailable, "the lock space is moving between cluster nodes"},
+    Known{"TRYAGAIN", Errc::unavailable, "the lock space is moving between cluster nodes"},
+    Known{"CLUSTERDOWN", Errc::unavailable, "the cluster is down"},
+    Known{"LOADING", Errc::unavailable, "the server is loading its data"},
+    Known{"BUSY", Errc::unavailable, "the server is busy with a long script; nothing was applied"},
+    Known{"OOM", Errc::unavailable,
+          "the server has no memory left (maxmemory); nothing was applied: give it more"},
+    Known{"MISCONF", Errc::unavailable,
+          "the server can't write to its disk and refuses changes; nothing was applied: see its "
+          "log"},
+    Known{"NOREPLICAS", Errc::unavailable,
+          "fewer replicas than min-replicas-to-write keep up; nothing was applied"},
+    Known{"MASTERDOWN", Errc::misconfigured,
+          "the server is a replica that has lost its primary: name the primary in the address"},
+    Known{"WRONGTYPE", Errc::misconfigured,
+          "a key of the lock space holds something foreign: name another space, or remove it"},
+    Known{"ERR max number of clients", Errc::unavailable,
+          "the server takes no further connection now: raise maxclients, or lower the parameter "
+          "pool"},
+    Known{"DENIED", Errc::misconfigured,
+          "the server is in protected mode and lets nobody in from other hosts: give it a "
+          "password or a bind address"},
+    Known{"ERR unknown command", Errc::misconfigured,
+          "the server lacks a command that Lockset needs, or it was renamed; Redis 5 is the "
+          "oldest that will do"},
+};
+
+// "-ERR Error running script ...: @user_script:12: -OOM command ..." of servers before 7.
+bool tells(std::string_view said, std::string_view word) {
+  if (said.starts_with(word)) return true;
+  const std::size_t script = said.find("@user_script");
+  return script != std::string_view::npos &&
+         said.find(": -" + std::string(word), script) != std::string_view::npos;
+}
+
+std::string quoted(std::string_view said) {
+  std::string line(said.substr(0, said.find_first_of("\r\n")));
+  // Where in a script it was tells people nothing.
+  if (const std::size_t script = line.find(" script:"); script != std::string::npos) {
+    line.erase(script);
+  }
+  while (line.ends_with(' ') || line.ends_with('.') || line.ends_with(',')) line.pop_back();
+  return " (" + line + ")";
+}
+
+}  // namespace
+
+bool is_noscript(std::string_view said) noexcept { return said.starts_with("NOSCRIPT"); }
+
+Error refused(std::string_view said, const std::string& where, Sent sent) {
+  for (const Known& one : known) {
+    if (tells(said, one.word)) {
+      return Error{one.code, where + ": " + std::string(one.text) + quoted(said)};
+    }
+  }
+  if (sent == Sent::change) {
+    return Error{
+        Errc::indeterminate,
+        where + ": an unexpected error; the change may or may not have been made" + quoted(said)};
+  }
+  return Error{Errc::internal, where + ": the server gave an unexpected answer" + quoted(said)};
+}
+
+Error broken(std::string_view why, const std::string& where, Sent sent) {
+  const std::string quote = " (" + std::string(why) + ")";
+  if (sent == Sent::change) {
+    return Error{Errc::indeterminate, where +
+                                          ": the connection broke before the answer came; the "
+                                          "change may or may not have been made" +
+                                          quote};
+  }
+  return Error{Errc::unavailable, where + ": the connection failed" + quote};
+}
+
+}  // namespace lockset::redis

@@ -1,0 +1,28 @@
+// The one place where Redis's errors become Lockset's.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "lockset/error.h"
+
+namespace lockset::redis {
+
+// What had been sent when it failed.
+enum class Sent {
+  nothing,  // while connecting, or not all of the request
+  reading,  // a request that does no harm, however often it is done
+  change,
+};
+
+// The server's error reply `said`: "OOM command not allowed ...". `where` names the store.
+// An error that a script ran into counts as the script's. Scripts are written so that the
+// server refuses them at their first change or not at all, so a refusal applied nothing.
+Error refused(std::string_view said, const std::string& where, Sent sent);
+
+// The connection failed: `why`, as the system says it.
+Error broken(std::string_view why, const std::string& where, Sent sent);
+
+bool is_noscript(std::string_view said) noexcept;
+
+}  // namespace lockset::redis

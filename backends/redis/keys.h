@@ -1,0 +1,47 @@
+// What the keys of a space are called. All carry the hash tag {SPACE}, so that a cluster
+// keeps them together.
+//
+//   {S}            hash: the space itself, the records of its holds, the tokens
+//   {S}:leases     sorted set: stamp -> end of the lease in microseconds of the server's
+//                  time: the one place that says whether a hold is live
+//   {S}:config     hash: permits and epochs
+//   {S}:waiters    hash: who waits
+//   {S}:name:N     string: the first writer of the name N
+//   {S}:shared:N   sorted set: its readers (score: the stamp) and its further writers
+//                  (score: minus the stamp)
+//   {S}:wait:N     sorted set: the line for it, by the time of coming
+//   {S}:c:CLIENT   channel: the wake-ups of one client
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace lockset::redis {
+
+struct Keys {
+  explicit Keys(std::string_view space)
+      : main("{" + std::string(space) + "}"),
+        leases(main + ":leases"),
+        config(main + ":config"),
+        waiters(main + ":waiters") {}
+
+  [[nodiscard]] std::string name(std::string_view of) const { return with(":name:", of); }
+  [[nodiscard]] std::string shared(std::string_view of) const { return with(":shared:", of); }
+  [[nodiscard]] std::string line(std::string_view of) const { return with(":wait:", of); }
+  [[nodiscard]] std::string channel(std::string_view client) const { return with(":c:", client); }
+
+  const std::string main;
+  const std::string leases;
+  const std::string config;
+  const std::string waiters;
+
+ private:
+  [[nodiscard]] std::string with(std::string_view kind, std::string_view of) const {
+    std::string key = main;
+    key += kind;
+    key += of;
+    return key;
+  }
+};
+
+}  // namespace lockset::redis

@@ -1,0 +1,191 @@
+#include "backends/redis/scripts.h"
+
+namespace lockset::redis::scripts {
+
+// KEYS from 4: of n names the strings, then the sorted sets, then the lines.
+// ARGV from 4: version, lease, least stamp, token, record, what stands in a string behind
+// the stamp, modes, the waiter ('': it won't wait), since when it stands in line (0: not
+// yet), whether it was woken; from 14 the permits.
+//
+// {'S'}: another version. {'Q', microseconds left, lost at}: quarantine.
+// {'G', stamp, lease, time, floors...}: without floors the set was free.
+// {'B', item, mode, stamp, microseconds until the first in the way ends, in line since,
+//  record}.
+const Script acquire{0, "an acquire", ", 'base', 'lost'", R"(
+if m[3] ~= ARGV[4] then return {'S'} end
+if quarantine > now then return {'Q', format('%.0f', quarantine - now), m[7]} end
+local modes = ARGV[10]
+local n = #modes
+local lease = tonumber(ARGV[5])
+local stamp = format('%.0f', math.max(now, m[4] + 1, (m[6] or 0) + 1, ARGV[6], ARGV[3] + 1))
+
+-- The string's own end only tidies up, so it comes a minute after the lease's: until then
+-- whoever wants the name finds the expired hold and ends it.
+local function grant()
+  local value = stamp .. ' ' .. ARGV[9]
+  local px = format('%.0f', math.ceil(lease / 1000) + 60000)
+  for i = 1, n do
+    if string.byte(modes, i) == 114 then
+      call('ZADD', KEYS[3 + n + i], stamp, stamp)
+    elseif not call('SET', KEYS[3 + i], value, 'NX', 'PX', px) then
+      call('ZADD', KEYS[3 + n + i], '-' .. stamp, stamp)
+    end
+  end
+  call('ZADD', L, format('%.0f', now + lease), stamp)
+  call('HSET', M, 'last', stamp, 'h:' .. stamp, format('%.0f;', now) .. ARGV[8],
+       't:' .. ARGV[7], stamp)
+end
+
+if ARGV[12] == '0' and call('EXISTS', unpack(KEYS, 4, 3 + 2 * n)) == 0 then
+  grant()
+  return {'G', stamp, ARGV[5], format('%.0f', now)}
+end
+
+-- Somebody is or was there. When each one's lease ends; false: it does not count.
+local ends, freed = {}, {}
+local function live(one)
+  if ends[one] == nil then
+    local at = tonumber(call('ZSCORE', L, one) or 0)
+    ends[one] = at > now and at
+    if at > 0 and at <= now then bury(one) end
+  end
+  return ends[one]
+end
+local function first_writer(i)
+  local value = call('GET', KEYS[3 + i])
+  if not value then return nil end
+  local one = string.match(value, '^%d+')
+  if one and live(one) then return one end
+  call('DEL', KEYS[3 + i])
+  freed[i] = true
+  return nil
+end
+local function others(i, least, most)
+  local found = {}
+  for _, one in ipairs(call('ZRANGEBYSCORE', KEYS[3 + n + i], least, most)) do
+    if live(one) then
+      found[#found + 1] = one
+    else
+      call('ZREM', KEYS[3 + n + i], one)
+      freed[i] = true
+    end
+  end
+  return found
+end
+local function floor_of(i)
+  local reads = string.byte(modes, i) == 114
+  local lowest = not reads and first_writer(i) or nil
+  while true do
+    local next = reads and call('ZRANGEBYSCORE', KEYS[3 + n + i], 0, '+inf', 'LIMIT', 0, 1)
+                 or call('ZREVRANGEBYSCORE', KEYS[3 + n + i], '(0', '-inf', 'LIMIT', 0, 1)
+    if not next[1] then return lowest end
+    if live(next[1]) then
+      if lowest and tonumber(lowest) < tonumber(next[1]) then return lowest end
+      return next[1]
+    end
+    call('ZREM', KEYS[3 + n + i], next[1])
+  end
+end
+local function answer(of, left)
+  local all = {'G', of, left, format('%.0f', now)}
+  for i = 1, n do all[4 + i] = floor_of(i) or of end
+  return all
+end
+local function leave_line()
+  call('HDEL', W, ARGV[11])
+  for i = 1, n do
+    call('ZREM', KEYS[3 + 2 * n + i], string.sub(modes, i, i) .. ARGV[11])
+  end
+end
+
+-- The same request, delivered twice.
+local twin = call('HGET', M, 't:' .. ARGV[7])
+if twin and live(twin) then
+  if ARGV[12] ~= '0' then leave_line() end
+  return answer(twin, format('%.0f', ends[twin] - now))
+end
+
+-- The rule of admission. Who is dead is looked for where it would make a difference.
+local own, other, mine = {}, {}, {}
+local item, holder, holder_mode, first_end
+for i = 1, n do
+  local reads = string.byte(modes, i) == 114
+  local permits = tonumber(ARGV[13 + i])
+  local first = first_writer(i)
+  local r = call('ZCOUNT', KEYS[3 + n + i], 0, '+inf')
+  local w = call('ZCOUNT', KEYS[3 + n + i], '-inf', '(0') + (first and 1 or 0)
+  local readers, writers
+  if r > 0 and (not reads or r >= permits) then
+    readers = others(i, 0, '+inf')
+    r = #readers
+  end
+  if w > 0 and (reads or w >= permits) then
+    writers = others(i, '-inf', '(0')
+    if first then writers[#writers + 1] = first end
+    w = #writers
+  end
+  mine[i] = reads and r or w
+  own[i] = mine[i] >= permits
+  other[i] = (reads and w or r) > 0
+  for _, way in ipairs({{own[i] and reads or other[i] and not reads, readers, 'r'},
+                        {own[i] and not reads or other[i] and reads, writers, 'w'}}) do
+    if way[1] then
+      for _, one in ipairs(way[2]) do
+        if not first_end or ends[one] < first_end then first_end = ends[one] end
+        if not item or (item == i and tonumber(one) < tonumber(holder)) then
+          item, holder, holder_mode = i, one, way[3]
+        end
+      end
+    end
+  end
+end
+if not item then
+  grant()
+  ends[stamp] = now + lease
+  if ARGV[12] ~= '0' then
+    leave_line()
+    -- Those whom this leaves room for.
+    for i = 1, n do
+      if mine[i] + 1 < tonumber(ARGV[13 + i]) then
+        wake(KEYS[3 + 2 * n + i], '-inf', string.sub(modes, i, i))
+      end
+    end
+  end
+  return answer(stamp, ARGV[5])
+end
+
+local since = tonumber(ARGV[12])
+if ARGV[11] ~= '' then
+  -- In the same step, so that no release after this answer can miss it.
+  local me = call('HGET', W, ARGV[11])
+  local woken = ARGV[13] == '1' or (me and tonumber(string.sub(me, 17, 32)) ~= 0)
+  if since == 0 then since = now end
+  if not me or woken or tonumber(string.sub(me, 1, 16)) < now + 8000000 then
+    call('HSET', W, ARGV[11], format('%016.0f%016.0f%.0f;', now + 15000000, 0, since) .. ARGV[8])
+    for i = 1, n do
+      call('ZADD', KEYS[3 + 2 * n + i], format('%.0f', since),
+           string.sub(modes, i, i) .. ARGV[11])
+      call('PEXPIRE', KEYS[3 + 2 * n + i], 3600000)
+    end
+  end
+  if woken then
+    -- What it was woken for may do for one behind it. A name that its own mode uses up
+    -- admits nobody else.
+    local after = '(' .. format('%.0f', since)
+    for i = 1, n do
+      if not own[i] and not other[i] then
+        wake(KEYS[3 + 2 * n + i], after)
+      elseif not own[i] then
+        wake(KEYS[3 + 2 * n + i], after, string.byte(modes, i) == 114 and 'w' or 'r')
+      end
+    end
+  end
+end
+for i = 1, n do
+  if freed[i] then wake(KEYS[3 + 2 * n + i], '-inf') end
+end
+return {'B', item, holder_mode, holder, format('%.0f', first_end - now),
+        format('%.0f', since), call('HGET', M, 'h:' .. holder)}
+)", true, true};
+
+}  // namespace lockset::redis::scripts

@@ -1,0 +1,258 @@
+#include "backends/redis/scripts.h"
+
+namespace lockset::redis::scripts {
+
+// ARGV from 4: stamps. {'F', records...}, false where there is none: what they hold, for
+// those who have to declare its keys.
+const Script find{1, "a look-up of stamps", "", R"(
+local fields = {}
+for i = 4, #ARGV do fields[i - 3] = 'h:' .. ARGV[i] end
+return {'F', unpack(call('HMGET', M, unpack(fields)))}
+)", false, false, Sent::reading};
+
+// KEYS from 4: of n names the strings, then the sorted sets, then the lines.
+// ARGV from 4: stamp, its application as packed in records ('': anybody's), modes.
+// {'R'}: ended by this call. {'N'}: no such live hold. {'U'}: no such hold, in quarantine.
+const Script release{2, "a release", ", 'h:' .. ARGV[4]", R"(
+local stamp, modes = ARGV[4], ARGV[6]
+local n = #modes
+local record = m[6]
+if not record then return {quarantine > now and 'U' or 'N'} end
+local at = string.find(record, ',', 1, true)
+if string.sub(record, at + 1, at + #ARGV[5]) ~= ARGV[5] then return {'N'} end
+local ends = tonumber(call('ZSCORE', L, stamp) or 0)
+local token = string.match(record, ';(%x+)')
+call('ZREM', L, stamp)
+call('HDEL', M, 'h:' .. stamp, 't:' .. string.sub(token, 1, 32))
+for i = 1, n do
+  if string.byte(modes, i) == 114 then
+    call('ZREM', KEYS[3 + n + i], stamp)
+  else
+    -- Compared, then deleted.
+    local value = call('GET', KEYS[3 + i])
+    if value and string.match(value, '^%d+') == stamp then
+      call('DEL', KEYS[3 + i])
+    else
+      call('ZREM', KEYS[3 + n + i], stamp)
+    end
+  end
+end
+-- One that had expired is removed too, but this call did not end it.
+if call('EXISTS', W) == 1 then
+  for i = 1, n do wake(KEYS[3 + 2 * n + i], '-inf') end
+end
+return {ends > now and 'R' or 'N'}
+)", false, true};
+
+// KEYS from 4: for each item of each hold its string and its sorted set.
+// ARGV from 4: the application as packed in records; for each hold its stamp, lease, modes.
+// {'W', time, quarantine (1 or 0), for each hold the microseconds that are left, 0 if there is
+//  no such live hold of the application, -1 if there is no such hold at all}.
+const Script renew{3, "a renewal", ", 'max_lease'", R"(
+local app = ARGV[4]
+local fields, strings = {}, {}
+for i = 5, #ARGV, 3 do fields[#fields + 1] = 'h:' .. ARGV[i] end
+for i = 4, #KEYS, 2 do strings[#strings + 1] = KEYS[i] end
+local records = #fields > 0 and call('HMGET', M, unpack(fields)) or {}
+local values = #strings > 0 and call('MGET', unpack(strings)) or {}
+local answer = {'W', format('%.0f', now), quarantine > now and 1 or 0}
+local scores = {}
+local key, longest = 0, 0
+for h, record in ipairs(records) do
+  local stamp, lease, modes = ARGV[2 + 3 * h], tonumber(ARGV[3 + 3 * h]), ARGV[4 + 3 * h]
+  local left = record and 0 or -1
+  local at = record and string.find(record, ',', 1, true)
+  local ends = record and string.sub(record, at + 1, at + #app) == app
+               and tonumber(call('ZSCORE', L, stamp) or 0) or 0
+  if ends > now then
+    local until_ = math.max(ends, now + lease)
+    local px = format('%.0f', math.ceil((until_ - now) / 1000) + 60000)
+    local whole = true
+    for i = 1, #modes do
+      local value = values[key + i]
+      if string.byte(modes, i) == 119 and value and string.match(value, '^%d+') == stamp then
+        call('PEXPIRE', strings[key + i], px)
+      elseif not call('ZSCORE', KEYS[3 + 2 * (key + i)], stamp) then
+        whole = false
+      end
+    end
+    if whole then
+      left = until_ - now
+      scores[#scores + 1] = format('%.0f', until_)
+      scores[#scores + 1] = stamp
+      if lease > tonumber(m[6]) then longest = math.max(longest, until_) end
+    else
+      -- Somebody took a part of it away: it is over.
+      bury(stamp)
+    end
+  end
+  key = key + #modes
+  answer[3 + h] = format('%.0f', left)
+end
+if #scores > 0 then call('ZADD', L, 'XX', unpack(scores)) end
+if longest > tonumber(call('HGET', M, 'longest') or 0) then
+  call('HSET', M, 'longest', format('%.0f', longest))
+end
+return answer
+)",
+                   true};
+
+// In quarantine: what the lost state had granted is registered again.
+// KEYS from 4: of n names the strings, then the sorted sets.
+// ARGV from 4: version, stamp, lease, its application as packed, token, record with its
+// beginning, what stands in a string behind the stamp, modes; from 12 the permits.
+// {'S'}: another version. {'N'}: it is somebody else's, or no time for this.
+// {'W', microseconds left}.
+const Script reregister{4, "a re-registration", "", R"(
+if m[3] ~= ARGV[4] then return {'S'} end
+if quarantine <= now then return {'N'} end
+local stamp, lease, modes = ARGV[5], tonumber(ARGV[6]), ARGV[11]
+local n = #modes
+if call('HEXISTS', M, 'h:' .. stamp) == 1 then return {'N'} end
+
+local function live(one)
+  return one ~= stamp and tonumber(call('ZSCORE', L, one) or 0) > now
+end
+-- Of two that can't have been held at once the later has the greater stamp: the earlier one
+-- had ended, and only its registration came first, or its end was lost.
+local earlier = {}
+local function gives_way(one)
+  if tonumber(one) > tonumber(stamp) then return false end
+  earlier[#earlier + 1] = one
+  return true
+end
+for i = 1, n do
+  local reads = string.byte(modes, i) == 114
+  local readers, writers = {}, {}
+  for _, one in ipairs(call('ZRANGEBYSCORE', KEYS[3 + n + i], 0, '+inf')) do
+    if live(one) then readers[#readers + 1] = one end
+  end
+  for _, one in ipairs(call('ZRANGEBYSCORE', KEYS[3 + n + i], '-inf', '(0')) do
+    if live(one) then writers[#writers + 1] = one end
+  end
+  local value = call('GET', KEYS[3 + i])
+  local first = value and string.match(value, '^%d+')
+  if first and live(first) then writers[#writers + 1] = first end
+  local mine, against = writers, readers
+  if reads then mine, against = readers, writers end
+  for _, one in ipairs(against) do
+    if not gives_way(one) then return {'N'} end
+  end
+  local permits = tonumber(ARGV[11 + i])
+  if #mine >= permits then
+    if permits > 1 or not gives_way(mine[1]) then return {'N'} end
+  end
+end
+for _, one in ipairs(earlier) do bury(one) end
+local value = stamp .. ' ' .. ARGV[10]
+local px = format('%.0f', math.ceil(lease / 1000) + 60000)
+for i = 1, n do
+  if string.byte(modes, i) == 114 then
+    call('ZADD', KEYS[3 + n + i], stamp, stamp)
+  else
+    local there = call('GET', KEYS[3 + i])
+    local first = there and string.match(there, '^%d+')
+    if first and live(first) then
+      call('ZADD', KEYS[3 + n + i], '-' .. stamp, stamp)
+    else
+      call('SET', KEYS[3 + i], value, 'PX', px)
+    end
+  end
+end
+call('ZADD', L, format('%.0f', now + lease), stamp)
+call('HSET', M, 'h:' .. stamp, ARGV[9], 't:' .. ARGV[8], stamp)
+if tonumber(m[4]) < tonumber(stamp) then call('HSET', M, 'last', stamp) end
+return {'W', format('%.0f', lease)}
+)",
+                        true};
+
+// KEYS from 4: of n names, where they are known, the strings, then the sorted sets.
+// ARGV from 4: token, modes.
+// {'N'}: no live hold. {'G', stamp, microseconds left, time, record, floors...}.
+const Script resolve{5, "a look-up", ", 't:' .. ARGV[4]", R"(
+local stamp, modes = m[6], ARGV[5]
+local ends = stamp and tonumber(call('ZSCORE', L, stamp) or 0) or 0
+if ends <= now then return {'N'} end
+local answer = {'G', stamp, format('%.0f', ends - now), format('%.0f', now),
+                call('HGET', M, 'h:' .. stamp)}
+local function lower(one, lowest)
+  if tonumber(one) < tonumber(lowest) and tonumber(call('ZSCORE', L, one) or 0) > now then
+    return one
+  end
+  return lowest
+end
+local n = #modes
+for i = 1, n do
+  local lowest = stamp
+  local least, most = '-inf', '(0'
+  if string.byte(modes, i) == 114 then
+    least, most = 0, '+inf'
+  else
+    local value = call('GET', KEYS[3 + i])
+    lowest = value and lower(string.match(value, '^%d+') or stamp, lowest) or lowest
+  end
+  for _, one in ipairs(call('ZRANGEBYSCORE', KEYS[3 + n + i], least, most)) do
+    lowest = lower(one, lowest)
+  end
+  answer[5 + i] = lowest
+end
+return answer
+)", false, false, Sent::reading};
+
+// ARGV from 4: how many at most. {'X', records and stamps of holds whose lease has ended}.
+const Script expired{6, "a look for expired holds", "", R"(
+local stamps = call('ZRANGEBYSCORE', L, '-inf', format('%.0f', now), 'LIMIT', 0, ARGV[4])
+local answer = {'X'}
+for _, stamp in ipairs(stamps) do
+  answer[#answer + 1] = stamp
+  answer[#answer + 1] = call('HGET', M, 'h:' .. stamp) or ''
+end
+-- Waiters that have not been heard of.
+if call('HLEN', W) <= 1000 then
+  local waiters = call('HGETALL', W)
+  for i = 1, #waiters, 2 do
+    if tonumber(string.sub(waiters[i + 1], 1, 16)) <= now then call('HDEL', W, waiters[i]) end
+  end
+end
+return answer
+)", false, false, Sent::reading};
+
+// KEYS from 4: for each item of each hold its string, its sorted set, its line.
+// ARGV from 4: for each hold its stamp, token, modes. Removes those whose lease has ended.
+// {'X', how many}.
+const Script remove{7, "a sweep", "", R"(
+local removed, key = 0, 3
+for a = 4, #ARGV, 3 do
+  local stamp, modes = ARGV[a], ARGV[a + 2]
+  local score = call('ZSCORE', L, stamp)
+  if score and tonumber(score) <= now then
+    call('ZREM', L, stamp)
+    call('HDEL', M, 'h:' .. stamp, 't:' .. ARGV[a + 1])
+    removed = removed + 1
+    for i = 0, #modes - 1 do
+      local value = call('GET', KEYS[key + 3 * i + 1])
+      if value and string.match(value, '^%d+') == stamp then
+        call('DEL', KEYS[key + 3 * i + 1])
+      end
+      call('ZREM', KEYS[key + 3 * i + 2], stamp)
+      wake(KEYS[key + 3 * i + 3], '-inf')
+    end
+  end
+  key = key + 3 * #modes
+end
+return {'X', removed}
+)", false, true};
+
+// KEYS from 4: the lines of n names. ARGV from 4: waiter, whether it was woken, modes.
+const Script end_wait{8, "a goodbye", "", R"(
+local id, modes = ARGV[4], ARGV[6]
+local me = call('HGET', W, id)
+call('HDEL', W, id)
+for i = 1, #modes do call('ZREM', KEYS[3 + i], string.sub(modes, i, i) .. id) end
+if ARGV[5] == '1' or (me and tonumber(string.sub(me, 17, 32)) ~= 0) then
+  for i = 1, #modes do wake(KEYS[3 + i], '-inf') end
+end
+return {'X'}
+)", false, true};
+
+}  // namespace lockset::redis::scripts

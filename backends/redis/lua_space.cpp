@@ -1,0 +1,164 @@
+#include "backends/redis/scripts.h"
+
+namespace lockset::redis::scripts {
+
+// KEYS 4: the configuration. Answers it (scripts.cpp).
+const Script load{9, "the configuration", "", "@answer_config@", false, false, Sent::reading};
+
+// KEYS 4: the configuration. ARGV from 4: 'permits', field, value ('': none); or 'max_lease',
+// 'phase', 'base' and a value. A version is never used again, also not after a loss.
+// The answer is that of load.
+const Script change{10, "a change of the configuration", "",
+                    R"(
+local version = format('%.0f', math.max(m[3] + 1, now))
+local kind, value = ARGV[4], ARGV[5]
+if kind == 'permits' then
+  call('HSET', M, 'version', version)
+  if ARGV[6] == '' then
+    call('HDEL', KEYS[4], value)
+  else
+    call('HSET', KEYS[4], value, ARGV[6])
+  end
+elseif kind == 'max_lease' then
+  -- Holds granted so far may last longer.
+  local last = call('ZREVRANGE', L, 0, 0, 'WITHSCORES')
+  local longest = call('HGET', M, 'longest')
+  call('HSET', M, 'version', version, 'max_lease', value,
+       'longest', format('%.0f', math.max(longest or 0, last[2] or 0)))
+elseif kind == 'phase' then
+  call('HSET', M, 'version', version, 'phase', value)
+elseif kind == 'base' then
+  local base = call('HGET', M, 'base')
+  if tonumber(value) < tonumber(base) then value = base end
+  call('HSET', M, 'version', version, 'base', value)
+end
+@wake_all@
+@answer_config@
+)"};
+
+// KEYS 4: the configuration. ARGV from 4: application, as packed, epoch.
+// {'H', epoch}: a higher one has begun. {'N'}: the hold is not live.
+// {'E', how many were ended, their records and stamps}.
+const Script reclaim{11, "a reclaim", "",
+                     R"(
+local app, probe, epoch = ARGV[4], ARGV[5], tonumber(ARGV[6])
+local present = tonumber(call('HGET', KEYS[4], 'e:' .. app) or 0)
+if present > epoch then return {'H', format('%.0f', present)} end
+local function owned(record)
+  local at = record and string.find(record, ',', 1, true)
+  return at and string.sub(record, at + 1, at + #probe) == probe and at + #probe + 1
+end
+if not owned(call('HGET', M, 'h:' .. ARGV[6]))
+   or tonumber(call('ZSCORE', L, ARGV[6]) or 0) <= now then
+  return {'N'}
+end
+-- Asked for again (the first answer may have been lost), it ends what came since.
+if present ~= epoch then
+  call('HSET', M, 'version', format('%.0f', math.max(m[3] + 1, now)))
+  call('HSET', KEYS[4], 'e:' .. app, ARGV[6])
+end
+local ended, live = {}, 0
+local stamps = call('ZRANGE', L, 0, -1, 'WITHSCORES')
+for i = 1, #stamps, 2 do
+  local stamp = stamps[i]
+  local record = stamp ~= ARGV[6] and call('HGET', M, 'h:' .. stamp)
+  local at = record and owned(record)
+  if at and tonumber(string.match(record, '^%-?%d+', at)) < epoch then
+    if tonumber(stamps[i + 1]) > now then live = live + 1 end
+    ended[#ended + 1] = stamp
+    ended[#ended + 1] = record
+  end
+end
+-- For good. Their names are tidied up by whoever meets them, and by the sweep.
+for i = 1, #ended, 2 do call('ZADD', L, 'XX', 0, ended[i]) end
+@wake_all@
+return {'E', live, ended}
+)"};
+
+// ARGV from 4: the end of the last lease of the page before ('': none), how many at most.
+// {'I', time, microseconds of quarantine left, waiters, live holds}: of a waiter its name and
+// record, of a hold its stamp, end and record. Pages go by the end of
+// the leases: a hold that is renewed meanwhile comes later, and again.
+const Script inspect{12, "an inspection", "", R"(
+local holds = {}
+local from = ARGV[4] ~= '' and ARGV[4] or '(' .. format('%.0f', now)
+local stamps = call('ZRANGEBYSCORE', L, from, '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[5])
+for i = 1, #stamps, 2 do
+  holds[#holds + 1] = stamps[i]
+  holds[#holds + 1] = stamps[i + 1]
+  holds[#holds + 1] = call('HGET', M, 'h:' .. stamps[i]) or ''
+end
+return {'I', format('%.0f', now), format('%.0f', math.max(0, quarantine - now)),
+        call('HGETALL', W), holds}
+)", false, false, Sent::reading};
+
+// The same for one name. KEYS from 4: its string, its sorted set, its line.
+const Script inspect_name{13, "an inspection of a name", "", R"(
+local stamps, holds, waiters = call('ZRANGE', KEYS[5], 0, -1), {}, {}
+local value = call('GET', KEYS[4])
+if value then stamps[#stamps + 1] = string.match(value, '^%d+') end
+for _, stamp in ipairs(stamps) do
+  local score = call('ZSCORE', L, stamp)
+  if score then
+    holds[#holds + 1] = stamp
+    holds[#holds + 1] = score
+    holds[#holds + 1] = call('HGET', M, 'h:' .. stamp) or ''
+  end
+end
+for _, member in ipairs(call('ZRANGE', KEYS[6], 0, -1)) do
+  local id = string.sub(member, 2)
+  local record = call('HGET', W, id)
+  if record then
+    waiters[#waiters + 1] = id
+    waiters[#waiters + 1] = record
+  end
+end
+return {'I', format('%.0f', now), format('%.0f', math.max(0, quarantine - now)), waiters, holds}
+)", false, false, Sent::reading};
+
+// The state is lost, or older than what the client has seen: it puts back what it knows.
+// Several may; the highest version stays, and the quarantine only grows.
+// KEYS 4: the configuration. ARGV from 4: max_lease, phase, base, longest, then fields and
+// values of the configuration. {'X'} or {'V', schema}.
+const Script restore{14, "a restoration", "", R"(
+local M, L, W = KEYS[1], KEYS[2], KEYS[3]
+local call, format = redis.call, string.format
+local time = call('TIME')
+local now = time[1] * 1000000 + time[2]
+local m = call('HMGET', M, 'schema', 'version', 'last', 'quarantine', 'max_lease', 'longest')
+if m[1] and m[1] ~= '@schema@' then return {'V', m[1]} end
+local older = not m[1] or tonumber(m[2]) < tonumber(ARGV[2])
+local behind = not m[1] or tonumber(m[3]) < tonumber(ARGV[3])
+if not older and not behind then return {'X'} end
+if not m[1] then call('DEL', L, W) end
+local longest = math.max(m[6] or 0, ARGV[7])
+local longest_lease = math.max(m[5] or 0, ARGV[4])
+local last = math.max(m[3] or 0, ARGV[3])
+if not m[1] then last = math.max(last, now) end
+call('HSET', M, 'schema', '@schema@', 'run', ARGV[1], 'last', format('%.0f', last),
+     'longest', format('%.0f', longest), 'lost', format('%.0f', now),
+     'quarantine', format('%.0f', math.max(m[4] or 0, now + longest_lease, longest)))
+if older then
+  call('HSET', M, 'version', ARGV[2], 'max_lease', ARGV[4], 'phase', ARGV[5], 'base', ARGV[6])
+  call('DEL', KEYS[4])
+  for i = 8, #ARGV, 2 do call('HSET', KEYS[4], ARGV[i], ARGV[i + 1]) end
+end
+return {'X'}
+)", false, false, Sent::reading};
+
+// `lockset init`: a new, empty space. {'X'}: made, or there already. {'V', schema}.
+const Script init{15, "an initialisation", "", R"(
+local M, L, W = KEYS[1], KEYS[2], KEYS[3]
+local call, format = redis.call, string.format
+local time = call('TIME')
+local now = format('%.0f', time[1] * 1000000 + time[2])
+local schema = call('HGET', M, 'schema')
+if schema == '@schema@' then return {'X'} end
+if schema then return {'V', schema} end
+call('DEL', L, W, KEYS[4])
+call('HSET', M, 'schema', '@schema@', 'run', ARGV[1], 'version', now, 'last', now,
+     'max_lease', '600000000', 'phase', 0, 'base', 0)
+return {'X'}
+)"};
+
+}  // namespace lockset::redis::scripts

@@ -1,0 +1,54 @@
+// The newest state of the space that this client has seen. A store that shows an older one
+// has lost something; then this is what is put back.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "lockset/space_config.h"
+#include "lockset/stamp.h"
+
+namespace lockset::redis {
+
+struct Seen {
+  std::optional<SpaceConfig> config;
+  // The end, by the server's time in microseconds, of leases that are longer than the
+  // configuration allows by now.
+  std::int64_t longest_us = 0;
+  std::int64_t stamp = 0;
+
+  [[nodiscard]] std::int64_t version() const { return config ? config->version : 0; }
+};
+
+// Thread-safe.
+class Memory {
+ public:
+  [[nodiscard]] Seen get() const {
+    const std::lock_guard lock(mutex_);
+    return seen_;
+  }
+  // The version and the stamp.
+  [[nodiscard]] std::pair<std::int64_t, std::int64_t> marks() const {
+    const std::lock_guard lock(mutex_);
+    return {seen_.version(), seen_.stamp};
+  }
+  void saw(const SpaceConfig& config, std::int64_t longest_us, Stamp stamp) {
+    const std::lock_guard lock(mutex_);
+    if (config.version >= seen_.version()) seen_.config = config;
+    seen_.longest_us = std::max(seen_.longest_us, longest_us);
+    seen_.stamp = std::max(seen_.stamp, stamp.value);
+  }
+  void saw(Stamp stamp) {
+    const std::lock_guard lock(mutex_);
+    seen_.stamp = std::max(seen_.stamp, stamp.value);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Seen seen_;
+};
+
+}  // namespace lockset::redis

@@ -1,0 +1,43 @@
+// What the store keeps of a hold or a waiter beside its lease and its place in line: packed
+// by the client that made it, taken apart by those who read it. Scripts look at its
+// beginning only:
+//
+//   SINCE ; TOKEN(32 hex) COUNT , APP EPOCH ; INSTANCE LABEL (r|w) NAME (r|w) NAME ...
+//
+// APP, INSTANCE, LABEL and each NAME are written LENGTH:BYTES. A script adds SINCE, in
+// microseconds of the server's time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lockset/inspection.h"
+#include "lockset/lock_set.h"
+#include "lockset/stamp.h"
+
+namespace lockset::redis {
+
+// LENGTH:BYTES.
+std::string packed(std::string_view text);
+
+// All but SINCE and its semicolon.
+std::string pack(const Token& token, const Owner& owner, std::span<const LockRequest> items);
+
+struct Record {
+  std::int64_t since_us = 0;
+  std::string token;  // 32 hex digits
+  Owner owner;
+  std::vector<LockRequest> items;
+};
+
+// With SINCE. Unset if it is none.
+std::optional<Record> unpack(std::string_view text);
+
+// "rwr".
+std::string modes_of(std::span<const LockRequest> items);
+
+}  // namespace lockset::redis

@@ -1,0 +1,335 @@
+#include <algorithm>
+#include <map>
+
+#include "backends/redis/record.h"
+#include "backends/redis/redis_backend.h"
+
+namespace lockset::redis {
+namespace {
+
+using std::chrono::microseconds;
+
+// One script stalls everybody while it runs, so it does not get more than this.
+constexpr std::size_t most_holds = 250;
+constexpr std::size_t most_keys = 2000;
+constexpr std::size_t sweep_at_once = 200;
+constexpr int sweep_rounds = 5;
+
+std::shared_ptr<const KnownHold> known_from(std::string_view record) {
+  std::optional<Record> read = unpack(record);
+  if (!read) return nullptr;
+  auto hold = std::make_shared<KnownHold>();
+  hold->items = std::move(read->items);
+  hold->owner = std::move(read->owner);
+  hold->since_us = read->since_us;
+  for (std::size_t i = 0; i < hold->token.bytes.size(); ++i) {
+    hold->token.bytes[i] =
+        static_cast<std::uint8_t>(std::stoul(read->token.substr(2 * i, 2), nullptr, 16));
+  }
+  return hold;
+}
+
+}  // namespace
+
+// --- looking up ---
+
+Result<std::vector<std::shared_ptr<const KnownHold>>> RedisBackend::look_up(
+    const std::vector<Stamp>& stamps, TimePoint by) {
+  std::vector<std::shared_ptr<const KnownHold>> holds;
+  for (std::size_t done = 0; done < stamps.size(); done += most_holds) {
+    Call call;
+    const std::size_t end = std::min(stamps.size(), done + most_holds);
+    for (std::size_t i = done; i < end; ++i) {
+      call.arguments.push_back(std::to_string(stamps[i].value));
+    }
+    const Result<Reply> reply = store_->run(scripts::find, call, by);
+    if (!reply) return reply.error();
+    for (std::size_t i = 1; i <= end - done; ++i) holds.push_back(known_from((*reply)[i].text()));
+  }
+  return holds;
+}
+
+Result<std::optional<Grant>> RedisBackend::resolve(const Token& token, TimePoint by) {
+  std::shared_ptr<const KnownHold> hold = known_.find(token);
+  // Twice, where its names are not known: the first answer tells them.
+  for (int i = 0; i < 2; ++i) {
+    Call call;
+    if (hold) add_keys(call, store_->keys(), hold->items, false);
+    call.arguments = {token.hex(), hold ? modes_of(hold->items) : std::string()};
+    const TimePoint sent = BootClock::now();
+    const Result<Reply> reply = store_->run(scripts::resolve, call, by);
+    if (!reply) return reply.error();
+    if ((*reply)[0].text() == "N") return std::optional<Grant>();
+    if ((*reply)[0].text() != "G") return store_->nonsense(scripts::resolve.name);
+    if (!hold) {
+      hold = known_from((*reply)[4].text());
+      if (!hold) return store_->nonsense(scripts::resolve.name);
+      continue;
+    }
+    Grant grant;
+    grant.stamp = Stamp{(*reply)[1].number()};
+    grant.lease = microseconds((*reply)[2].number());
+    grant.store_time_us = (*reply)[3].number();
+    for (std::size_t f = 5; f < reply->size(); ++f) {
+      grant.floors.push_back({(*reply)[f].number()});
+    }
+    store_->memory().saw(grant.stamp);
+    if (auto full = known_from((*reply)[4].text())) {
+      known_.add(grant.stamp, std::move(full), sent + grant.lease);
+    }
+    return std::optional<Grant>(std::move(grant));
+  }
+  return std::optional<Grant>();
+}
+
+// --- renewing ---
+
+struct RedisBackend::Renewing {
+  Stamp stamp;
+  Duration lease{};
+  std::shared_ptr<const KnownHold> hold;
+  std::optional<Duration> left;
+};
+
+Result<RenewReply> RedisBackend::renew(const Owner& owner, std::span<const RenewRequest> requests,
+                                       TimePoint by) {
+  // Each stamp once; what was asked for most counts.
+  std::map<Stamp, Renewing> wanted;
+  for (const RenewRequest& request : requests) {
+    if (request.permanent) {
+      return Error{Errc::unsupported, "Redis keeps no hold without a lease: set one"};
+    }
+    Renewing& one = wanted[request.stamp];
+    one.stamp = request.stamp;
+    one.lease = std::max(one.lease, request.lease);
+    if (one.hold) continue;
+    one.hold = known_.find(request.stamp);
+    if (one.hold || request.set == nullptr || request.token == Token()) continue;
+    auto told = std::make_shared<KnownHold>();
+    told->items.assign(request.set->items().begin(), request.set->items().end());
+    told->owner = owner;
+    told->token = request.token;
+    one.hold = std::move(told);
+  }
+  // Those that this client does not know have to be looked up for their names.
+  std::vector<Stamp> strange;
+  for (const auto& [stamp, one] : wanted) {
+    if (!one.hold) strange.push_back(stamp);
+  }
+  const auto found = look_up(strange, by);
+  if (!found) return found.error();
+  for (std::size_t i = 0; i < strange.size(); ++i) wanted[strange[i]].hold = (*found)[i];
+
+  RenewReply reply;
+  std::vector<Renewing> all;
+  for (auto& [stamp, one] : wanted) {
+    if (one.hold) all.push_back(std::move(one));
+  }
+  for (std::size_t done = 0; done < all.size() || reply.store_time_us == 0;) {
+    std::size_t keys = 0;
+    std::size_t end = done;
+    while (end < all.size() && end - done < most_holds &&
+           (end == done || keys + 2 * all[end].hold->items.size() <= most_keys)) {
+      keys += 2 * all[end++].hold->items.size();
+    }
+    const Status status = renew_some(owner, std::span(all).subspan(done, end - done), reply, by);
+    if (!status) return status.error();
+    done = end;
+  }
+  std::map<Stamp, std::optional<Duration>> left;
+  for (const Renewing& one : all) left[one.stamp] = one.left;
+  for (const RenewRequest& request : requests) {
+    const auto of = left.find(request.stamp);
+    reply.renewals.push_back(of == left.end() || !of->second ? std::nullopt
+                                                             : std::optional(Renewal{*of->second}));
+  }
+  return reply;
+}
+
+Status RedisBackend::renew_some(const Owner& owner, std::span<Renewing> some, RenewReply& reply,
+                                TimePoint by) {
+  Call call;
+  call.arguments = {packed(owner.app)};
+  for (const Renewing& one : some) {
+    call.arguments.push_back(std::to_string(one.stamp.value));
+    call.arguments.push_back(std::to_string(micros(one.lease)));
+    call.arguments.push_back(modes_of(one.hold->items));
+    for (const LockRequest& item : one.hold->items) {
+      call.keys.push_back(store_->keys().name(item.name));
+      call.keys.push_back(store_->keys().shared(item.name));
+    }
+  }
+  const TimePoint sent = BootClock::now();
+  const Result<Reply> answer = store_->run(scripts::renew, call, by, Store::Lane::reserved);
+  if (!answer) return answer.error();
+  if ((*answer)[0].text() != "W" || answer->size() != 3 + some.size()) {
+    return store_->nonsense(scripts::renew.name);
+  }
+  reply.store_time_us = (*answer)[1].number();
+  const bool in_quarantine = (*answer)[2].number() == 1;
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    Renewing& one = some[i];
+    const std::int64_t left = (*answer)[3 + i].number();
+    if (left > 0) {
+      one.left = microseconds(left);
+      known_.renewed(one.stamp, sent + *one.left);
+    } else if (left < 0 && in_quarantine && one.hold->owner.app == owner.app) {
+      if (Status status = reregister(owner, one, by); !status) return status;
+    }
+  }
+  return {};
+}
+
+Status RedisBackend::reregister(const Owner& owner, Renewing& one, TimePoint by) {
+  // What this client was granted itself it knows the end of; for others the core knows it.
+  std::shared_ptr<const KnownHold> hold = known_.find(one.stamp);
+  const bool own = hold != nullptr;
+  if (own && !known_.find_live(one.stamp)) return {};
+  if (!own) hold = one.hold;
+  for (int i = 0; i < 10; ++i) {
+    const std::optional<SpaceConfig> config = store_->memory().get().config;
+    if (!config) return {};
+    Call call;
+    add_keys(call, store_->keys(), hold->items, false);
+    call.arguments = {
+        std::to_string(config->version),
+        std::to_string(one.stamp.value),
+        std::to_string(micros(one.lease)),
+        packed(owner.app),
+        hold->token.hex(),
+        std::to_string(hold->since_us) + ";" + pack(hold->token, hold->owner, hold->items),
+        hold->token.hex() + " " + hold->owner.label,
+        modes_of(hold->items)};
+    for (const LockRequest& item : hold->items) {
+      call.arguments.push_back(std::to_string(config->permits_of(item.name).of(item.mode)));
+    }
+    const TimePoint sent = BootClock::now();
+    const Result<Reply> reply = store_->run(scripts::reregister, call, by, Store::Lane::reserved);
+    if (!reply) return reply.error();
+    const std::string_view kind = (*reply)[0].text();
+    if (kind == "W") {
+      one.left = microseconds((*reply)[1].number());
+      known_.renewed(one.stamp, sent + *one.left);
+      // Released while this was under way: nobody would release it otherwise.
+      if (own && !known_.find(one.stamp)) {
+        one.left.reset();
+        static_cast<void>(end_hold(one.stamp, owner.app, by).ok());
+      }
+      return {};
+    }
+    if (kind != "S") return {};
+    const Result<SpaceConfig> newer = store_->load_config(by);
+    if (!newer) return newer.error();
+  }
+  return {};
+}
+
+// --- ending ---
+
+Result<bool> RedisBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
+  return end_hold(stamp, app, by);
+}
+
+Result<bool> RedisBackend::break_hold(Stamp stamp, TimePoint by) {
+  return end_hold(stamp, std::nullopt, by);
+}
+
+Result<bool> RedisBackend::end_hold(Stamp stamp, std::optional<std::string_view> app,
+                                    TimePoint by) {
+  std::shared_ptr<const KnownHold> hold = known_.find(stamp);
+  if (!hold) {
+    const auto found = look_up({stamp}, by);
+    if (!found) return found.error();
+    hold = found->front();
+    if (!hold) return false;
+  }
+  Call call;
+  add_keys(call, store_->keys(), hold->items, true);
+  call.arguments = {std::to_string(stamp.value), app ? packed(*app) : std::string(),
+                    modes_of(hold->items)};
+  const Result<Reply> reply = store_->run(scripts::release, call, by);
+  if (!reply) return reply.error();
+  const std::string_view kind = (*reply)[0].text();
+  // Another application's stays known.
+  const bool ours = !app || hold->owner.app == *app;
+  const bool was_live = ours && known_.remove(stamp);
+  // Lost by the store and not registered again so far: we alone know of it.
+  if (kind == "U") return was_live;
+  return kind == "R";
+}
+
+Result<std::size_t> RedisBackend::remove(const std::vector<Ended>& ended, TimePoint by) {
+  std::size_t removed = 0;
+  Call call;
+  const auto flush = [&]() -> Status {
+    if (call.arguments.empty()) return {};
+    const Result<Reply> reply = store_->run(scripts::remove, call, by);
+    call = {};
+    if (!reply) return reply.error();
+    removed += static_cast<std::size_t>((*reply)[1].number());
+    return {};
+  };
+  for (const Ended& one : ended) {
+    const std::optional<Record> record = unpack(one.record);
+    // Without a record there are no names: somebody has meddled.
+    const std::vector<LockRequest> items = record ? record->items : std::vector<LockRequest>();
+    call.arguments.push_back(one.stamp);
+    call.arguments.push_back(record ? record->token : std::string());
+    call.arguments.push_back(modes_of(items));
+    for (const LockRequest& item : items) {
+      call.keys.push_back(store_->keys().name(item.name));
+      call.keys.push_back(store_->keys().shared(item.name));
+      call.keys.push_back(store_->keys().line(item.name));
+    }
+    if (call.keys.size() < most_keys) continue;
+    if (Status status = flush(); !status) return status.error();
+  }
+  if (Status status = flush(); !status) return status.error();
+  return removed;
+}
+
+Result<std::size_t> RedisBackend::sweep(TimePoint by) {
+  std::size_t removed = 0;
+  for (int round = 0; round < sweep_rounds; ++round) {
+    Call call;
+    call.arguments = {std::to_string(sweep_at_once)};
+    const Result<Reply> reply = store_->run(scripts::expired, call, by);
+    if (!reply) return reply.error();
+    std::vector<Ended> ended;
+    for (std::size_t i = 1; i + 1 < reply->size(); i += 2) {
+      ended.push_back({std::string((*reply)[i].text()), std::string((*reply)[i + 1].text())});
+    }
+    const Result<std::size_t> count = remove(ended, by);
+    if (!count) return count.error();
+    removed += *count;
+    if (ended.size() < sweep_at_once) break;
+  }
+  return removed;
+}
+
+Result<std::size_t> RedisBackend::reclaim(std::string_view app, std::int64_t epoch, TimePoint by) {
+  Call call;
+  call.keys = {store_->keys().config};
+  call.arguments = {std::string(app), packed(app), std::to_string(epoch)};
+  const Result<Reply> reply = store_->run(scripts::reclaim, call, by);
+  if (!reply) return reply.error();
+  const std::string_view kind = (*reply)[0].text();
+  if (kind == "H") {
+    return Error{Errc::superseded, "a newer instance of application " + in_quotes(app) +
+                                       " has begun the epoch " + std::string((*reply)[1].text())};
+  }
+  if (kind == "N") {
+    return Error{Errc::not_held, "the hold " + std::to_string(epoch) + " of application " +
+                                     in_quotes(app) + " is not live: its epoch can't begin"};
+  }
+  const Reply list = (*reply)[2];
+  std::vector<Ended> ended;
+  for (std::size_t i = 0; i + 1 < list.size(); i += 2) {
+    ended.push_back({std::string(list[i].text()), std::string(list[i + 1].text())});
+  }
+  // They have ended; this only tidies up, and the sweep does what is left of it.
+  static_cast<void>(remove(ended, by).ok());
+  return static_cast<std::size_t>((*reply)[1].number());
+}
+
+}  // namespace lockset::redis

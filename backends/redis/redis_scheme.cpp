@@ -1,0 +1,38 @@
+#include "backends/redis/redis_scheme.h"
+
+#include "backends/redis/address.h"
+#include "backends/redis/init.h"
+#include "backends/redis/redis_backend.h"
+#include "backends/redis/settings.h"
+#include "backends/redis/store.h"
+
+namespace lockset {
+namespace {
+
+Result<std::unique_ptr<Backend>> open_redis(const Url& url, TimePoint by) {
+  const Result<redis::Options> options = redis::parse_address(url);
+  if (!options) return options.error();
+  auto store = std::make_unique<redis::Store>(*options);
+  if (Status fit = store->check(by); !fit) return fit.error();
+  return std::unique_ptr<Backend>(new redis::RedisBackend(std::move(store)));
+}
+
+Status init_redis(const Url& url, TimePoint by) {
+  const Result<redis::Options> options = redis::parse_address(url);
+  return options ? redis::init(*options, by) : options.error();
+}
+
+Result<std::vector<Finding>> examine_redis(const Url& url, TimePoint by) {
+  const Result<redis::Options> options = redis::parse_address(url);
+  if (!options) return options.error();
+  return redis::examine(*options, by);
+}
+
+}  // namespace
+
+const Scheme redis_scheme{"redis",    "redis://:password@cache/0?space=lockset",
+                          open_redis, init_redis,
+                          nullptr,    examine_redis,
+                          "rediss"};
+
+}  // namespace lockset

@@ -1,0 +1,131 @@
+#include "backends/redis/scripts.h"
+
+namespace lockset::redis {
+namespace {
+
+// m: schema, run, version, last, quarantine, and the script's own fields.
+//
+// The server process is told by the connection, which can't outlive it. Another one than
+// wrote the state: that one may have granted what is lost here.
+constexpr std::string_view beginning = R"(
+local M, L, W = KEYS[1], KEYS[2], KEYS[3]
+local call, format = redis.call, string.format
+local time = call('TIME')
+local now = time[1] * 1000000 + time[2]
+local m = call('HMGET', M, 'schema', 'run', 'version', 'last', 'quarantine'@more@)
+if m[1] ~= '@schema@' or m[2] ~= ARGV[1] or tonumber(m[3]) < tonumber(ARGV[2])
+   or tonumber(m[4]) < tonumber(ARGV[3]) then
+  if not m[1] then return {'L'} end
+  if m[1] ~= '@schema@' then return {'V', m[1]} end
+  if tonumber(m[3]) < tonumber(ARGV[2]) or tonumber(m[4]) < tonumber(ARGV[3]) then
+    return {'L'}
+  end
+  local was = call('HMGET', M, 'max_lease', 'longest')
+  m[5] = format('%.0f', math.max(m[5] or 0, now + was[1], was[2] or 0))
+  call('HSET', M, 'run', ARGV[1], 'quarantine', m[5], 'lost', format('%.0f', now))
+end
+local quarantine = tonumber(m[5] or 0)
+)";
+
+// Wakes the next in line: the first whose score is `after` ('-inf', or '(' and a score), of
+// one mode if one is given. Passes over those who were woken a while ago and did not come;
+// nobody hears for a dead one, so it goes.
+constexpr std::string_view waking = R"(
+local function wake(line, after, mode)
+  local from = 0
+  while true do
+    local members = call('ZRANGEBYSCORE', line, after, '+inf', 'LIMIT', from, 16)
+    if #members == 0 then return end
+    for _, member in ipairs(members) do
+      local id = string.sub(member, 2)
+      local waiter = (not mode or string.sub(member, 1, 1) == mode) and call('HGET', W, id)
+      local gone = waiter == false and (not mode or string.sub(member, 1, 1) == mode)
+      if waiter then
+        local woken = tonumber(string.sub(waiter, 17, 32))
+        if tonumber(string.sub(waiter, 1, 16)) <= now then
+          gone = true
+        elseif woken == 0 or woken > now - 100000 then
+          local heard = redis.pcall('PUBLISH', M .. ':c:' .. string.sub(id, 1, 32),
+                                    string.sub(id, 34))
+          -- An error: this user may not publish. Then the waiters poll.
+          if type(heard) ~= 'number' or heard > 0 then
+            if woken == 0 then
+              call('HSET', W, id, string.sub(waiter, 1, 16) .. format('%016.0f', now)
+                                  .. string.sub(waiter, 33))
+            end
+            return
+          end
+          gone = true
+        end
+      end
+      if gone then
+        call('ZREM', line, member)
+        call('HDEL', W, id)
+      else
+        from = from + 1
+      end
+    end
+  end
+end
+)";
+
+// Ends a hold for good, also if the clock is set back later: a lease that ended in the year
+// 1970 is never renewed. What it holds besides its record is tidied up by whoever meets it,
+// and by the sweep, which declares those keys; only a hold of one name needs none of that.
+constexpr std::string_view ending = R"(
+local function bury(one)
+  local record = call('HGET', M, 'h:' .. one)
+  local at = record and string.find(record, ';', 1, true)
+  if not record or string.match(record, '^(%d+),', at + 33) == '1' then
+    call('ZREM', L, one)
+    call('HDEL', M, 'h:' .. one, record and 't:' .. string.sub(record, at + 1, at + 32) or '')
+  else
+    call('ZADD', L, 'XX', 0, one)
+  end
+end
+)";
+
+// Everybody who waits looks again.
+constexpr std::string_view wake_all = R"(
+local told = {}
+for _, id in ipairs(call('HKEYS', W)) do
+  local client = string.sub(id, 1, 32)
+  if not told[client] then
+    told[client] = true
+    redis.pcall('PUBLISH', M .. ':c:' .. client, '*')
+  end
+end
+)";
+
+// KEYS 4: the configuration.
+// {'C', version, max_lease, phase, base, longest, last, microseconds of quarantine left,
+//  fields and values of the configuration}.
+constexpr std::string_view answer_config = R"(
+local c = call('HMGET', M, 'version', 'max_lease', 'phase', 'base', 'longest', 'last')
+return {'C', c[1], c[2], c[3], c[4], c[5] or 0, c[6],
+        format('%.0f', math.max(0, quarantine - now)), call('HGETALL', KEYS[4])}
+)";
+
+void replace(std::string& text, std::string_view what, std::string_view with) {
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size()) {
+    text.replace(at, what.size(), with);
+  }
+}
+
+}  // namespace
+
+std::string Script::text() const {
+  std::string text(number == scripts::init.number || number == scripts::restore.number
+                       ? std::string_view()
+                       : beginning);
+  replace(text, "@more@", more);
+  if (ends) text += ending;
+  if (wakes) text += waking;
+  text += body;
+  replace(text, "@wake_all@", wake_all);
+  replace(text, "@answer_config@", answer_config);
+  replace(text, "@schema@", schema_version);
+  return text;
+}
+
+}  // namespace lockset::redis

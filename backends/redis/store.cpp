@@ -1,0 +1,215 @@
+#include "backends/redis/store.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "backends/redis/record.h"
+#include "backends/redis/settings.h"
+
+namespace lockset::redis {
+namespace {
+
+using std::chrono::microseconds;
+
+constexpr std::size_t renewal_connections = 2;
+
+constexpr const Script* all_scripts[script_count] = {
+    &scripts::acquire,    &scripts::find,         &scripts::release, &scripts::renew,
+    &scripts::reregister, &scripts::resolve,      &scripts::expired, &scripts::remove,
+    &scripts::end_wait,   &scripts::load,         &scripts::change,  &scripts::reclaim,
+    &scripts::inspect,    &scripts::inspect_name, &scripts::restore, &scripts::init};
+
+std::string text(std::int64_t number) { return std::to_string(number); }
+
+// Fields and values of Keys::config.
+std::vector<std::string> config_fields(const SpaceConfig& config) {
+  std::vector<std::string> fields;
+  const auto add = [&](const char* kind, const std::string& of, std::int64_t value) {
+    fields.push_back(kind + of);
+    fields.push_back(text(value));
+  };
+  for (const auto& [name, entry] : config.permits) {
+    if (entry.read) add("r:", name, *entry.read);
+    if (entry.write) add("w:", name, *entry.write);
+  }
+  for (const auto& [app, epoch] : config.epochs) add("e:", app, epoch);
+  return fields;
+}
+
+}  // namespace
+
+Store::Store(Options options)
+    : options_(std::move(options)),
+      keys_(options_.space),
+      common_(
+          options_.pool, [this] { return open_one(); }, options_.shown()),
+      reserved_(
+          renewal_connections, [this] { return open_one(); }, options_.shown()) {
+  for (const Script* const script : all_scripts) texts_[script->number] = script->text();
+}
+
+Result<std::unique_ptr<Connection>> connect_safely(const Options& options,
+                                                   connections::SocketWatchdog& watchdog,
+                                                   TimePoint by) {
+  Result<std::unique_ptr<Connection>> connection = Connection::connect(options, watchdog, by);
+  if (!connection) return connection;
+  if (Status status = refuse_unsafe((*connection)->info(), options); !status) {
+    return status.error();
+  }
+  return connection;
+}
+
+Result<std::unique_ptr<Connection>> Store::open_one() {
+  const TimePoint by = BootClock::now() + options_.connect_timeout;
+  return connect_safely(options_, watchdog_, std::min(by, open_by_.load()));
+}
+
+Error Store::nonsense(std::string_view where) const {
+  return Error{Errc::internal,
+               options_.shown() + ": an answer to " + std::string(where) + " that makes no sense"};
+}
+
+Error Store::other_schema(std::string_view schema) const {
+  const bool newer = schema.size() > schema_version.size() || schema > schema_version;
+  return Error{Errc::misconfigured,
+               options_.shown() + ": the space has version " + std::string(schema) +
+                   " of the schema, and this program serves version " +
+                   std::string(schema_version) +
+                   (newer ? ": use a newer program, or another space"
+                          : ": run lockset init to bring the space up to date")};
+}
+
+Result<Reply> Store::run_once(Connection& connection, const Script& script, const Call& call,
+                              const Seen* seen, TimePoint by) {
+  const auto [version, stamp] =
+      seen != nullptr ? std::pair(seen->version(), seen->stamp) : memory_.marks();
+  const std::string numbers[] = {text(static_cast<std::int64_t>(common_keys + call.keys.size())),
+                                 text(version), text(stamp)};
+  const std::string& hash = hashes_[script.number];
+  Command command;
+  command.reserve(3 + common_keys + common_arguments + call.keys.size() + call.arguments.size());
+  command.insert(command.end(),
+                 {"EVALSHA", hash, numbers[0], keys_.main, keys_.leases, keys_.waiters});
+  command.insert(command.end(), call.keys.begin(), call.keys.end());
+  command.insert(command.end(), {connection.run_id(), numbers[1], numbers[2]});
+  command.insert(command.end(), call.arguments.begin(), call.arguments.end());
+  Result<Reply> reply = connection.call(command, script.sent, by);
+  if (reply && reply->is_error() && is_noscript(reply->text())) {
+    command[0] = "EVAL";
+    command[1] = texts_[script.number];
+    reply = connection.call(command, script.sent, by);
+  }
+  if (reply && !reply->is_error() && (!reply->is_array() || reply->size() == 0)) {
+    return nonsense(script.name);
+  }
+  return reply;
+}
+
+Status Store::restore(Connection& connection, TimePoint by) {
+  const Seen seen = memory_.get();
+  if (!seen.config) {
+    return Error{Errc::misconfigured,
+                 options_.shown() +
+                     ": there is no lock space of this name: run lockset init (if there was "
+                     "one, the server has lost its state, and what it held with it)"};
+  }
+  Call call;
+  call.keys = {keys_.config};
+  call.arguments = {text(std::chrono::duration_cast<microseconds>(seen.config->max_lease).count()),
+                    text(seen.config->migration_phase), text(seen.config->stamp_base.value),
+                    text(seen.longest_us)};
+  for (std::string& field : config_fields(*seen.config)) {
+    call.arguments.push_back(std::move(field));
+  }
+  const Result<Reply> reply = run_once(connection, scripts::restore, call, &seen, by);
+  if (!reply) return reply.error();
+  if (reply->is_error()) return refused(reply->text(), options_.shown(), Sent::reading);
+  if ((*reply)[0].text() == "V") return other_schema((*reply)[1].text());
+  return {};
+}
+
+Result<Reply> Store::run(const Script& script, const Call& call, TimePoint by, Lane lane) {
+  // To read again does no harm, so a connection that broke need not be known to others.
+  int readings = script.sent == Sent::reading ? 3 : 1;
+  for (int restorations = 0;;) {
+    Result<Connections::Lease> lease = (lane == Lane::reserved ? reserved_ : common_).take(by);
+    if (!lease) {
+      if (!lease.error().retryable() || --readings <= 0 || BootClock::now() >= by) {
+        return lease.error();
+      }
+      continue;
+    }
+    Result<Reply> reply = run_once(**lease, script, call, nullptr, by);
+    if (!reply) {
+      lease->broken();
+      if (--readings <= 0 || BootClock::now() >= by) return reply;
+      continue;
+    }
+    if (reply->is_error()) {
+      const Error error = refused(reply->text(), options_.shown(), script.sent);
+      // It may be that another server has to be asked by now.
+      lease->broken();
+      return error;
+    }
+    const Reply kind = (*reply)[0];
+    if (kind.text() == "V") return other_schema((*reply)[1].text());
+    if (kind.text() != "L") return reply;
+    if (++restorations > 5) return nonsense("a restoration");
+    if (Status status = restore(**lease, by); !status) {
+      lease->broken();
+      return status.error();
+    }
+  }
+}
+
+SpaceConfig Store::config_from(const Reply& reply) {
+  SpaceConfig config;
+  config.version = reply[1].number();
+  config.max_lease = microseconds(reply[2].number());
+  config.migration_phase = reply[3].number();
+  config.stamp_base = Stamp{reply[4].number()};
+  const Reply fields = reply[8];
+  for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
+    const std::string_view field = fields[i].text();
+    if (field.size() < 2) continue;
+    const std::string of(field.substr(2));
+    const std::int64_t value = fields[i + 1].number();
+    if (field.starts_with("r:")) config.permits[of].read = static_cast<std::uint32_t>(value);
+    if (field.starts_with("w:")) config.permits[of].write = static_cast<std::uint32_t>(value);
+    if (field.starts_with("e:")) config.epochs[of] = value;
+  }
+  memory_.saw(config, reply[5].number(), Stamp{reply[6].number()});
+  return config;
+}
+
+Result<SpaceConfig> Store::load_config(TimePoint by) {
+  Call call;
+  call.keys = {keys_.config};
+  const Result<Reply> reply = run(scripts::load, call, by);
+  if (!reply) return reply.error();
+  if ((*reply)[0].text() != "C") return nonsense(scripts::load.name);
+  return config_from(*reply);
+}
+
+Status Store::check(TimePoint by) {
+  open_by_ = by;
+  {
+    Result<Connections::Lease> lease = common_.take(by);
+    if (!lease) return lease.error();
+    for (std::size_t i = 0; i < script_count; ++i) {
+      const Result<Reply> hash = (*lease)->ask({"SCRIPT", "LOAD", texts_[i]}, Sent::reading, by);
+      if (!hash) {
+        lease->broken();
+        return hash.error();
+      }
+      hashes_[i] = hash->text();
+    }
+  }
+  const Result<SpaceConfig> config = load_config(by);
+  if (!config) return config.error();
+  open_by_ = TimePoint::max();
+  return {};
+}
+
+}  // namespace lockset::redis

@@ -1,0 +1,84 @@
+// The open space: its connections, and how a script is run over them.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/connections/pool.h"
+#include "backends/connections/socket_watchdog.h"
+#include "backends/redis/address.h"
+#include "backends/redis/connection.h"
+#include "backends/redis/keys.h"
+#include "backends/redis/memory.h"
+#include "backends/redis/scripts.h"
+#include "lockset/clock.h"
+#include "lockset/error.h"
+
+namespace lockset::redis {
+
+// Of one run of a script, behind the common ones.
+struct Call {
+  std::vector<std::string> keys;
+  std::vector<std::string> arguments;
+};
+
+// Thread-safe.
+class Store {
+ public:
+  // For what a call must never queue behind acquires.
+  enum class Lane : std::uint8_t { common, reserved };
+
+  explicit Store(Options options);
+
+  // One round trip, where nothing unusual happens. A script that the server does not know
+  // is sent whole. Where the space has lost its state, or part of it, it is put back first
+  // from what this client knows, under quarantine.
+  Result<Reply> run(const Script& script, const Call& call, TimePoint by, Lane lane = Lane::common);
+
+  // Errc::misconfigured unless the server is safe and has the space as this program knows
+  // it.
+  Status check(TimePoint by);
+  // Reads the configuration, and remembers it.
+  Result<SpaceConfig> load_config(TimePoint by);
+  // Of an answer {'C', ...}; remembers it.
+  SpaceConfig config_from(const Reply& reply);
+
+  [[nodiscard]] const Options& options() const noexcept { return options_; }
+  [[nodiscard]] const Keys& keys() const noexcept { return keys_; }
+  [[nodiscard]] Memory& memory() noexcept { return memory_; }
+  [[nodiscard]] connections::SocketWatchdog& watchdog() noexcept { return watchdog_; }
+  [[nodiscard]] Error nonsense(std::string_view where) const;
+
+ private:
+  using Connections = connections::Pool<Connection>;
+
+  Result<std::unique_ptr<Connection>> open_one();
+  Result<Reply> run_once(Connection& connection, const Script& script, const Call& call,
+                         const Seen* seen, TimePoint by);
+  // Puts the state back. Errc::misconfigured if this client knows of none.
+  Status restore(Connection& connection, TimePoint by);
+  Error other_schema(std::string_view schema) const;
+
+  const Options options_;
+  // While check() runs nobody waits for a connection beyond its deadline.
+  std::atomic<TimePoint> open_by_ = TimePoint::max();
+  const Keys keys_;
+  Memory memory_;
+  connections::SocketWatchdog watchdog_;  // outlives the connections
+  std::array<std::string, script_count> texts_;
+  std::array<std::string, script_count> hashes_;  // constant once check() is through
+  Connections common_;
+  Connections reserved_;
+};
+
+// Connects, and refuses what would break a promise; for a pool, doctor and init.
+Result<std::unique_ptr<Connection>> connect_safely(const Options& options,
+                                                   connections::SocketWatchdog& watchdog,
+                                                   TimePoint by);
+
+}  // namespace lockset::redis

@@ -1,0 +1,353 @@
+#include "backends/zookeeper/acquire.h"
+
+#include <zookeeper/zookeeper.h>
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "backends/zookeeper/admission.h"
+
+namespace lockset::zookeeper {
+namespace {
+
+using std::chrono::microseconds;
+
+// How far the stamps may fall behind the server's clock before they are raised to it, and
+// how far a grant's: see ConfigNode::raise_base.
+constexpr std::int64_t lag_us = 30'000'000;
+constexpr std::int64_t most_lag_us = 120'000'000;
+
+}  // namespace
+
+Acquire::Acquire(OpenSpace& space, Reaper& reaper, Waiting& waiting, const AcquireRequest& request)
+    : space_(space),
+      reaper_(reaper),
+      waiting_(waiting),
+      request_(request),
+      token_(request.token.hex()),
+      items_(request.set->items()),
+      ticket_(std::dynamic_pointer_cast<Ticket>(request.ticket)) {
+  path_bytes_ = space_.paths.hold(token_).size() + 4;
+  for (const LockRequest& item : items_)
+    path_bytes_ += space_.paths.holder(item, token_).size() + 4;
+}
+
+Result<AcquireOutcome> Acquire::run() {
+  while (true) {
+    Round done = round();
+    if (!done) return done.error();
+    if (*done) return *std::move(*done);
+    if (BootClock::now() >= request_.by) {
+      return Error{Errc::unavailable,
+                   space_.where + ": others were faster until the deadline; nothing was applied"};
+    }
+  }
+}
+
+Acquire::Round Acquire::round() {
+  if (Status ready = get_ready(); !ready) return ready.error();
+  if (config_->stored.config.version != request_.config_version) {
+    const Result<std::shared_ptr<const KnownConfig>> now = space_.config.load(request_.by);
+    if (!now) return now.error();
+    config_ = *now;
+    if (config_->stored.config.version != request_.config_version) {
+      return std::optional<AcquireOutcome>(Stale{config_->stored.config});
+    }
+  }
+  const bool cached = may_use_cache_ && take_from_cache();
+  may_use_cache_ = false;
+  if (!cached) {
+    const Result<bool> read = read_names();
+    if (!read) return read.error();
+    if (!*read) return again();
+  }
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    const Holder* holder = in_the_way(names_[i].holders, items_[i].mode, request_.permits[i]);
+    if (holder != nullptr) return busy(i, *holder);
+  }
+  return ask();
+}
+
+// The session, and the configuration to ask by.
+Status Acquire::get_ready() {
+  if (!seat_ || !seat_->session()->alive() || seat_->session()->stuck()) {
+    seat_.reset();
+    Result<std::unique_ptr<Seat>> seat =
+        space_.sessions.seat(request_.lease, path_bytes_, request_.by);
+    if (!seat) return seat.error();
+    seat_ = *std::move(seat);
+  }
+  config_ = space_.config.seen();
+  if (!config_) {
+    Result<std::shared_ptr<const KnownConfig>> now = space_.config.load(request_.by);
+    if (!now) return now.error();
+    config_ = *std::move(now);
+  }
+  const std::int64_t base = config_->stored.base;
+  const std::int64_t next_stamp = base + space_.config.last_zxid() + 1;
+  if (next_stamp >= request_.min_stamp.value &&
+      next_stamp >= space_.config.server_now_us() - lag_us) {
+    return {};
+  }
+  if (Status raised = space_.config.raise_base(request_.min_stamp.value, request_.by); !raised) {
+    // Of the hold nothing was sent, whatever became of this.
+    const bool in_doubt = raised.error().may_have_applied();
+    return Error{in_doubt ? Errc::unavailable : raised.error().code, raised.error().message};
+  }
+  config_ = space_.config.seen();
+  return {};
+}
+
+// True if what is known of all names lets the set in.
+bool Acquire::take_from_cache() {
+  names_.clear();
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    std::optional<NameState> name = space_.names.find(items_[i].name, config_->version);
+    if (!name || name->version == any_version) return false;
+    if (in_the_way(name->holders, items_[i].mode, request_.permits[i]) != nullptr) return false;
+    names_.push_back(*std::move(name));
+  }
+  return true;
+}
+
+// False: do it all again.
+Result<bool> Acquire::read_names() {
+  std::vector<Request> requests{sync(space_.paths.root()), exists(space_.paths.config())};
+  for (const LockRequest& item : items_) requests.push_back(children(space_.paths.name(item.name)));
+  const Result<Replies> replies = seat_->session()->run(std::move(requests), request_.by);
+  if (!replies) return replies.error();
+  names_.clear();
+  for (std::size_t i = 0; i < items_.size() + 2; ++i) {
+    const Reply& reply = (*replies)[i];
+    if (ends_session(reply.code)) return false;
+    if (!reply.ok() && (i < 2 || reply.code != ZNONODE)) {
+      return error_from(reply.code, space_.where, Sent::reading);
+    }
+    if (i < 2) continue;
+    NameState& name = names_.emplace_back();
+    name.exists = reply.ok();
+    name.version = reply.stat.version;
+    name.config_version = config_->version;
+    name.holders = holders_of(reply.children);
+    space_.names.read(items_[i - 2].name, name.version);
+    if (name.exists && name.version == any_version) {
+      if (Status lifted = lift(i - 2); !lifted) return lifted.error();
+      return false;
+    }
+  }
+  if ((*replies)[1].stat.version != config_->version) {
+    const Result<std::shared_ptr<const KnownConfig>> now = space_.config.load(request_.by);
+    if (!now) return now.error();
+    return false;
+  }
+  return true;
+}
+
+// Its version is the one that means "any" in a comparison: on to the next.
+Status Acquire::lift(std::size_t item) {
+  const Result<Replies> replies = seat_->session()->run(
+      {set(space_.paths.name(items_[item].name), "", any_version)}, request_.by);
+  if (!replies) return replies.error();
+  const int code = replies->front().code;
+  if (code == ZOK || code == ZNONODE || ends_session(code)) return {};
+  return error_from(code, space_.where, Sent::reading);
+}
+
+Acquire::Round Acquire::busy(std::size_t item, const Holder& holder) {
+  const LockRequest& wanted = items_[item];
+  Busy busy{wanted.name, holder.mode, {}, {}, {}, {}, collisions_};
+  const std::optional<OwnHolds::Known> own = space_.own.find(holder.token);
+  if (own && !own->live()) {
+    // Ours, and past its deadline: out of the way with it.
+    if (Status removed = reaper_.remove(own->hold, request_.by); !removed) return removed.error();
+    return again();
+  }
+  if (own && own->stamp) {
+    busy.holder = own->stamp;
+    busy.holder_label = own->hold->label;
+    busy.retry_after = std::max(own->deadline - BootClock::now(), Duration::zero());
+  } else {
+    const Result<Replies> replies =
+        seat_->session()->run({get(space_.paths.hold(holder.token))}, request_.by);
+    if (!replies) return replies.error();
+    const Reply& reply = replies->front();
+    if (reply.code == ZNONODE || ends_session(reply.code)) return again();  // it has just ended
+    if (!reply.ok()) return error_from(reply.code, space_.where, Sent::reading);
+    const std::optional<Record> record = record_from(reply.text);
+    if (record) {
+      busy.holder = Stamp{record->base + reply.stat.created};
+      busy.holder_label = record->owner.label;
+    }
+  }
+  if (request_.will_wait) {
+    Record waiter;
+    waiter.owner = *request_.owner;
+    waiter.items.assign(items_.begin(), items_.end());
+    Result<std::shared_ptr<Ticket>> ticket = waiting_.queue_up(
+        ticket_, {wanted, request_.permits[item], config_->version}, waiter, request_.by);
+    if (!ticket) return ticket.error();
+    busy.ticket = *std::move(ticket);
+  }
+  return std::optional<AcquireOutcome>(std::move(busy));
+}
+
+Duration Acquire::effective_lease() const {
+  return std::min(request_.lease, safe_part(seat_->session()->timeout()));
+}
+
+std::string Acquire::record() const {
+  Record record;
+  record.base = config_->stored.base;
+  record.lease = effective_lease();
+  record.owner = *request_.owner;
+  record.items.assign(items_.begin(), items_.end());
+  return to_text(record);
+}
+
+Request Acquire::grant_request(std::size_t& first_set) const {
+  std::vector<Request> parts{check(space_.paths.config(), config_->version)};
+  first_set = 0;
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    const std::string path = space_.paths.name(items_[i].name);
+    if (!names_[i].exists) parts.push_back(create(path, "", Lasting::persistent));
+    if (first_set == 0) first_set = parts.size();
+    parts.push_back(set(path, "", names_[i].exists ? names_[i].version : 0));
+  }
+  for (const LockRequest& item : items_) {
+    parts.push_back(create(space_.paths.holder(item, token_), "", Lasting::ephemeral));
+  }
+  parts.push_back(create(space_.paths.hold(token_), record(), Lasting::ephemeral));
+  if (ticket_ && !ticket_->node().empty()) parts.push_back(remove(ticket_->node()));
+  return multi(std::move(parts));
+}
+
+Acquire::Round Acquire::ask() {
+  std::size_t first_set = 0;
+  Request request = grant_request(first_set);
+  if (weight(request) > most_weight) {
+    return Error{Errc::invalid, space_.where + ": the set is too large for one request (" +
+                                    std::to_string(weight(request)) + " bytes, the most are " +
+                                    std::to_string(most_weight) + "): take fewer or shorter names"};
+  }
+  const std::shared_ptr<Session> session = seat_->session();
+  const Duration lease = lease_ = effective_lease();
+  const std::int64_t base = config_->stored.base;
+  const std::shared_ptr<OwnHold> hold(new OwnHold{token_,
+                                                  {items_.begin(), items_.end()},
+                                                  request_.owner->app,
+                                                  request_.owner->label,
+                                                  base,
+                                                  lease,
+                                                  std::move(seat_)});
+  // The reaper ends what is granted when nobody waits for it any more.
+  space_.own.ask(hold, BootClock::now() + lease);
+  const auto late = [own = &space_.own, token = token_, base, lease,
+                     first_set](const Replies& replies) {
+    const Reply& reply = replies.front();
+    if (reply.ok()) {
+      own->granted(token, Stamp{base + reply.parts[first_set].stat.changed},
+                   BootClock::now() + lease);
+    } else if (!leaves_doubt(reply.code)) {
+      own->expire(token);
+    }
+  };
+  std::vector<Request> requests;
+  requests.push_back(std::move(request));
+  const Result<Replies> replies = session->run(std::move(requests), request_.by, late);
+  if (!replies) {
+    space_.own.forget(token_);
+    return replies.error();
+  }
+  const Reply& reply = replies->front();
+  if (reply.ok()) return granted(reply, first_set);
+  if (leaves_doubt(reply.code)) {
+    for (const LockRequest& item : items_) space_.names.forget(item.name);
+    return error_from(reply.code, space_.where, Sent::change);
+  }
+  space_.own.forget(token_);
+  return refused(reply);
+}
+
+Acquire::Round Acquire::granted(const Reply& reply, std::size_t first_set) {
+  const NodeStat& made = reply.parts[first_set].stat;
+  Grant grant;
+  grant.stamp = Stamp{config_->stored.base + made.changed};
+  grant.store_time_us = made.changed_ms * 1000;
+  grant.lease = lease_;
+  grant.collisions = collisions_;
+  space_.config.saw(made.changed, made.changed_ms);
+  space_.own.granted(token_, grant.stamp);
+  const std::optional<OwnHolds::Known> own = space_.own.find(token_);
+  if (ticket_) {
+    Waiting::left(*ticket_);
+    ticket_.reset();
+  }
+  // A store that was restored, or a clock here that goes wrong: what was given out
+  // before might be given again.
+  const bool too_old =
+      grant.stamp.value < grant.store_time_us - most_lag_us || grant.stamp < request_.min_stamp;
+  if (own && too_old) {
+    if (Status removed = reaper_.remove(own->hold, request_.by); !removed) {
+      space_.own.expire(token_);
+      return removed.error();
+    }
+    if (Status raised = space_.config.raise_base(request_.min_stamp.value, request_.by); !raised) {
+      return Error{Errc::unavailable, raised.error().message};
+    }
+    return again();
+  }
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    NameState& name = names_[i];
+    name.version =
+        name.exists ? static_cast<std::int32_t>(static_cast<std::uint32_t>(name.version) + 1) : 1;
+    name.exists = true;
+    name.holders.push_back({items_[i].mode, token_});
+    space_.names.put(items_[i].name, std::move(name));
+  }
+  return std::optional<AcquireOutcome>(std::move(grant));
+}
+
+// Surely not granted. Why, and what now?
+Acquire::Round Acquire::refused(const Reply& reply) {
+  if (ends_session(reply.code)) return again();
+  std::size_t culprit = 0;
+  while (culprit < reply.parts.size() &&
+         (reply.parts[culprit].code == ZOK || reply.parts[culprit].code == ZRUNTIMEINCONSISTENCY)) {
+    ++culprit;
+  }
+  if (culprit == reply.parts.size()) return error_from(reply.code, space_.where, Sent::reading);
+  const int code = reply.parts[culprit].code;
+  if (code != ZBADVERSION && code != ZNONODE && code != ZNODEEXISTS) {
+    return error_from(code, space_.where, Sent::reading);
+  }
+  if (culprit == 0) {  // the configuration
+    const Result<std::shared_ptr<const KnownConfig>> now = space_.config.load(request_.by);
+    if (!now) return now.error();
+    return again();
+  }
+  // The place in the queue went with its session.
+  if (culprit + 1 == reply.parts.size() && ticket_ && !ticket_->node().empty()) {
+    Waiting::left(*ticket_);
+  }
+  for (const LockRequest& item : items_) space_.names.missed(item.name);
+  ++collisions_;
+  pause();
+  return again();
+}
+
+// Those who collided must not meet again.
+void Acquire::pause() {
+  if (collisions_ <= 1) return;
+  thread_local std::minstd_rand random(std::random_device{}());
+  const std::int64_t most_us = std::min<std::int64_t>(50'000, 250LL << std::min(collisions_, 10U));
+  std::uniform_int_distribution<std::int64_t> pause_us(0, most_us);
+  std::this_thread::sleep_until(
+      std::min(request_.by, BootClock::now() + microseconds(pause_us(random))));
+}
+
+Acquire::Round Acquire::again() { return std::optional<AcquireOutcome>(); }
+
+}  // namespace lockset::zookeeper

@@ -1,0 +1,62 @@
+// The step that grants a set: read what stands in its way, then have the server compare all
+// that was read and make the hold, in one transaction. docs/adr/0023.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backends/zookeeper/reaper.h"
+#include "backends/zookeeper/space.h"
+#include "backends/zookeeper/waiting.h"
+#include "lockset/backend.h"
+
+namespace lockset::zookeeper {
+
+// One attempt. Used once, by one thread.
+class Acquire {
+ public:
+  Acquire(OpenSpace& space, Reaper& reaper, Waiting& waiting, const AcquireRequest& request);
+
+  Result<AcquireOutcome> run();
+
+ private:
+  // What one round came to; nothing: it has to be done again, from what the store says now.
+  using Round = Result<std::optional<AcquireOutcome>>;
+
+  Round round();
+  Status get_ready();
+  bool take_from_cache();
+  Result<bool> read_names();
+  Status lift(std::size_t item);
+  Round busy(std::size_t item, const Holder& holder);
+  Round ask();
+  Round granted(const Reply& reply, std::size_t first_set);
+  Round refused(const Reply& reply);
+  Request grant_request(std::size_t& first_set) const;
+  [[nodiscard]] std::string record() const;
+  [[nodiscard]] Duration effective_lease() const;
+  void pause();
+  static Round again();
+
+  OpenSpace& space_;
+  Reaper& reaper_;
+  Waiting& waiting_;
+  const AcquireRequest& request_;
+  const std::string token_;
+  const std::span<const LockRequest> items_;
+  std::size_t path_bytes_ = 0;
+  std::shared_ptr<Ticket> ticket_;
+
+  std::unique_ptr<Seat> seat_;
+  std::shared_ptr<const KnownConfig> config_;
+  std::vector<NameState> names_;
+  Duration lease_{};
+  bool may_use_cache_ = true;
+  std::uint32_t collisions_ = 0;
+};
+
+}  // namespace lockset::zookeeper

@@ -1,0 +1,31 @@
+// Semantics 4, for names as they were read.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "backends/zookeeper/paths.h"
+
+namespace lockset::zookeeper {
+
+// One of those who stand in the way of a further hold of this mode; null: nobody does.
+inline const Holder* in_the_way(const std::vector<Holder>& holders, Mode mode,
+                                std::uint32_t permits) {
+  for (const Holder& holder : holders) {
+    if (holder.mode != mode) return &holder;
+  }
+  return holders.size() + 1 <= permits ? nullptr : &holders.front();
+}
+
+// The holders among a name's children.
+inline std::vector<Holder> holders_of(const std::vector<std::string>& children) {
+  std::vector<Holder> holders;
+  for (const std::string& child : children) {
+    if (std::optional<Holder> holder = holder_of(child)) holders.push_back(*std::move(holder));
+  }
+  return holders;
+}
+
+}  // namespace lockset::zookeeper

@@ -1,0 +1,122 @@
+#include "backends/zookeeper/config_node.h"
+
+#include <zookeeper/zookeeper.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <utility>
+
+namespace lockset::zookeeper {
+namespace {
+
+std::int64_t our_clock_us() {
+  using std::chrono::microseconds;
+  return std::chrono::duration_cast<microseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// So far behind the server's clock is good enough.
+constexpr std::int64_t fresh_us = 20'000'000;
+
+// A base that leaves room for more zxids than any store will see.
+constexpr std::int64_t most_base = std::numeric_limits<std::int64_t>::max() / 2;
+
+}  // namespace
+
+std::shared_ptr<const KnownConfig> ConfigNode::seen() const {
+  const std::lock_guard lock(mutex_);
+  return seen_;
+}
+
+void ConfigNode::saw(std::int64_t zxid, std::int64_t ms) noexcept {
+  std::int64_t last = last_zxid_;
+  while (zxid > last && !last_zxid_.compare_exchange_weak(last, zxid)) {
+  }
+  if (ms != 0) clock_ahead_us_ = ms * 1000 - our_clock_us();
+}
+
+std::int64_t ConfigNode::server_now_us() const noexcept { return our_clock_us() + clock_ahead_us_; }
+
+Result<std::shared_ptr<const KnownConfig>> ConfigNode::take(const Reply& reply) {
+  if (!reply.ok()) return error_from(reply.code, where_, Sent::reading);
+  std::optional<StoredConfig> stored = config_from(reply.text);
+  if (!stored) {
+    return Error{Errc::misconfigured,
+                 where_ +
+                     ": the lock space is of another version of Lockset: use that one, or "
+                     "run this version's lockset init"};
+  }
+  auto config = std::make_shared<const KnownConfig>(
+      KnownConfig{*std::move(stored), reply.stat.version, reply.stat.changed});
+  saw(reply.stat.changed, 0);
+  const std::lock_guard lock(mutex_);
+  // An answer that was overtaken by another must not bring the old one back.
+  if (!seen_ || seen_->zxid <= config->zxid) seen_ = config;
+  return config;
+}
+
+Result<std::shared_ptr<const KnownConfig>> ConfigNode::load(TimePoint by) {
+  const Result<std::shared_ptr<Session>> session = sessions_.general(by);
+  if (!session) return session.error();
+  const Result<Replies> replies =
+      (*session)->run({sync(paths_.config()), get(paths_.config())}, by);
+  if (!replies) return replies.error();
+  return take((*replies)[1]);
+}
+
+Result<std::shared_ptr<const KnownConfig>> ConfigNode::change(const Change& change, TimePoint by) {
+  while (true) {
+    const Result<std::shared_ptr<const KnownConfig>> now = load(by);
+    if (!now) return now.error();
+    StoredConfig wanted = (*now)->stored;
+    if (!change(wanted)) return *now;
+    const std::string text = to_text(wanted);
+    if (text.size() > most_weight) {
+      return Error{Errc::invalid, where_ + ": the configuration would be too large for a node (" +
+                                      std::to_string(text.size()) +
+                                      " bytes): remove permits or applications"};
+    }
+    const Result<std::shared_ptr<Session>> session = sessions_.general(by);
+    if (!session) return session.error();
+    Result<Replies> replies = (*session)->run({set(paths_.config(), text, (*now)->version)}, by);
+    if (!replies) return replies.error();
+    Reply& reply = replies->front();
+    if (reply.code == ZBADVERSION) continue;
+    if (!reply.ok()) return error_from(reply.code, where_, Sent::change);
+    saw(reply.stat.changed, reply.stat.changed_ms);
+    reply.text = text;
+    return take(reply);
+  }
+}
+
+Status ConfigNode::raise_base(std::int64_t least, TimePoint by) {
+  const auto high_enough = [&](const StoredConfig& stored) {
+    const std::int64_t next = stored.base + last_zxid() + 1;
+    return next >= least && next >= server_now_us() - fresh_us;
+  };
+  // Others may have done it.
+  const Result<std::shared_ptr<const KnownConfig>> now = load(by);
+  if (!now) return now.error();
+  if (high_enough((*now)->stored)) return {};
+  // Of no consequence but for what the server says: its clock, and its zxid.
+  const Result<std::shared_ptr<const KnownConfig>> asked =
+      change([](StoredConfig&) { return true; }, by);
+  if (!asked) return asked.error();
+  const std::int64_t zxid = last_zxid();
+  if (least > most_base) {
+    return Error{Errc::invalid, where_ + ": stamps can't be raised to " + std::to_string(least)};
+  }
+  const std::int64_t base = std::max(server_now_us(), least) - zxid;
+  const Result<std::shared_ptr<const KnownConfig>> raised = change(
+      [&](StoredConfig& stored) {
+        if (stored.base >= base || high_enough(stored)) return false;
+        stored.base = base;
+        return true;
+      },
+      by);
+  return raised ? Status() : raised.error();
+}
+
+}  // namespace lockset::zookeeper

@@ -1,0 +1,62 @@
+#include "backends/zookeeper/errors.h"
+
+#include <zookeeper/zookeeper.h>
+
+namespace lockset::zookeeper {
+
+bool leaves_doubt(int code) noexcept {
+  switch (code) {
+    case ZCONNECTIONLOSS:
+    case ZOPERATIONTIMEOUT:
+    case ZCLOSING:
+    case ZSESSIONMOVED:  // of an earlier request: this one may have taken another way
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool ends_session(int code) noexcept {
+  return code == ZSESSIONEXPIRED || code == ZINVALIDSTATE || code == ZAUTHFAILED;
+}
+
+Error error_from(int code, const std::string& where, Sent sent) {
+  const std::string quote = " (" + std::string(zerror(code)) + ", " + std::to_string(code) + ")";
+  const auto make = [&](Errc errc, const std::string& text) {
+    return Error{errc, where + ": " + text + quote};
+  };
+  switch (code) {
+    case ZNOAUTH:
+    case ZINVALIDACL:
+      return make(Errc::misconfigured,
+                  "the nodes of the space are not for this user: check user and password, which "
+                  "must be those of lockset init");
+    case ZAUTHFAILED:
+      return make(Errc::misconfigured, "the server refuses this user or password: check both");
+    case ZNONODE:
+      return make(Errc::misconfigured,
+                  "there is no lock space here: run lockset init, and check the path and the "
+                  "parameter space");
+    case ZNOTREADONLY:
+      return make(Errc::unavailable,
+                  "this server is cut off from the others and read-only; nothing was applied");
+    case ZTHROTTLEDOP:
+      return make(Errc::unavailable, "the server is overloaded; nothing was applied");
+    case ZMARSHALLINGERROR:
+    case ZBADARGUMENTS:
+      return make(Errc::internal, "the server could not read the request");
+    case ZSESSIONEXPIRED:
+    case ZINVALIDSTATE:
+      return make(Errc::unavailable, "the session has expired, and what was asked in it with it");
+    default:
+      break;
+  }
+  if (!leaves_doubt(code)) return make(Errc::internal, "the server gave an unexpected answer");
+  if (sent == Sent::change) {
+    return make(Errc::indeterminate,
+                "the answer did not come; the change may or may not have been made");
+  }
+  return make(Errc::unavailable, "no answer came");
+}
+
+}  // namespace lockset::zookeeper

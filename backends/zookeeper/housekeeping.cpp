@@ -1,0 +1,89 @@
+#include "backends/zookeeper/housekeeping.h"
+
+#include <zookeeper/zookeeper.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+namespace lockset::zookeeper {
+namespace {
+
+constexpr Duration interval = std::chrono::minutes(10);
+constexpr Duration usual_age = std::chrono::hours(1);
+// Of one run: names looked at, and removed together.
+constexpr std::size_t most_looks = 2000;
+constexpr std::size_t most_removed = 500;
+
+}  // namespace
+
+Status Housekeeping::run(TimePoint by) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (BootClock::now() < next_run_) return {};
+    next_run_ = BootClock::now() + interval;
+  }
+  const Result<std::size_t> removed = collect(usual_age, by);
+  return removed ? Status() : removed.error();
+}
+
+Result<std::size_t> Housekeeping::collect(Duration age, TimePoint by) {
+  const auto failed = [&](int code, Sent sent) { return error_from(code, space_.where, sent); };
+  const std::lock_guard lock(mutex_);
+  const Result<std::shared_ptr<const KnownConfig>> config = space_.config.load(by);
+  if (!config) return config.error();
+  const Result<std::shared_ptr<Session>> session = space_.sessions.general(by);
+  if (!session) return session.error();
+  Result<Replies> list = (*session)->run({children(space_.paths.names())}, by);
+  if (!list) return list.error();
+  if (!list->front().ok()) return failed(list->front().code, Sent::reading);
+  std::vector<std::string>& parts = list->front().children;
+  std::sort(parts.begin(), parts.end());
+  const auto begin = std::upper_bound(parts.begin(), parts.end(), from_);
+  const auto end = begin + std::min<std::ptrdiff_t>(parts.end() - begin, most_looks);
+  from_ = end == parts.end() ? std::string() : *std::prev(end);
+  if (begin == end) return std::size_t{0};
+
+  std::vector<Request> requests;
+  for (auto part = begin; part != end; ++part) {
+    requests.push_back(exists(space_.paths.names() + "/" + *part));
+  }
+  const Result<Replies> replies = (*session)->run(std::move(requests), by);
+  if (!replies) return replies.error();
+  const std::int64_t oldest_ms =
+      (space_.config.server_now_us() -
+       std::chrono::duration_cast<std::chrono::microseconds>(age).count()) /
+      1000;
+  std::vector<Request> steps;
+  // No version comes again: whoever still has the one of a name that goes is refused by the
+  // configuration's (docs/adr/0026).
+  steps.push_back(set(space_.paths.config(), to_text((*config)->stored), (*config)->version));
+  std::size_t bytes = weight(steps.front());
+  std::vector<Request> queues;
+  for (auto part = begin; part != end && steps.size() <= most_removed; ++part) {
+    const Reply& reply = (*replies)[static_cast<std::size_t>(part - begin)];
+    const bool idle = reply.ok() && reply.stat.children == 0 && reply.stat.changed_ms <= oldest_ms;
+    if (!idle) continue;
+    steps.push_back(remove(space_.paths.names() + "/" + *part, reply.stat.version));
+    bytes += weight(steps.back());
+    if (bytes > most_weight) {
+      steps.pop_back();
+      break;
+    }
+    queues.push_back(remove(space_.paths.queues() + "/" + *part));
+  }
+  const std::size_t count = steps.size() - 1;
+  if (count == 0) return std::size_t{0};
+  // Not empty, or not there: no matter.
+  static_cast<void>((*session)->run(std::move(queues), by).ok());
+  const Result<Replies> done = (*session)->run({multi(std::move(steps))}, by);
+  if (!done) return done.error();
+  const int code = done->front().code;
+  // Somebody took one of them meanwhile, or changed the configuration: another time.
+  if (code == ZBADVERSION || code == ZNOTEMPTY || code == ZNONODE) return std::size_t{0};
+  if (code != ZOK) return failed(code, Sent::change);
+  return count;
+}
+
+}  // namespace lockset::zookeeper

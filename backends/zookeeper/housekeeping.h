@@ -1,0 +1,30 @@
+// Removes the nodes of names that nobody asks for any more.
+#pragma once
+
+#include <mutex>
+#include <string>
+
+#include "backends/zookeeper/space.h"
+
+namespace lockset::zookeeper {
+
+// Thread-safe.
+class Housekeeping {
+ public:
+  explicit Housekeeping(OpenSpace& space) : space_(space) {}
+
+  // Some of those that have been idle for `age`; rarely, for it has to list all names.
+  Status run(TimePoint by);
+  // The same at once. The number of names removed.
+  Result<std::size_t> collect(Duration age, TimePoint by);
+
+ private:
+  OpenSpace& space_;
+  std::mutex mutex_;
+  TimePoint next_run_ = BootClock::now() + first_run;
+  std::string from_;  // where the next run goes on
+
+  static constexpr Duration first_run = std::chrono::minutes(10);
+};
+
+}  // namespace lockset::zookeeper

@@ -1,0 +1,92 @@
+// What this client knows of names: who held them when their version was such. As long as
+// the version is the same nobody has been added, so that a set which these would admit can be
+// asked for at once, and the server only has to compare the versions.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "backends/zookeeper/paths.h"
+
+namespace lockset::zookeeper {
+
+struct NameState {
+  bool exists = true;
+  std::int32_t version = 0;
+  std::vector<Holder> holders;
+  // The configuration's node had this version. Whoever removes a name's node raises it: the
+  // versions of the name's next node mean something else.
+  std::int32_t config_version = 0;
+};
+
+// Thread-safe.
+class NameCache {
+ public:
+  // What can be counted on; nothing where the last time it was out of date.
+  [[nodiscard]] std::optional<NameState> find(const std::string& name,
+                                              std::int32_t config_version) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = names_.find(name);
+    if (found == names_.end() || !found->second.trusted) return {};
+    if (found->second.state.config_version != config_version) return {};
+    return found->second.state;
+  }
+  // As it is after our own grant. Not where somebody knows a later state already.
+  void put(const std::string& name, NameState state) {
+    const std::lock_guard lock(mutex_);
+    if (names_.size() >= most_names) names_.erase(names_.begin());
+    const auto [found, made] = names_.try_emplace(name);
+    NameState& known = found->second.state;
+    const bool later = state.config_version == known.config_version
+                           ? is_later(state.version, known.version)
+                           : is_later(state.config_version, known.config_version);
+    if (made || later) known = std::move(state);
+  }
+  // The server had another version: others take this name too.
+  void missed(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    const auto found = names_.find(name);
+    if (found != names_.end()) found->second.trusted = false;
+  }
+  // It was read. Who finds what he left can count on the next time, too.
+  void read(const std::string& name, std::int32_t version) {
+    const std::lock_guard lock(mutex_);
+    const auto found = names_.find(name);
+    if (found != names_.end()) found->second.trusted = found->second.state.version == version;
+  }
+  void forget(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    names_.erase(name);
+  }
+  // This hold on it has ended.
+  void ended(const std::string& name, const std::string& token) {
+    const std::lock_guard lock(mutex_);
+    const auto found = names_.find(name);
+    if (found == names_.end()) return;
+    std::erase_if(found->second.state.holders,
+                  [&](const Holder& holder) { return holder.token == token; });
+  }
+
+ private:
+  struct Entry {
+    NameState state;
+    bool trusted = true;
+  };
+  static constexpr std::size_t most_names = 20'000;
+  // Versions go round at 2^32.
+  static bool is_later(std::int32_t one, std::int32_t other) {
+    return static_cast<std::int32_t>(static_cast<std::uint32_t>(one) -
+                                     static_cast<std::uint32_t>(other)) > 0;
+  }
+
+  mutable std::mutex mutex_;
+  std::unordered_map<std::string, Entry> names_;
+};
+
+}  // namespace lockset::zookeeper

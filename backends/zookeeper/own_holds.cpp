@@ -1,0 +1,120 @@
+#include "backends/zookeeper/own_holds.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace lockset::zookeeper {
+
+bool OwnHolds::Known::live() const {
+  return state != OwnHold::State::expired && BootClock::now() < deadline &&
+         hold->session()->alive();
+}
+
+void OwnHolds::move_deadline(OwnHold& hold, TimePoint deadline) {
+  deadlines_.erase({hold.deadline, hold.token});
+  hold.deadline = deadline;
+  deadlines_.emplace(deadline, hold.token);
+}
+
+void OwnHolds::ask(const std::shared_ptr<OwnHold>& hold, TimePoint deadline) {
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    holds_[hold->token] = hold;
+    first = deadlines_.empty() || deadline < deadlines_.begin()->first;
+    move_deadline(*hold, deadline);
+  }
+  if (first && ring_) ring_(deadline);
+}
+
+void OwnHolds::granted(const std::string& token, Stamp stamp,
+                       std::optional<TimePoint> new_deadline) {
+  const std::lock_guard lock(mutex_);
+  const auto found = holds_.find(token);
+  if (found == holds_.end()) return;
+  OwnHold& hold = *found->second;
+  hold.stamp = stamp;
+  by_stamp_[stamp] = found->second;
+  if (hold.state != OwnHold::State::asked) return;
+  hold.state = OwnHold::State::live;
+  if (new_deadline) move_deadline(hold, std::max(hold.deadline, *new_deadline));
+}
+
+void OwnHolds::forget(const std::string& token) {
+  std::shared_ptr<OwnHold> last;  // with its session perhaps: not under the mutex
+  const std::lock_guard lock(mutex_);
+  const auto found = holds_.find(token);
+  if (found == holds_.end()) return;
+  last = std::move(found->second);
+  holds_.erase(found);
+  deadlines_.erase({last->deadline, token});
+  const auto by_stamp = by_stamp_.find(last->stamp);
+  if (by_stamp != by_stamp_.end() && by_stamp->second == last) by_stamp_.erase(by_stamp);
+}
+
+std::optional<OwnHolds::Known> OwnHolds::find(const std::string& token) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = holds_.find(token);
+  return found == holds_.end() ? std::nullopt : std::optional(known(found->second));
+}
+
+std::optional<OwnHolds::Known> OwnHolds::find(Stamp stamp) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = by_stamp_.find(stamp);
+  return found == by_stamp_.end() ? std::nullopt : std::optional(known(found->second));
+}
+
+bool OwnHolds::any_due(TimePoint now) const {
+  const std::lock_guard lock(mutex_);
+  return !deadlines_.empty() && deadlines_.begin()->first <= now;
+}
+
+TimePoint OwnHolds::next_deadline() const {
+  const std::lock_guard lock(mutex_);
+  return deadlines_.empty() ? TimePoint::max() : deadlines_.begin()->first;
+}
+
+std::vector<std::shared_ptr<OwnHold>> OwnHolds::take_due(TimePoint now) {
+  std::vector<std::shared_ptr<OwnHold>> due;
+  const std::lock_guard lock(mutex_);
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
+    const std::shared_ptr<OwnHold>& hold = holds_.at(deadlines_.begin()->second);
+    hold->state = OwnHold::State::expired;
+    due.push_back(hold);
+    deadlines_.erase(deadlines_.begin());
+  }
+  return due;
+}
+
+std::optional<Duration> OwnHolds::renew(const std::string& token, TimePoint sent) {
+  const std::lock_guard lock(mutex_);
+  const auto found = holds_.find(token);
+  if (found == holds_.end()) return {};
+  OwnHold& hold = *found->second;
+  const TimePoint now = BootClock::now();
+  if (hold.state != OwnHold::State::live || hold.deadline <= now) return {};
+  move_deadline(hold, std::max(hold.deadline, sent + hold.lease));
+  return hold.deadline - sent;
+}
+
+void OwnHolds::expire(const std::string& token) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = holds_.find(token);
+    if (found == holds_.end() || found->second->state == OwnHold::State::expired) return;
+    move_deadline(*found->second, BootClock::now());
+  }
+  if (ring_) ring_(TimePoint::min());
+}
+
+std::vector<std::shared_ptr<OwnHold>> OwnHolds::take_all() {
+  std::vector<std::shared_ptr<OwnHold>> all;
+  const std::lock_guard lock(mutex_);
+  for (auto& [token, hold] : holds_) all.push_back(std::move(hold));
+  holds_.clear();
+  by_stamp_.clear();
+  deadlines_.clear();
+  return all;
+}
+
+}  // namespace lockset::zookeeper

@@ -1,0 +1,99 @@
+// The holds that this client took, and when each must end. A session keeps all of its
+// nodes for as long as its client lives, so that a hold which nobody renews has to be ended
+// by its own client: the registry knows the deadlines, the reaper (reaper.h) acts on them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "backends/zookeeper/sessions.h"
+#include "lockset/clock.h"
+#include "lockset/inspection.h"
+#include "lockset/stamp.h"
+
+namespace lockset::zookeeper {
+
+// A hold, or an attempt to get one. What is not const is guarded by the registry's mutex.
+struct OwnHold {
+  enum class State : std::uint8_t {
+    asked,    // sent, not answered: may be granted at any moment
+    live,     // granted, as far as is known
+    expired,  // its deadline passed: it only has to be removed
+  };
+
+  const std::string token;  // as Token::hex
+  const std::vector<LockRequest> items;
+  const std::string app;
+  const std::string label;
+  const std::int64_t base;  // of its stamp
+  const Duration lease;     // as granted, and restored by each renewal
+  const std::unique_ptr<Seat> seat;
+  State state = State::asked;
+  Stamp stamp{};
+  TimePoint deadline{};
+
+  [[nodiscard]] const std::shared_ptr<Session>& session() const { return seat->session(); }
+};
+
+// Thread-safe. Answers are copies of what holds at that moment.
+class OwnHolds {
+ public:
+  // Told of every deadline that comes before all others. Set once, before use.
+  void on_earlier_deadline(std::function<void(TimePoint)> ring) { ring_ = std::move(ring); }
+
+  // Before the request is sent. From `deadline` on the attempt is to be removed.
+  void ask(const std::shared_ptr<OwnHold>& hold, TimePoint deadline);
+  // It was granted. A late answer (the caller has gone) begins the lease anew: whoever
+  // finds the hold counts from then.
+  void granted(const std::string& token, Stamp stamp, std::optional<TimePoint> new_deadline = {});
+  // It has surely ended, or was surely not granted.
+  void forget(const std::string& token);
+
+  struct Known {
+    std::shared_ptr<OwnHold> hold;
+    OwnHold::State state;
+    Stamp stamp;
+    TimePoint deadline;
+    // Neither past its deadline nor about to be removed.
+    [[nodiscard]] bool live() const;
+  };
+  [[nodiscard]] std::optional<Known> find(const std::string& token) const;
+  [[nodiscard]] std::optional<Known> find(Stamp stamp) const;
+  // That are past their deadlines; they count as expired from now on.
+  std::vector<std::shared_ptr<OwnHold>> take_due(TimePoint now);
+  // Is there any? Cheap.
+  [[nodiscard]] bool any_due(TimePoint now) const;
+  [[nodiscard]] TimePoint next_deadline() const;
+
+  // Moves the deadline to `sent` + its lease, unless it has passed meanwhile or the hold
+  // is gone. What is left then, counted from `sent`.
+  std::optional<Duration> renew(const std::string& token, TimePoint sent);
+
+  // Its deadline is now: nobody wants it.
+  void expire(const std::string& token);
+  // Forgets everything.
+  std::vector<std::shared_ptr<OwnHold>> take_all();
+
+ private:
+  [[nodiscard]] static Known known(const std::shared_ptr<OwnHold>& hold) {
+    return {hold, hold->state, hold->stamp, hold->deadline};
+  }
+  void move_deadline(OwnHold& hold, TimePoint deadline);
+
+  std::function<void(TimePoint)> ring_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<OwnHold>> holds_;  // by token
+  std::map<Stamp, std::shared_ptr<OwnHold>> by_stamp_;
+  // Of those that are not expired yet.
+  std::set<std::pair<TimePoint, std::string>> deadlines_;
+};
+
+}  // namespace lockset::zookeeper

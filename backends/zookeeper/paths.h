@@ -1,0 +1,63 @@
+// Where things stand in a space's tree, and how names become parts of paths.
+//
+//   ROOT/config                  the configuration; every change of it raises its version
+//   ROOT/names/NAME              for ever (but see housekeeping): its version counts grants
+//   ROOT/names/NAME/w-TOKEN      ephemeral: a write hold on it (r-TOKEN: a read hold)
+//   ROOT/holds/TOKEN             ephemeral: the hold's record
+//   ROOT/queues/NAME/q-SEQUENCE  ephemeral: a waiter whom NAME stands in the way of
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "lockset/lock_set.h"
+#include "lockset/stamp.h"
+
+namespace lockset::zookeeper {
+
+// As part of a path: %XX for what ZooKeeper forbids or takes for its own there, and for all
+// that is not ASCII. No two texts become the same part.
+std::string escaped(std::string_view text);
+// Unset for what escaped() never makes.
+std::optional<std::string> unescaped(std::string_view part);
+
+// Absolute, without empty, "." or ".." parts and control characters.
+bool is_valid_path(std::string_view path);
+
+// Whose hold a child of a name's node is.
+struct Holder {
+  Mode mode = Mode::write;
+  std::string token;  // as Token::hex
+  bool operator==(const Holder&) const = default;
+};
+std::string holder_part(Mode mode, std::string_view token);
+std::optional<Holder> holder_of(std::string_view part);
+
+class Paths {
+ public:
+  explicit Paths(std::string root) : root_(std::move(root)) {}
+
+  [[nodiscard]] const std::string& root() const noexcept { return root_; }
+  [[nodiscard]] std::string config() const { return root_ + "/config"; }
+  [[nodiscard]] std::string names() const { return root_ + "/names"; }
+  [[nodiscard]] std::string holds() const { return root_ + "/holds"; }
+  [[nodiscard]] std::string queues() const { return root_ + "/queues"; }
+  [[nodiscard]] std::string name(std::string_view name) const {
+    return names() + "/" + escaped(name);
+  }
+  [[nodiscard]] std::string holder(const LockRequest& item, std::string_view token) const {
+    return name(item.name) + "/" + holder_part(item.mode, token);
+  }
+  [[nodiscard]] std::string hold(std::string_view token) const {
+    return holds() + "/" + std::string(token);
+  }
+  [[nodiscard]] std::string queue(std::string_view name) const {
+    return queues() + "/" + escaped(name);
+  }
+
+ private:
+  std::string root_;
+};
+
+}  // namespace lockset::zookeeper

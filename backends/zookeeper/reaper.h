@@ -1,0 +1,50 @@
+// Ends the holds that nobody renewed: one thread, which sleeps until a deadline comes.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "backends/zookeeper/space.h"
+
+namespace lockset::zookeeper {
+
+// Thread-safe.
+class Reaper {
+ public:
+  explicit Reaper(OpenSpace& space);
+  Reaper(const Reaper&) = delete;
+  Reaper& operator=(const Reaper&) = delete;
+  ~Reaper();
+
+  // Removes, now and on this thread, what is past its deadline; what can't be removed now
+  // is left to the thread.
+  void run(TimePoint by);
+  // Removes this one, which has expired. Errc::unavailable: not done.
+  Status remove(const std::shared_ptr<OwnHold>& hold, TimePoint by);
+  // How many holds were removed since the last call.
+  std::size_t take_count();
+
+ private:
+  using Holds = std::vector<std::shared_ptr<OwnHold>>;
+  void ring(TimePoint deadline);
+  void loop();
+  // Those that are left.
+  Holds remove_all(Holds holds, TimePoint by);
+
+  OpenSpace& space_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Holds left_;  // expired, and still in the store perhaps
+  std::size_t removed_ = 0;
+  // When the thread looks again by itself: those who come later need not wake it.
+  TimePoint sleeps_until_ = TimePoint::max();
+  bool rung_ = false;
+  bool ending_ = false;
+  std::thread thread_;
+};
+
+}  // namespace lockset::zookeeper

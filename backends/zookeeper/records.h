@@ -1,0 +1,37 @@
+// What stands in the nodes: lines of text, so that a person with zkCli.sh can read them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lockset/inspection.h"
+#include "lockset/space_config.h"
+
+namespace lockset::zookeeper {
+
+// A hold, in ROOT/holds/TOKEN; never changed. A waiter, in ROOT/queues/NAME/q-..., the same.
+struct Record {
+  std::int64_t base = 0;  // the stamp is this + the zxid that made the node
+  Duration lease{};       // of a hold: as granted
+  Owner owner;
+  std::vector<LockRequest> items;
+};
+
+std::string to_text(const Record& record);
+std::optional<Record> record_from(std::string_view text);
+
+// The space's configuration, in ROOT/config.
+struct StoredConfig {
+  SpaceConfig config;
+  // Stamps of holds granted from now on are this + their zxid. Only grows.
+  std::int64_t base = 0;
+};
+
+std::string to_text(const StoredConfig& stored);
+// Unset for what no version of this program that shares our layout has written.
+std::optional<StoredConfig> config_from(std::string_view text);
+
+}  // namespace lockset::zookeeper

@@ -1,0 +1,103 @@
+// Requests to a ZooKeeper server, as values, and their replies.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "backends/zookeeper/signal.h"
+
+namespace lockset::zookeeper {
+
+// What Lockset wants to know of a node.
+struct NodeStat {
+  std::int64_t created = 0;     // zxid that made it
+  std::int64_t changed = 0;     // zxid of the last change of its data
+  std::int64_t created_ms = 0;  // by the server's clock
+  std::int64_t changed_ms = 0;
+  std::int32_t version = 0;  // of its data
+  std::int64_t owner = 0;    // the session of an ephemeral node
+  std::int32_t children = 0;
+  std::int64_t children_changed = 0;  // zxid of the last child made or removed
+};
+
+enum class Kind : std::uint8_t {
+  sync,  // the reads behind it in the session see all that was done before it came
+  exists,
+  get,
+  children,  // and the node's own stat
+  create,
+  set,
+  remove,
+  check,  // only in a multi
+  multi,
+};
+
+enum class Lasting : std::uint8_t { persistent, ephemeral, ephemeral_sequential };
+
+inline constexpr std::int32_t any_version = -1;
+
+struct Request {
+  Kind kind = Kind::exists;
+  std::string path{};
+  std::string data{};
+  std::int32_t version = any_version;
+  Lasting lasting = Lasting::persistent;
+  std::vector<Request> parts{};  // of a multi
+  // Of a get: raises `watch_bit` at the node's next change or end, if the node is there. Of
+  // children: at the next child that is made or removed.
+  std::shared_ptr<Signal> watch{};
+  unsigned watch_bit = 0;
+};
+
+inline Request sync(std::string path) { return {.kind = Kind::sync, .path = std::move(path)}; }
+inline Request exists(std::string path) { return {.kind = Kind::exists, .path = std::move(path)}; }
+inline Request get(std::string path) { return {.kind = Kind::get, .path = std::move(path)}; }
+inline Request watched(std::string path, std::shared_ptr<Signal> signal, unsigned bit) {
+  return {.kind = Kind::get, .path = std::move(path), .watch = std::move(signal), .watch_bit = bit};
+}
+inline Request children(std::string path) {
+  return {.kind = Kind::children, .path = std::move(path)};
+}
+inline Request watched_children(std::string path, std::shared_ptr<Signal> signal, unsigned bit) {
+  return {.kind = Kind::children,
+          .path = std::move(path),
+          .watch = std::move(signal),
+          .watch_bit = bit};
+}
+inline Request create(std::string path, std::string data, Lasting lasting) {
+  return {
+      .kind = Kind::create, .path = std::move(path), .data = std::move(data), .lasting = lasting};
+}
+inline Request set(std::string path, std::string data, std::int32_t version) {
+  return {.kind = Kind::set, .path = std::move(path), .data = std::move(data), .version = version};
+}
+inline Request remove(std::string path, std::int32_t version = any_version) {
+  return {.kind = Kind::remove, .path = std::move(path), .version = version};
+}
+inline Request check(std::string path, std::int32_t version) {
+  return {.kind = Kind::check, .path = std::move(path), .version = version};
+}
+inline Request multi(std::vector<Request> parts) {
+  return {.kind = Kind::multi, .parts = std::move(parts)};
+}
+
+// About what a request weighs on the wire and in the server's log, where a limit of 1 MB
+// (jute.maxbuffer) is the usual.
+std::size_t weight(const Request& request) noexcept;
+inline constexpr std::size_t most_weight = 900'000;
+
+struct Reply {
+  int code = 0;  // ZOO_ERRORS; 0: done
+  NodeStat stat{};
+  std::string text{};  // a node's data; the path of a node made
+  std::vector<std::string> children{};
+  std::vector<Reply> parts{};  // of a multi
+
+  [[nodiscard]] bool ok() const noexcept { return code == 0; }
+};
+
+using Replies = std::vector<Reply>;
+
+}  // namespace lockset::zookeeper

@@ -1,0 +1,395 @@
+#include "backends/zookeeper/session.h"
+
+#include <pthread.h>
+#include <zookeeper/zookeeper.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <set>
+
+namespace lockset::zookeeper {
+namespace {
+
+// Signals are the program's business. Also keeps a SIGPIPE of the client library, which
+// writes without MSG_NOSIGNAL, from the program.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+    sigset_t pending;
+    sigpending(&pending);
+    pipe_was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() {
+    if (!pipe_was_pending_) {
+      sigset_t pipe;
+      sigemptyset(&pipe);
+      sigaddset(&pipe, SIGPIPE);
+      const timespec at_once{};
+      sigtimedwait(&pipe, nullptr, &at_once);
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+
+ private:
+  sigset_t before_{};
+  bool pipe_was_pending_ = false;
+};
+
+// Its messages would go to stderr; what matters of them comes back as an error.
+void ignore_log(const char*) {}
+
+NodeStat stat_of(const Stat* stat) {
+  if (stat == nullptr) return {};
+  return {stat->czxid,   stat->mzxid,          stat->ctime,       stat->mtime,
+          stat->version, stat->ephemeralOwner, stat->numChildren, stat->pzxid};
+}
+
+int mode_of(Lasting lasting) {
+  switch (lasting) {
+    case Lasting::persistent:
+      break;
+    case Lasting::ephemeral:
+      return ZOO_EPHEMERAL;
+    case Lasting::ephemeral_sequential:
+      return ZOO_EPHEMERAL_SEQUENTIAL;
+  }
+  return ZOO_PERSISTENT;
+}
+
+// Requests that were sent together, until the last reply.
+struct Batch {
+  std::mutex mutex;
+  std::condition_variable changed;
+  Replies replies;
+  std::size_t missing = 0;
+  bool given_up = false;
+  Session::Late late;
+  std::shared_ptr<std::atomic<int>> overdue;  // the session's count of batches given up
+
+  void done(std::size_t index, Reply reply) {
+    Session::Late tell;
+    {
+      const std::lock_guard lock(mutex);
+      replies[index] = std::move(reply);
+      if (--missing != 0) return;
+      changed.notify_all();
+      if (!given_up) return;
+      --*overdue;
+      tell = std::move(late);
+    }
+    if (tell) tell(replies);  // nobody else looks at them any more
+  }
+};
+
+}  // namespace
+
+struct Session::Native {
+  struct Watch {
+    Native* native;
+    std::weak_ptr<Signal> signal;
+    unsigned bit = 0;
+  };
+
+  zhandle_t* handle = nullptr;
+  const ACL_vector* acl = &ZOO_OPEN_ACL_UNSAFE;
+  std::shared_ptr<std::atomic<int>> overdue = std::make_shared<std::atomic<int>>(0);
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  int state = 0;  // ZOO_..._STATE; 0: none yet
+  int timeout_ms = 0;
+  std::int64_t id = 0;
+  std::set<Watch*> watches;  // of those that have not fired
+
+  // What one request needs until its completion.
+  struct Pending {
+    Native* native;
+    std::shared_ptr<Batch> batch;
+    std::size_t index;
+    Request request;
+    Watch* watch = nullptr;
+    std::vector<zoo_op_t> ops{};
+    std::vector<zoo_op_result_t> results{};
+    std::vector<Stat> stats{};
+  };
+
+  static void on_session(zhandle_t* handle, int type, int state, const char*, void* context) {
+    if (type != ZOO_SESSION_EVENT) return;
+    auto* native = static_cast<Native*>(context);
+    const std::lock_guard lock(native->mutex);
+    native->state = state;
+    if (state == ZOO_CONNECTED_STATE) {
+      native->timeout_ms = zoo_recv_timeout(handle);
+      native->id = zoo_client_id(handle)->client_id;
+    }
+    native->changed.notify_all();
+  }
+
+  static void on_watch(zhandle_t*, int type, int state, const char*, void* context) {
+    auto* watch = static_cast<Watch*>(context);
+    const std::shared_ptr<Signal> signal = watch->signal.lock();
+    if (type == ZOO_SESSION_EVENT) {
+      // All watches hear of it and stay; only the session's end matters to a waiter.
+      if (signal && state == ZOO_EXPIRED_SESSION_STATE) signal->raise(watch->bit);
+      return;
+    }
+    const unsigned bit = watch->bit;
+    watch->native->forget(watch);  // it fires once
+    if (signal) signal->raise(bit);
+  }
+
+  static void finish(const void* data, Reply reply) {
+    const std::unique_ptr<Pending> pending(static_cast<Pending*>(const_cast<void*>(data)));
+    // Not set then.
+    if (pending->watch != nullptr && !reply.ok()) pending->native->forget(pending->watch);
+    pending->batch->done(pending->index, std::move(reply));
+  }
+  static void on_void(int code, const void* data) { finish(data, {.code = code}); }
+  static void on_stat(int code, const Stat* stat, const void* data) {
+    finish(data, {.code = code, .stat = code == ZOK ? stat_of(stat) : NodeStat()});
+  }
+  static void on_data(int code, const char* value, int length, const Stat* stat, const void* data) {
+    Reply reply{.code = code};
+    if (code == ZOK) {
+      reply.stat = stat_of(stat);
+      if (value != nullptr && length > 0)
+        reply.text.assign(value, static_cast<std::size_t>(length));
+    }
+    finish(data, std::move(reply));
+  }
+  static void on_children(int code, const String_vector* strings, const Stat* stat,
+                          const void* data) {
+    Reply reply{.code = code};
+    if (code == ZOK) {
+      reply.stat = stat_of(stat);
+      reply.children.assign(strings->data, strings->data + strings->count);
+    }
+    finish(data, std::move(reply));
+  }
+  static void on_string(int code, const char* value, const void* data) {
+    Reply reply{.code = code};
+    if (code == ZOK && value != nullptr) reply.text = value;
+    finish(data, std::move(reply));
+  }
+  static void on_multi(int code, const void* data) {
+    const auto* pending = static_cast<const Pending*>(data);
+    Reply reply{.code = code};
+    for (std::size_t i = 0; i < pending->results.size(); ++i) {
+      Reply& part = reply.parts.emplace_back();
+      part.code = pending->results[i].err;
+      if (code == ZOK) part.stat = stat_of(&pending->stats[i]);
+    }
+    finish(data, std::move(reply));
+  }
+
+  void add_op(const Request& part, zoo_op_t& op, Stat& stat) const {
+    const int length = static_cast<int>(part.data.size());
+    switch (part.kind) {
+      case Kind::create:
+        zoo_create_op_init(&op, part.path.c_str(), part.data.data(), length, acl,
+                           mode_of(part.lasting), nullptr, 0);
+        break;
+      case Kind::set:
+        zoo_set_op_init(&op, part.path.c_str(), part.data.data(), length, part.version, &stat);
+        break;
+      case Kind::remove:
+        zoo_delete_op_init(&op, part.path.c_str(), part.version);
+        break;
+      default:
+        zoo_check_op_init(&op, part.path.c_str(), part.version);
+        break;
+    }
+  }
+
+  // The client library's code; `pending` is its then, if it is ZOK.
+  int submit(Pending* pending) {
+    const Request& request = pending->request;
+    const char* path = request.path.c_str();
+    const int length = static_cast<int>(request.data.size());
+    switch (request.kind) {
+      case Kind::sync:
+        return zoo_async(handle, path, on_string, pending);
+      case Kind::exists:
+        return zoo_aexists(handle, path, 0, on_stat, pending);
+      case Kind::get:
+        return pending->watch != nullptr
+                   ? zoo_awget(handle, path, on_watch, pending->watch, on_data, pending)
+                   : zoo_aget(handle, path, 0, on_data, pending);
+      case Kind::children:
+        return pending->watch != nullptr
+                   ? zoo_awget_children2(handle, path, on_watch, pending->watch, on_children,
+                                         pending)
+                   : zoo_aget_children2(handle, path, 0, on_children, pending);
+      case Kind::create:
+        return zoo_acreate(handle, path, request.data.data(), length, acl, mode_of(request.lasting),
+                           on_string, pending);
+      case Kind::set:
+        return zoo_aset(handle, path, request.data.data(), length, request.version, on_stat,
+                        pending);
+      case Kind::remove:
+        return zoo_adelete(handle, path, request.version, on_void, pending);
+      case Kind::check:
+      case Kind::multi:
+        break;
+    }
+    const std::size_t count = request.parts.size();
+    pending->ops.resize(count);
+    pending->results.resize(count);
+    pending->stats.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      add_op(request.parts[i], pending->ops[i], pending->stats[i]);
+    }
+    return zoo_amulti(handle, static_cast<int>(count), pending->ops.data(), pending->results.data(),
+                      on_multi, pending);
+  }
+
+  Watch* new_watch(const Request& request) {
+    if (!request.watch) return nullptr;
+    const std::lock_guard lock(mutex);
+    return *watches.insert(new Watch{this, request.watch, request.watch_bit}).first;
+  }
+  void forget(Watch* watch) {
+    const std::lock_guard lock(mutex);
+    watches.erase(watch);
+    delete watch;
+  }
+};
+
+Session::Session(const Options& options, Duration timeout)
+    : where_(options.shown()), asked_timeout_(timeout), native_(std::make_unique<Native>()) {}
+
+Result<std::shared_ptr<Session>> Session::open(const Options& options, Duration timeout) {
+  const SignalsBlocked blocked;  // the threads that start here inherit it
+  std::shared_ptr<Session> session(new Session(options, timeout));
+  const auto timeout_ms = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();
+  zoo_set_debug_level(ZOO_LOG_LEVEL_ERROR);
+  session->native_->handle =
+      zookeeper_init2(options.hosts.c_str(), Native::on_session,
+                      static_cast<int>(std::min<std::int64_t>(timeout_ms, 2'000'000'000)), nullptr,
+                      session->native_.get(), ZOO_NO_LOG_CLIENTENV, ignore_log);
+  if (session->native_->handle == nullptr) {
+    const int error = errno;
+    const bool unknown = error == EINVAL || error == ENOENT;
+    return Error{Errc::unavailable,
+                 options.shown() +
+                     (unknown ? ": the servers' names are not known: check the address"
+                              : ": can't begin to connect") +
+                     " (" + std::strerror(error) + ")"};
+  }
+  if (!options.user.empty()) {
+    const std::string identity = options.user + ":" + options.password;
+    // Who has shown who he is does not let others at what he makes.
+    session->native_->acl = &ZOO_CREATOR_ALL_ACL;
+    zoo_add_auth(session->native_->handle, "digest", identity.data(),
+                 static_cast<int>(identity.size()), nullptr, nullptr);
+  }
+  return session;
+}
+
+Session::~Session() {
+  if (native_->handle != nullptr) {
+    const SignalsBlocked blocked;
+    zookeeper_close(native_->handle);
+  }
+  for (Native::Watch* watch : native_->watches) delete watch;
+}
+
+Status Session::ready(TimePoint by) {
+  std::unique_lock lock(native_->mutex);
+  const auto settled = [&] {
+    const int state = native_->state;
+    return state == ZOO_CONNECTED_STATE || state == ZOO_EXPIRED_SESSION_STATE ||
+           state == ZOO_AUTH_FAILED_STATE;
+  };
+  while (!settled()) {
+    const Duration left = by - BootClock::now();
+    if (left <= Duration::zero()) {
+      return Error{Errc::unavailable,
+                   where_ + ": no server answers: do they run, and is the address right?"};
+    }
+    native_->changed.wait_for(lock, std::min<Duration>(left, std::chrono::seconds(1)));
+  }
+  if (native_->state == ZOO_CONNECTED_STATE) return {};
+  return error_from(native_->state == ZOO_AUTH_FAILED_STATE ? ZAUTHFAILED : ZSESSIONEXPIRED, where_,
+                    Sent::nothing);
+}
+
+Result<Replies> Session::run(std::vector<Request> requests, TimePoint by, Late late) {
+  const bool repeatable = std::all_of(requests.begin(), requests.end(), [](const Request& request) {
+    return request.kind <= Kind::children && !request.watch;
+  });
+  if (!repeatable) return send(std::move(requests), by, std::move(late));
+  while (true) {
+    Result<Replies> replies = send(requests, by, late);
+    const bool lost = replies && std::any_of(replies->begin(), replies->end(), [](const Reply& r) {
+                        return r.code == ZCONNECTIONLOSS;
+                      });
+    if (!lost || BootClock::now() >= by) return replies;
+  }
+}
+
+Result<Replies> Session::send(std::vector<Request> requests, TimePoint by, Late late) {
+  if (Status status = ready(by); !status) return status.error();
+  const auto batch = std::make_shared<Batch>();
+  const std::size_t count = requests.size();
+  batch->replies.resize(count);
+  batch->missing = count;
+  batch->late = std::move(late);
+  batch->overdue = native_->overdue;
+  for (std::size_t i = 0; i < count; ++i) {
+    Native::Watch* const watch = native_->new_watch(requests[i]);
+    auto* pending = new Native::Pending{native_.get(), batch, i, std::move(requests[i]), watch};
+    const int code = native_->submit(pending);
+    if (code != ZOK) Native::finish(pending, {.code = code});
+  }
+  std::unique_lock lock(batch->mutex);
+  while (batch->missing != 0) {
+    const Duration left = by - BootClock::now();
+    if (left <= Duration::zero()) break;
+    batch->changed.wait_for(lock, std::min<Duration>(left, std::chrono::seconds(1)));
+  }
+  if (batch->missing == 0) return std::move(batch->replies);
+  batch->given_up = true;
+  ++*batch->overdue;
+  // Those that have come are of no use without the others.
+  Replies replies(count);
+  for (Reply& reply : replies) reply.code = ZOPERATIONTIMEOUT;
+  return replies;
+}
+
+bool Session::alive() const {
+  const std::lock_guard lock(native_->mutex);
+  return native_->state != ZOO_EXPIRED_SESSION_STATE && native_->state != ZOO_AUTH_FAILED_STATE;
+}
+
+bool Session::connected() const {
+  const std::lock_guard lock(native_->mutex);
+  return native_->state == ZOO_CONNECTED_STATE;
+}
+
+bool Session::stuck() const { return *native_->overdue != 0; }
+
+Duration Session::timeout() const {
+  const std::lock_guard lock(native_->mutex);
+  return std::chrono::milliseconds(native_->timeout_ms);
+}
+
+std::int64_t Session::id() const {
+  const std::lock_guard lock(native_->mutex);
+  return native_->id;
+}
+
+std::size_t weight(const Request& request) noexcept {
+  std::size_t bytes = request.path.size() + request.data.size() + 60;
+  for (const Request& part : request.parts) bytes += weight(part);
+  return bytes;
+}
+
+}  // namespace lockset::zookeeper

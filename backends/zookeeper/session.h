@@ -1,0 +1,68 @@
+// One session with the ensemble: a connection that the client library keeps, mends and
+// moves from server to server by itself, and the ephemeral nodes that live with it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "backends/zookeeper/address.h"
+#include "backends/zookeeper/errors.h"
+#include "backends/zookeeper/requests.h"
+#include "lockset/clock.h"
+#include "lockset/error.h"
+
+namespace lockset::zookeeper {
+
+// Thread-safe. Its destructor must not run on one of the client library's threads: what
+// their callbacks reach holds no Session.
+class Session {
+ public:
+  // Begins to connect, and returns at once but for the look-up of the servers' names.
+  static Result<std::shared_ptr<Session>> open(const Options& options, Duration timeout);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  // Ends the session, and with it the nodes that it owns. Takes up to some 3 s where the
+  // server does not answer.
+  ~Session();
+
+  // Until it is connected. Errc::unavailable otherwise, or Errc::misconfigured where it
+  // will never be.
+  Status ready(TimePoint by);
+
+  // Sends these together, in this order, and waits for the replies: one round trip. An
+  // error only where surely nothing was sent. What has no reply at `by` gets
+  // ZOPERATIONTIMEOUT; when the last of them comes all the same, `late` is called with
+  // all, on a thread of the client library: it must not block, nor call this object.
+  using Late = std::function<void(const Replies&)>;
+  // What changes nothing and sets no watch is asked again after a lost connection.
+  Result<Replies> run(std::vector<Request> requests, TimePoint by, Late late = {});
+
+  // Not expired, as far as is known here.
+  [[nodiscard]] bool alive() const;
+  [[nodiscard]] bool connected() const;
+  // Somebody gave up waiting for an answer of it that has not come since: what is asked
+  // now had better go another way.
+  [[nodiscard]] bool stuck() const;
+  // The timeout that was asked for, and what the server made of it (0 before it is known).
+  [[nodiscard]] Duration asked_timeout() const noexcept { return asked_timeout_; }
+  [[nodiscard]] Duration timeout() const;
+  // As in NodeStat::owner; 0 before it is known.
+  [[nodiscard]] std::int64_t id() const;
+
+ private:
+  struct Native;
+  Session(const Options& options, Duration timeout);
+  Result<Replies> send(std::vector<Request> requests, TimePoint by, Late late);
+
+  const std::string where_;
+  const Duration asked_timeout_;
+  std::unique_ptr<Native> native_;
+};
+
+}  // namespace lockset::zookeeper

@@ -1,0 +1,101 @@
+// The sessions of one client. A lease is the timeout of a session, so there is one for
+// each lease that is asked for, and more of it where the nodes of one would become too many.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "backends/zookeeper/address.h"
+#include "backends/zookeeper/session.h"
+#include "lockset/clock.h"
+#include "lockset/error.h"
+
+namespace lockset::zookeeper {
+
+// A closing session writes the paths of all its nodes into one transaction, which a server
+// can't read again when it is longer than 1 MB (docs/adr/0024).
+inline constexpr std::size_t most_path_bytes = 512 * 1024;
+
+// Of a session with this timeout, how much every hold may count on from the moment a
+// request of it was sent: see docs/adr/0024.
+Duration safe_part(Duration timeout) noexcept;
+
+// Room for one hold's nodes in a session. Gives it back when it goes.
+class Seat {
+ public:
+  Seat(std::shared_ptr<Session> session, std::shared_ptr<std::atomic<std::size_t>> used,
+       std::size_t bytes)
+      : session_(std::move(session)), used_(std::move(used)), bytes_(bytes) {
+    *used_ += bytes_;
+  }
+  Seat(const Seat&) = delete;
+  Seat& operator=(const Seat&) = delete;
+  ~Seat() { *used_ -= bytes_; }
+
+  [[nodiscard]] const std::shared_ptr<Session>& session() const noexcept { return session_; }
+
+ private:
+  std::shared_ptr<Session> session_;
+  std::shared_ptr<std::atomic<std::size_t>> used_;
+  std::size_t bytes_;
+};
+
+// Thread-safe.
+class Sessions {
+ public:
+  explicit Sessions(const Options& options) : options_(options) {}
+  Sessions(const Sessions&) = delete;
+  Sessions& operator=(const Sessions&) = delete;
+  ~Sessions();
+
+  // For work that no hold depends on. Connected when it is returned.
+  Result<std::shared_ptr<Session>> general(TimePoint by);
+
+  // For a hold with this lease whose nodes' paths are so long together. Connected, and its
+  // timeout fits the lease: else Errc::unsupported, naming what the server allows.
+  Result<std::unique_ptr<Seat>> seat(Duration lease, std::size_t path_bytes, TimePoint by);
+
+  // Ends those that have not been used for long. May take some seconds.
+  void tidy();
+
+  // How many there are.
+  [[nodiscard]] std::size_t count() const;
+
+ private:
+  struct Entry {
+    std::shared_ptr<Session> session;
+    std::shared_ptr<std::atomic<std::size_t>> used;
+    TimePoint last_use;
+    bool for_holds = false;
+  };
+  // What is known of the server's bounds.
+  struct Bounds {
+    std::optional<Duration> shortest;
+    std::optional<Duration> longest;
+  };
+
+  // One that is fit for it. REQUIRES mutex_.
+  std::optional<Entry> find(Duration timeout, bool for_holds, std::size_t path_bytes,
+                            std::vector<Entry>& dead);
+  // The same, or a new one, which need not be connected yet.
+  Result<Entry> take(Duration timeout, bool for_holds, std::size_t path_bytes, TimePoint by);
+  void forget(const std::shared_ptr<Session>& session);
+  void learn_bounds(const Session& session);
+  Status check_lease(Duration lease, Duration timeout) const;
+  [[nodiscard]] Duration timeout_for(Duration lease) const;
+  static void close(std::vector<Entry> entries);
+
+  const Options options_;
+  mutable std::mutex mutex_;
+  std::condition_variable opened_;
+  bool opening_ = false;
+  std::vector<Entry> entries_;
+  Bounds bounds_;
+};
+
+}  // namespace lockset::zookeeper

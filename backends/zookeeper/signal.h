@@ -1,0 +1,39 @@
+// What a waiter sleeps on: bits that others raise.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
+
+#include "lockset/clock.h"
+
+namespace lockset::zookeeper {
+
+// Thread-safe.
+class Signal {
+ public:
+  void raise(unsigned bit) {
+    const std::lock_guard lock(mutex_);
+    bits_ |= bit;
+    changed_.notify_all();
+  }
+  // Takes all bits that are raised; waits for one until `until` or `stop`.
+  unsigned take(TimePoint until, const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_until(lock, stop, until, [&] { return bits_ != 0; });
+    const unsigned bits = bits_;
+    bits_ = 0;
+    return bits;
+  }
+  void lower(unsigned bits) {
+    const std::lock_guard lock(mutex_);
+    bits_ &= ~bits;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  unsigned bits_ = 0;
+};
+
+}  // namespace lockset::zookeeper

@@ -1,0 +1,38 @@
+#include "backends/zookeeper/zookeeper_scheme.h"
+
+#include "backends/zookeeper/address.h"
+#include "backends/zookeeper/init.h"
+#include "backends/zookeeper/space.h"
+#include "backends/zookeeper/zookeeper_backend.h"
+
+namespace lockset {
+namespace {
+
+Result<std::unique_ptr<Backend>> open_zookeeper(const Url& url, TimePoint by) {
+  Result<zookeeper::Options> options = zookeeper::parse_address(url);
+  if (!options) return options.error();
+  const TimePoint connect_by = std::min(by, BootClock::now() + options->connect_timeout);
+  auto space = std::make_unique<zookeeper::OpenSpace>(*std::move(options));
+  if (auto config = space->config.load(connect_by); !config) return config.error();
+  return std::unique_ptr<Backend>(new zookeeper::ZookeeperBackend(std::move(space)));
+}
+
+Status init_zookeeper(const Url& url, TimePoint by) {
+  const Result<zookeeper::Options> options = zookeeper::parse_address(url);
+  return options ? zookeeper::init(*options, by) : options.error();
+}
+
+Result<std::vector<Finding>> examine_zookeeper(const Url& url, TimePoint by) {
+  const Result<zookeeper::Options> options = zookeeper::parse_address(url);
+  if (!options) return options.error();
+  return zookeeper::examine(*options, by);
+}
+
+}  // namespace
+
+const Scheme zookeeper_scheme{
+    "zookeeper",    "zookeeper://zk1:2181,zk2:2181,zk3:2181/jobs?space=lockset",
+    open_zookeeper, init_zookeeper,
+    nullptr,        examine_zookeeper};
+
+}  // namespace lockset

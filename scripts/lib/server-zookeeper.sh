@@ -1,0 +1,144 @@
+# Part of scripts/server: Debian's ZooKeeper, one server or an ensemble of three. It runs as
+# whoever starts it.
+
+# Client ports; an ensemble's members speak with each other over ports of their own.
+server_ports() {
+  local member
+  for member in $(members); do
+    if [ "$member" = 1 ]; then echo port; else echo "port-$member"; fi
+    [ "$kind" = zookeeper ] || printf '%s\n' "port-$member-quorum" "port-$member-election"
+  done
+}
+
+members() { if [ "$kind" = zookeeper ]; then echo 1; else echo 1 2 3; fi; }
+
+client_port() { cat "$dir/port$([ "$1" = 1 ] || echo "-$1")"; }
+
+# Both come with libzookeeper-java; the first names in itself what else it needs.
+class_path=/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar
+
+server_unavailable() {
+  if [ ! -e /usr/share/java/zookeeper.jar ]; then
+    echo 'ZooKeeper is not installed: install the Debian package libzookeeper-java.'
+  elif ! command -v java >/dev/null; then
+    echo 'Java is not installed: install the Debian package default-jre-headless.'
+  elif ! command -v openssl >/dev/null; then
+    echo 'openssl is not installed: install the Debian package openssl.'
+  else
+    return 1
+  fi
+}
+
+server_install() { install_missing libzookeeper-java default-jre-headless openssl; }
+
+server_create() {
+  local member
+  mkdir "$dir/data"
+  for member in $(members); do
+    mkdir "$dir/data/$member"
+    echo "$member" >"$dir/data/$member/myid"
+  done
+  touch "$dir/server.log"
+  server_port_changed
+}
+
+server_port_changed() {
+  local member servers='' hosts=''
+  for member in $(members); do
+    hosts+=${hosts:+,}127.0.0.1:$(client_port "$member")
+    [ "$kind" = zookeeper ] ||
+      servers+="server.$member=127.0.0.1:$(cat "$dir/port-$member-quorum"):$(
+        cat "$dir/port-$member-election")"$'\n'
+  done
+  echo "zookeeper://$hosts" >"$dir/url"
+  for member in $(members); do
+    cat >"$dir/data/$member/own.cfg" <<CONF
+tickTime=100
+minSessionTimeout=200
+maxSessionTimeout=600000
+initLimit=100
+syncLimit=30
+dataDir=$dir/data/$member
+clientPort=$(client_port "$member")
+clientPortAddress=127.0.0.1
+maxClientCnxns=0
+admin.enableServer=false
+4lw.commands.whitelist=*
+$servers
+CONF
+  done
+}
+
+# All at once, for an ensemble answers only when most are there.
+server_start() { start_members $(members); }
+
+# start_members MEMBER...
+start_members() {
+  local member from began=$SECONDS
+  from=$(($(wc -c <"$dir/server.log") + 1))
+  for member in "$@"; do
+    setsid --fork "$script" "$kind" serve "$dir" "$member" </dev/null >>"$dir/server.log" 2>&1
+  done
+  for member in "$@"; do
+    until answers "$member"; do
+      ! tail -c "+$from" "$dir/server.log" | grep -qi 'address already in use' || {
+        kill_all
+        return 1
+      }
+      [ $((SECONDS - began)) -le 3 ] || [ -n "$(member_pids "$member")" ] || return 1
+      [ $((SECONDS - began)) -le 120 ] || return 1
+      sleep 0.02
+    done
+  done
+}
+
+# Whether it serves; a member without a majority can't, and need not.
+answers() {
+  local said
+  said=$(ask "$1" srvr)
+  case "$said" in
+    *Mode:*) ;;
+    *'not currently serving'*) [ "$(members | wc -w)" -gt 1 ] && ! majority ;;
+    *) return 1 ;;
+  esac
+}
+
+majority() {
+  local member living=0
+  for member in $(members); do [ -z "$(member_pids "$member")" ] || living=$((living + 1)); done
+  [ "$living" -ge 2 ]
+}
+
+# ask MEMBER FOUR-LETTERS: the answer; nothing from one that is paused or not there.
+ask() {
+  timeout 1 bash -c 'exec 3<>"/dev/tcp/127.0.0.1/$0" && printf "$1" >&3 && cat <&3' \
+    "$(client_port "$1")" "$2" 2>/dev/null || true
+}
+
+# serve MEMBER: becomes that server. The options are those of a quick start of a small JVM.
+server_serve() {
+  local member=$1 main=org.apache.zookeeper.server.ZooKeeperServerMain options=() digest
+  [ "$kind" = zookeeper ] || main=org.apache.zookeeper.server.quorum.QuorumPeerMain
+  [ "${LOCKSET_SERVER_FSYNC:-on}" != off ] || options=(-Dzookeeper.forceSync=no)
+  digest=$(printf 'super:%s' "$(cat "$dir/password")" | openssl dgst -sha1 -binary |
+    openssl base64)
+  cd "$dir/data/$member"
+  cat own.cfg "$dir/extra.conf" >zoo.cfg
+  exec java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xmx256m \
+    -Dzookeeper.jmx.log4j.disable=true -Dzookeeper.preAllocSize=4096 \
+    -Dzookeeper.DigestAuthenticationProvider.superDigest="super:$digest" \
+    -Dorg.slf4j.simpleLogger.showDateTime=true \
+    -Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS "${options[@]}" \
+    -cp "$class_path" "$main" zoo.cfg
+}
+
+server_stop() { end_all TERM 60; }
+
+member_pids() { pids_in java "$dir/data/$1"; }
+
+server_pids() {
+  local member
+  for member in $(members); do member_pids "$member"; done
+}
+
+server_removed() { :; }

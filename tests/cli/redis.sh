@@ -1,0 +1,85 @@
+# The command on Redis: the stories of every store, and what goes wrong there.
+#
+#   redis.sh PATH-OF-LOCKSET
+# shellcheck source=tests/cli/lib.sh
+tests=$(cd "$(dirname "$0")" && pwd)
+. "$tests/lib.sh"
+# shellcheck source=tests/cli/server_lib.sh
+. "$tests/server_lib.sh"
+begin_server redis
+redis() { REDISCLI_AUTH=$secret redis-cli -e -h 127.0.0.1 -p "$port" "$@"; }
+here=127.0.0.1:$port
+
+missing_space
+make_space
+
+# A server that may throw locks away: doctor says so, and nobody opens it.
+exits 0 redis config set maxmemory 1gb maxmemory-policy allkeys-lru
+exits 78 at "$admin_url" doctor
+contains 'a server that evicts' "$(printf '%s\n' "$out" | grep '^unsafe')" maxmemory-policy
+refused 78 maxmemory-policy at "$admin_url" run --write x -- touch "$work/ran"
+false_that 'a command ran where locks may vanish' test -e "$work/ran"
+exits 0 redis config set maxmemory-policy noeviction
+exits 0 at "$admin_url" doctor
+# One that forgets when it restarts: a warning.
+exits 0 redis config set appendonly no
+exits 0 at "$admin_url" doctor
+contains 'a server without persistence' "$(printf '%s\n' "$out" | grep '^warning')" appendonly
+exits 0 redis config set appendonly yes
+
+# Typos.
+typos
+refused 78 nobody at "redis://nobody:$secret@$here/0" status
+refused 78 password at "redis://:wrong-password@$here/0" status
+lacks 'a wrong password' "$err" wrong-password
+refused 78 password at "redis://$here/0" status
+refused 78 '99' at "redis://:$secret@$here/99" status
+refused 64 LOCKSET_URL "$lockset" status --url "$admin_url"
+
+# Other places for the password, other ways to the server.
+printf '%s\n' "$secret" >password
+chmod 600 password
+plain=redis://$here/0
+exits 0 "$lockset" status --url "$plain" --password-file password
+exits 0 env LOCKSET_URL="$plain" LOCKSET_PASSWORD_FILE=password "$lockset" status
+exits 0 env "REDISCLI_AUTH=$secret" "$lockset" status --url "$plain"
+exits 0 "$lockset" status --url "$plain?password_file=$work/password"
+exits 0 "$lockset" status --url "redis://lockset_admin@$here/0" --password-file password
+exits 0 at "redis://:$secret@$here" status
+exits 0 at "redis://:$secret@localhost/0?socket=$server_dir/socket/redis.sock" status
+shown_nowhere "$plain"
+
+# Made by the server itself, so there is no script.
+exits 64 at "$plain" init --print
+one_line 'no script'
+
+for name in run permits guard lost signals; do story "$name" '' "$name"; done
+story stamps '' stamps leases-only
+story concurrent '' concurrent 10
+
+# A server that is killed under a job and comes back: the job never notices. But nobody can know
+# what else was lost, so nothing new is granted until the longest lease is over.
+crash=$admin_url?space=crash
+exits 0 at "$crash" init --max-lease 10s
+start env "LOCKSET_URL=$crash" "$lockset" run --write x --lease 10s -- \
+  sh -c 'echo "$LOCKSET_STAMP" >stamp; while [ ! -e finish ]; do sleep 0.02; done'
+job=$pid
+soon filled stamp
+server kill
+refused 69 "$here" at "$crash" run --write y -n -- touch "$work/ran"
+refused 69 "$here" at "$crash" status
+refused 69 "$here" at "$crash" doctor
+server start
+refused 69 'no new grants' at "$crash" run --write y -n -- touch "$work/ran"
+false_that 'a command ran under quarantine' test -e "$work/ran"
+same 'held all the same' "$(cat stamp)" "$(LOCKSET_URL=$crash stamp_of x)"
+granted_again() { at "$crash" run --write y -n -- sh -c 'echo "$LOCKSET_STAMP"' >next 2>>waits; }
+soon granted_again
+true_that 'the next stamp is greater' test "$(cat next)" -gt "$(cat stamp)"
+exits 75 at "$crash" run --write x -n -- true
+touch finish
+pid=$job
+ends 0
+
+away_too_long
+finish

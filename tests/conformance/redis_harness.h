@@ -1,0 +1,12 @@
+// Spaces of the Redis store: on one server for all tests of the process: a private one, or
+// the one that LOCKSET_TEST_REDIS_URL names.
+#pragma once
+
+#include "tests/conformance/harness.h"
+
+namespace lockset::conformance {
+
+// look() reads the keys over a connection of its own, past the backend.
+Harness& redis_harness();
+
+}  // namespace lockset::conformance

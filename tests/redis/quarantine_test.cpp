@@ -1,0 +1,181 @@
+// SEM 8, 10, 20 where Redis loses its state, and what else only this store has.
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "lockset/lockset.h"
+#include "tests/redis/raw_client.h"
+#include "tests/support/client.h"
+#include "tests/support/private_server.h"
+#include "tests/support/wait.h"
+
+namespace lockset::redis_tests {
+namespace {
+
+using namespace std::chrono_literals;
+using test::Client;
+using test::eventually;
+using test::soon;
+
+// A server that keeps nothing over a restart, and one space in it.
+class RedisTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const auto why = test::PrivateServer::unavailable("redis")) GTEST_SKIP() << *why;
+    server_ =
+        std::make_unique<test::PrivateServer>("redis", std::vector<std::string>{"appendonly no"});
+    init_space(url(), soon()).value();
+    admin_ = std::make_unique<test::RawClient>(url());
+  }
+
+  [[nodiscard]] std::string url() const { return server_->admin_url(); }
+  [[nodiscard]] Client open(const std::string& app) const {
+    return Client(open_backend(url(), soon()).value(), app);
+  }
+  // A client whose space has a quarantine of a second.
+  [[nodiscard]] Client open_brief(const std::string& app) const {
+    Client client = open(app);
+    client.change(SetMaxLease{1s});
+    return client;
+  }
+  static void expect_refused(Client& client, const test::Wanted& wanted) {
+    const Result<AcquireOutcome> outcome = client.ask(wanted);
+    ASSERT_FALSE(outcome) << test::describe(outcome);
+    EXPECT_EQ(outcome.error().code, Errc::unavailable) << outcome.error().message;
+  }
+  static void wait_out(Client& client) {
+    EXPECT_TRUE(client.inspect().quarantine);
+    EXPECT_TRUE(eventually([&] { return !client.inspect().quarantine; }));
+  }
+
+  std::unique_ptr<test::PrivateServer> server_;
+  std::unique_ptr<test::RawClient> admin_;
+};
+
+// SEM 20: no double grant after FLUSHALL: nobody gets anything for the longest lease
+TEST_F(RedisTest, AfterFlushallALivingHolderStaysTheOnlyOne) {
+  Client holder = open_brief("holder");
+  Client other = open("other");
+  const Grant grant = holder.take({write("a"), read("b")}, {.lease = 30s});
+  admin_->say({"FLUSHALL"});
+  expect_refused(other, {write("a")});
+  ASSERT_TRUE(holder.renew(grant.stamp, 30s)) << "it registers again";
+  EXPECT_TRUE(holder.is_live(grant.stamp));
+  wait_out(other);
+  EXPECT_EQ(other.meet_busy({write("a")}).holder, grant.stamp);
+  EXPECT_EQ(other.meet_busy({write("b")}).holder, grant.stamp);
+  EXPECT_TRUE(holder.release(grant.stamp));
+  // SEM 8: above all stamps of before.
+  EXPECT_GT(other.take({write("a")}).stamp, grant.stamp);
+}
+
+// A hold that nobody registers is gone, and is not brought back later
+TEST_F(RedisTest, WhatIsNotRegisteredInTimeIsGone) {
+  Client holder = open_brief("holder");
+  const Grant grant = holder.take({write("a")}, {.lease = 30s});
+  admin_->say({"FLUSHALL"});
+  expect_refused(holder, {write("b")});
+  wait_out(holder);
+  EXPECT_FALSE(holder.renew(grant.stamp, 30s));
+  Client other = open("other");
+  EXPECT_GT(other.take({write("a")}).stamp, grant.stamp);
+}
+
+// SEM 9: a holder may let go of what the store has forgotten, once
+TEST_F(RedisTest, AReleaseInQuarantineSucceedsOnce) {
+  Client holder = open_brief("holder");
+  const Grant grant = holder.take({write("a")}, {.lease = 30s});
+  admin_->say({"FLUSHALL"});
+  EXPECT_TRUE(holder.release(grant.stamp));
+  EXPECT_FALSE(holder.release(grant.stamp));
+  EXPECT_FALSE(holder.renew(grant.stamp, 30s)) << "released";
+}
+
+// SEM 6, 7: the configuration comes back from a living client
+TEST_F(RedisTest, ALivingClientPutsTheConfigurationBack) {
+  Client client = open_brief("client");
+  client.set_permits("a", Mode::read, 5);
+  const SpaceConfig before = client.config();
+  admin_->say({"FLUSHALL"});
+  client.reload();
+  EXPECT_EQ(client.config(), before);
+}
+
+// A newcomer can't know what was lost
+TEST_F(RedisTest, ANewcomerIsToldThatThereIsNoSpace) {
+  admin_->say({"FLUSHALL"});
+  const Result<std::unique_ptr<Backend>> opened = open_backend(url(), soon());
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, Errc::misconfigured);
+  EXPECT_NE(opened.error().message.find("lockset init"), std::string::npos);
+}
+
+// The same for a restart that keeps nothing
+TEST_F(RedisTest, ARestartWithoutPersistenceIsAQuarantine) {
+  Client holder = open_brief("holder");
+  Client other = open("other");
+  const Grant grant = holder.take({write("a")}, {.lease = 30s});
+  server_->kill();
+  server_->start();
+  EXPECT_TRUE(eventually([&] {
+    const RenewRequest request{grant.stamp, 30s, false, nullptr, {}};
+    const Result<RenewReply> reply = holder.backend().renew(holder.owner(), {&request, 1}, soon());
+    return reply && reply->renewals.at(0);
+  }));
+  EXPECT_TRUE(eventually([&] { return other.backend().load_config(soon()).ok(); }));
+  expect_refused(other, {write("x")});
+  wait_out(other);
+  EXPECT_EQ(other.meet_busy({write("a")}).holder, grant.stamp);
+}
+
+// SEM 20: of two that claim a name the later holder is the rightful one
+TEST_F(RedisTest, OfTwoRegistrationsTheLaterGrantWins) {
+  Client early = open_brief("early");
+  Client late = open("late");
+  const Grant first = early.take({write("a")}, {.lease = 30s});
+  // It ends without the early client's knowing: broken by another.
+  ASSERT_TRUE(late.break_hold(first.stamp));
+  const Grant second = late.take({write("a")}, {.lease = 30s});
+  admin_->say({"FLUSHALL"});
+  ASSERT_TRUE(early.renew(first.stamp, 30s)) << "nobody else has come so far";
+  ASSERT_TRUE(late.renew(second.stamp, 30s));
+  EXPECT_FALSE(early.renew(first.stamp, 30s));
+  EXPECT_TRUE(late.is_live(second.stamp));
+  EXPECT_FALSE(late.is_live(first.stamp));
+}
+
+// A person with redis-cli recognises an exclusive hold
+TEST_F(RedisTest, AnExclusiveHoldIsAStringWithAnEnd) {
+  Client client = open("client");
+  const Grant grant = client.take({write("a")}, {.lease = 30s});
+  const std::string value = admin_->text({"GET", "{lockset}:name:a"});
+  EXPECT_TRUE(value.starts_with(std::to_string(grant.stamp.value) + " ")) << value;
+  EXPECT_GE(admin_->number({"PTTL", "{lockset}:name:a"}), 29'000);
+  EXPECT_TRUE(client.release(grant.stamp));
+  EXPECT_EQ(admin_->number({"EXISTS", "{lockset}:name:a"}), 0);
+}
+
+TEST_F(RedisTest, FlushedScriptsAreSentAgain) {
+  Client client = open("client");
+  admin_->say({"SCRIPT", "FLUSH"});
+  EXPECT_TRUE(client.release(client.take({write("a")}).stamp));
+}
+
+TEST_F(RedisTest, AnEvictingServerIsRefused) {
+  admin_->say({"CONFIG", "SET", "maxmemory", "100mb"});
+  admin_->say({"CONFIG", "SET", "maxmemory-policy", "volatile-lru"});
+  const Result<std::unique_ptr<Backend>> opened = open_backend(url(), soon());
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, Errc::misconfigured) << opened.error().message;
+}
+
+TEST_F(RedisTest, AWrongPasswordIsMisconfigured) {
+  const std::string wrong = "redis://:wrong@127.0.0.1:" + std::to_string(server_->port()) + "/0";
+  const Result<std::unique_ptr<Backend>> opened = open_backend(wrong, soon());
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, Errc::misconfigured) << opened.error().message;
+}
+
+}  // namespace
+}  // namespace lockset::redis_tests
