@@ -8,6 +8,7 @@
 #include "tests/redis/raw_client.h"
 #include "tests/support/client.h"
 #include "tests/support/private_server.h"
+#include "tests/support/requirement.h"
 #include "tests/support/wait.h"
 
 namespace lockset::redis_tests {
@@ -22,7 +23,7 @@ using test::soon;
 class RedisTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (const auto why = test::PrivateServer::unavailable("redis")) GTEST_SKIP() << *why;
+    if (!test::have_server("redis")) return;
     server_ =
         std::make_unique<test::PrivateServer>("redis", std::vector<std::string>{"appendonly no"});
     init_space(url(), soon()).value();
