@@ -47,7 +47,7 @@ class Server {
   void take_back(const std::string& name) {
     if (!own_) return remove(name);
     kill_connections();
-    as_admin([&](test::RawClient& admin) {
+    as_admin([&](test::RawMysql& admin) {
       while (admin.number("SELECT COUNT(*) FROM " + others) > 0) {
       }
       for (const char* const table : {"_locks", "_names", "_lock_permits", "_epochs"}) {
@@ -61,7 +61,7 @@ class Server {
     spaces_.push_back(name);
   }
   void remove(const std::string& name) {
-    as_admin([&](test::RawClient& admin) {
+    as_admin([&](test::RawMysql& admin) {
       admin.rows("DROP TABLE " + name + "_space, " + name + "_locks, " + name + "_names, " + name +
                  "_lock_permits, " + name + "_epochs");
       for (const auto& row :
@@ -74,7 +74,7 @@ class Server {
     });
   }
   void kill_connections() {
-    as_admin([&](test::RawClient& admin) {
+    as_admin([&](test::RawMysql& admin) {
       for (const auto& row : admin.rows("SELECT id FROM " + others)) {
         (void)admin.code_of("KILL CONNECTION " + row.front().value());  // it may have gone
       }
@@ -89,11 +89,11 @@ class Server {
   // The administrator's connection, made anew where the server was restarted; one user at
   // a time.
   template <class Work>
-  std::invoke_result_t<Work, test::RawClient&> as_admin(Work work) {
+  std::invoke_result_t<Work, test::RawMysql&> as_admin(Work work) {
     const std::lock_guard lock(mutex_);
     if (!admin_ || !alive()) {
       admin_.reset();
-      admin_ = std::make_unique<test::RawClient>(url_);
+      admin_ = std::make_unique<test::RawMysql>(url_);
     }
     return work(*admin_);
   }
@@ -120,19 +120,19 @@ class Server {
   std::unique_ptr<test::PrivateServer> own_;
   std::string url_;
   std::mutex mutex_;
-  std::unique_ptr<test::RawClient> admin_;
+  std::unique_ptr<test::RawMysql> admin_;
   std::vector<std::string> spaces_;
 };
 
 // All rows in one statement, so that they are one state of the store.
 std::vector<RawHold> look_into(Server& server, const std::string& space) {
-  const std::vector<test::RawClient::Row> rows = server.as_admin([&](test::RawClient& admin) {
+  const std::vector<test::RawMysql::Row> rows = server.as_admin([&](test::RawMysql& admin) {
     return admin.rows("SELECT stamp, item, name, mode, app, items, lease_at FROM " + space +
                       "_locks ORDER BY stamp, item");
   });
   std::vector<RawHold> holds;
   std::vector<std::size_t> sizes;
-  for (const test::RawClient::Row& row : rows) {
+  for (const test::RawMysql::Row& row : rows) {
     const Stamp stamp{std::stoll(row[0].value())};
     const std::string complaint = "the hold " + std::to_string(stamp.value) + " ";
     if (row[1] == "0") {

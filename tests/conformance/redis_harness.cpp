@@ -33,7 +33,7 @@ class Server {
   template <class Work>
   auto as_admin(Work work) {
     const std::lock_guard lock(mutex_);
-    if (!admin_ || !alive()) admin_ = std::make_unique<test::RawClient>(url_);
+    if (!admin_ || !alive()) admin_ = std::make_unique<test::RawRedis>(url_);
     return work(*admin_);
   }
 
@@ -54,7 +54,7 @@ class Server {
   std::unique_ptr<test::PrivateServer> own_;
   std::string url_;
   std::mutex mutex_;
-  std::unique_ptr<test::RawClient> admin_;
+  std::unique_ptr<test::RawRedis> admin_;
 };
 
 class RedisSpace final : public Space {
@@ -64,7 +64,7 @@ class RedisSpace final : public Space {
   }
   ~RedisSpace() override {
     try {
-      Server::instance().as_admin([&](test::RawClient& admin) {
+      Server::instance().as_admin([&](test::RawRedis& admin) {
         return admin.say({"EVAL",
                           "for _, key in ipairs(redis.call('KEYS', ARGV[1])) do "
                           "redis.call('DEL', key) end return 1",
@@ -79,7 +79,7 @@ class RedisSpace final : public Space {
   }
   std::vector<RawHold> look() override {
     return Server::instance().as_admin(
-        [&](test::RawClient& admin) { return test::look_into(admin, name_); });
+        [&](test::RawRedis& admin) { return test::look_into(admin, name_); });
   }
   test::PrivateServer& server() override { return Server::instance().own(); }
   [[nodiscard]] std::string url_through(std::uint16_t port) const override {
@@ -88,7 +88,7 @@ class RedisSpace final : public Space {
            "@127.0.0.1:" + std::to_string(port) + url.path + "?space=" + name_;
   }
   void kill_connections() override {
-    Server::instance().as_admin([&](test::RawClient& admin) {
+    Server::instance().as_admin([&](test::RawRedis& admin) {
       admin.say({"CLIENT", "KILL", "TYPE", "pubsub"});
       return admin.say({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
     });

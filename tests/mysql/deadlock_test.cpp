@@ -28,7 +28,7 @@ TEST_P(Deadlocks, AreCountedByTheServer) {
   admin().rows("INSERT INTO " + table("_names") + " VALUES ('a', 0, 0), ('b', 0, 0)");
   const auto one = session();
   const auto other = session();
-  const auto lock = [&](RawClient& who, const std::string& name) {
+  const auto lock = [&](RawMysql& who, const std::string& name) {
     return who.code_of("SELECT low FROM " + table("_names") + " WHERE name = '" + name +
                        "' FOR UPDATE");
   };

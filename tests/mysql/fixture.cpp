@@ -51,8 +51,8 @@ test::PrivateServer& MysqlTest::server() const {
   return *server;
 }
 
-std::unique_ptr<RawClient> MysqlTest::session() const {
-  return std::make_unique<RawClient>(server().admin_url());
+std::unique_ptr<RawMysql> MysqlTest::session() const {
+  return std::make_unique<RawMysql>(server().admin_url());
 }
 
 std::string MysqlTest::url(const std::string& more) const {
@@ -88,7 +88,7 @@ Address MysqlTest::runtime_user(const std::string& password, const std::string& 
 
 void MysqlTest::kill_sessions_of(const std::string& user) {
   const std::string sessions = " FROM information_schema.processlist WHERE user = '" + user + "'";
-  for (const RawClient::Row& row : admin().rows("SELECT id" + sessions)) {
+  for (const RawMysql::Row& row : admin().rows("SELECT id" + sessions)) {
     (void)admin().code_of("KILL CONNECTION " + row.at(0).value());  // it may have gone
   }
   EXPECT_TRUE(eventually([&] { return admin().number("SELECT COUNT(*)" + sessions) == 0; }));
@@ -98,7 +98,7 @@ std::string MysqlTest::acquire_name() const {
   return strategy() == "unique-index" ? "_acquire_key" : "_acquire_rows";
 }
 
-std::string MysqlTest::call_acquire(RawClient& session, const std::string& procedure,
+std::string MysqlTest::call_acquire(RawMysql& session, const std::string& procedure,
                                     const Wanted& wanted) {
   const LockSet set = test::make_set(wanted);
   std::string json;

@@ -22,7 +22,7 @@ namespace lockset::mysql_tests {
 using namespace std::chrono_literals;
 using test::Client;
 using test::eventually;
-using test::RawClient;
+using test::RawMysql;
 using test::soon;
 using test::Wanted;
 
@@ -55,9 +55,9 @@ class MysqlTest : public testing::TestWithParam<Store> {
   // Shared by all tests of the kind, started at its first use.
   [[nodiscard]] test::PrivateServer& server() const;
   // The administrator's session.
-  [[nodiscard]] RawClient& admin() { return *admin_; }
+  [[nodiscard]] RawMysql& admin() { return *admin_; }
   // Another one.
-  [[nodiscard]] std::unique_ptr<RawClient> session() const;
+  [[nodiscard]] std::unique_ptr<RawMysql> session() const;
 
   // The test's own space, made by SetUp.
   [[nodiscard]] const std::string& space() const { return space_; }
@@ -82,7 +82,7 @@ class MysqlTest : public testing::TestWithParam<Store> {
   [[nodiscard]] std::string acquire_name() const;
   // CALLs this procedure for these items, each with one permit, for application "raw" and
   // one minute; the first column of the answer.
-  std::string call_acquire(RawClient& session, const std::string& procedure, const Wanted& wanted);
+  std::string call_acquire(RawMysql& session, const std::string& procedure, const Wanted& wanted);
   // Copies the installed procedure `from` to `to`, with texts replaced; throws where one of
   // them is not there.
   void copy_procedure(const std::string& from, const std::string& to,
@@ -105,7 +105,7 @@ class MysqlTest : public testing::TestWithParam<Store> {
 
  private:
   std::string space_;
-  std::unique_ptr<RawClient> admin_;
+  std::unique_ptr<RawMysql> admin_;
   std::vector<std::pair<std::string, std::string>> globals_;  // to be set at the end
 };
 

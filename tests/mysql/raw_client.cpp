@@ -25,7 +25,7 @@ sql::Driver& driver() {
 
 }  // namespace
 
-RawClient::RawClient(const std::string& url) {
+RawMysql::RawMysql(const std::string& url) {
   const Url parsed = Url::parse(url).value();
   const std::size_t colon = parsed.hosts.rfind(':');
   sql::ConnectOptionsMap map;
@@ -40,9 +40,9 @@ RawClient::RawClient(const std::string& url) {
   rows("SET SESSION time_zone = '+00:00', innodb_lock_wait_timeout = 20");
 }
 
-RawClient::~RawClient() = default;
+RawMysql::~RawMysql() = default;
 
-std::vector<RawClient::Row> RawClient::rows(const std::string& sql) {
+std::vector<RawMysql::Row> RawMysql::rows(const std::string& sql) {
   const std::unique_ptr<sql::Statement> statement(connection_->createStatement());
   std::vector<Row> found;
   bool has_rows = statement->execute(sql);
@@ -64,15 +64,15 @@ std::vector<RawClient::Row> RawClient::rows(const std::string& sql) {
   }
 }
 
-std::string RawClient::value(const std::string& sql) {
+std::string RawMysql::value(const std::string& sql) {
   const std::vector<Row> found = rows(sql);
   if (found.size() != 1 || found.front().empty()) throw std::runtime_error("no value: " + sql);
   return found.front().front().value_or("");
 }
 
-std::int64_t RawClient::number(const std::string& sql) { return std::stoll(value(sql)); }
+std::int64_t RawMysql::number(const std::string& sql) { return std::stoll(value(sql)); }
 
-int RawClient::code_of(const std::string& sql) {
+int RawMysql::code_of(const std::string& sql) {
   try {
     rows(sql);
     return 0;

@@ -14,15 +14,15 @@ class Connection;
 namespace lockset::test {
 
 // Used by one thread at a time. Every call throws std::exception's kin when it fails.
-class RawClient {
+class RawMysql {
  public:
   using Row = std::vector<std::optional<std::string>>;
 
   // `url`: mysql://user:password@host:port/database; its parameters are of no account.
-  explicit RawClient(const std::string& url);
-  RawClient(const RawClient&) = delete;
-  RawClient& operator=(const RawClient&) = delete;
-  ~RawClient();
+  explicit RawMysql(const std::string& url);
+  RawMysql(const RawMysql&) = delete;
+  RawMysql& operator=(const RawMysql&) = delete;
+  ~RawMysql();
 
   // Runs one statement; the rows of its first result set.
   std::vector<Row> rows(const std::string& sql);

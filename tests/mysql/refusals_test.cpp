@@ -166,7 +166,7 @@ TEST_P(Refusals, AReadOnlyServer) {
 
 TEST_P(Refusals, AUserAtHisConnectionLimit) {
   const Address address = runtime_user("open-sesame", "WITH MAX_USER_CONNECTIONS 1");
-  const RawClient occupant(url(address));
+  const RawMysql occupant(url(address));
   const std::string message = refused(url(address), Errc::unavailable);
   EXPECT_TRUE(says(message, "limit")) << message;
 }

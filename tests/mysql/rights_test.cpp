@@ -33,7 +33,7 @@ TEST_P(Rights, ReachNoTablePastTheProcedures) {
   const Address address = runtime_user();
   Client holder = client();
   holder.take({write("a")});
-  RawClient user(url(address));
+  RawMysql user(url(address));
   for (const char* const rest : {"_locks", "_names", "_lock_permits", "_epochs", "_space"}) {
     const std::string name = table(rest);
     EXPECT_EQ(user.code_of("DELETE FROM " + name), 1142) << rest;

@@ -20,7 +20,7 @@ class Traps : public MysqlTest {
   }
 
   // A renewal in a transaction that stays open, until the old lease has ended.
-  void renew_past_the_end(RawClient& session, Stamp stamp, const std::string& name) {
+  void renew_past_the_end(RawMysql& session, Stamp stamp, const std::string& name) {
     const std::string hold = "[[" + std::to_string(stamp.value) + ",\"" + name + "\",60000000,0]]";
     // The renewed hold, and the row that tells the time.
     ASSERT_EQ(session.rows("CALL " + table("_renew_open") + "('app', '" + hold + "')").size(), 2U)
@@ -30,7 +30,7 @@ class Traps : public MysqlTest {
 
   // What `other` is answered for these while the session's transaction stands in the way, and
   // then ends like this.
-  std::optional<Grant> granted_behind(RawClient& session, const std::string& end, Client& other,
+  std::optional<Grant> granted_behind(RawMysql& session, const std::string& end, Client& other,
                                       const Wanted& wanted) {
     std::optional<Grant> grant;
     std::thread thread([&] { grant = other.try_take(wanted); });

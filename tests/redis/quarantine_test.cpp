@@ -27,7 +27,7 @@ class RedisTest : public testing::Test {
     server_ =
         std::make_unique<test::PrivateServer>("redis", std::vector<std::string>{"appendonly no"});
     init_space(url(), soon()).value();
-    admin_ = std::make_unique<test::RawClient>(url());
+    admin_ = std::make_unique<test::RawRedis>(url());
   }
 
   [[nodiscard]] std::string url() const { return server_->admin_url(); }
@@ -51,7 +51,7 @@ class RedisTest : public testing::Test {
   }
 
   std::unique_ptr<test::PrivateServer> server_;
-  std::unique_ptr<test::RawClient> admin_;
+  std::unique_ptr<test::RawRedis> admin_;
 };
 
 // SEM 20: no double grant after FLUSHALL: nobody gets anything for the longest lease

@@ -75,7 +75,7 @@ return all
 
 }  // namespace
 
-RawClient::RawClient(const std::string& text) {
+RawRedis::RawRedis(const std::string& text) {
   const Url url = Url::parse(text).value();
   const std::size_t colon = url.hosts.rfind(':');
   context_ =
@@ -93,9 +93,9 @@ RawClient::RawClient(const std::string& text) {
   if (url.path.size() > 1) say({"SELECT", url.path.substr(1)});
 }
 
-RawClient::~RawClient() { ::redisFree(context_); }
+RawRedis::~RawRedis() { ::redisFree(context_); }
 
-RawReply RawClient::ask(const std::vector<std::string>& command) {
+RawReply RawRedis::ask(const std::vector<std::string>& command) {
   std::vector<const char*> words;
   std::vector<std::size_t> sizes;
   for (const std::string& word : command) {
@@ -110,13 +110,13 @@ RawReply RawClient::ask(const std::vector<std::string>& command) {
   return copy;
 }
 
-RawReply RawClient::say(const std::vector<std::string>& command) {
+RawReply RawRedis::say(const std::vector<std::string>& command) {
   RawReply reply = ask(command);
   if (reply.is_error) throw std::runtime_error(command.front() + ": " + reply.text);
   return reply;
 }
 
-std::string RawClient::info(const std::string& name) {
+std::string RawRedis::info(const std::string& name) {
   const std::string all = "\n" + text({"INFO"});
   const std::size_t at = all.find("\n" + name + ":");
   if (at == std::string::npos) return {};
@@ -124,7 +124,7 @@ std::string RawClient::info(const std::string& name) {
   return all.substr(from, all.find_first_of("\r\n", from) - from);
 }
 
-std::vector<conformance::RawHold> look_into(RawClient& client, const std::string& space) {
+std::vector<conformance::RawHold> look_into(RawRedis& client, const std::string& space) {
   std::vector<conformance::RawHold> holds;
   for (const RawReply& one : client.say({"EVAL", looking, "1", "{" + space + "}"}).list) {
     conformance::RawHold hold;

@@ -23,13 +23,13 @@ struct RawReply {
 };
 
 // Used by one thread at a time. Calls throw std::runtime_error when the connection fails.
-class RawClient {
+class RawRedis {
  public:
   // `url`: redis://[user]:password@host:port[/db]; its parameters are of no account.
-  explicit RawClient(const std::string& url);
-  RawClient(const RawClient&) = delete;
-  RawClient& operator=(const RawClient&) = delete;
-  ~RawClient();
+  explicit RawRedis(const std::string& url);
+  RawRedis(const RawRedis&) = delete;
+  RawRedis& operator=(const RawRedis&) = delete;
+  ~RawRedis();
 
   RawReply ask(const std::vector<std::string>& command);
   // The same; throws for an error reply.
@@ -47,6 +47,6 @@ class RawClient {
 
 // What the space's keys say is held, by one script, so that it is one state of the store;
 // throws if a live hold is not whole.
-std::vector<conformance::RawHold> look_into(RawClient& client, const std::string& space);
+std::vector<conformance::RawHold> look_into(RawRedis& client, const std::string& space);
 
 }  // namespace lockset::test
