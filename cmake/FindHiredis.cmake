@@ -1,6 +1,6 @@
 # hiredis, Redis's C client (Debian: libhiredis-dev): the target Hiredis::Hiredis, for
 # <hiredis/hiredis.h>. Where it was built with TLS also Hiredis::SSL, for
-# <hiredis/hiredis_ssl.h>; Debian 12's was not.
+# <hiredis/hiredis_ssl.h>, with OpenSSL; Debian 12's was not.
 find_path(Hiredis_INCLUDE_DIR hiredis/hiredis.h)
 find_library(Hiredis_LIBRARY hiredis)
 find_path(Hiredis_SSL_INCLUDE_DIR hiredis/hiredis_ssl.h)
@@ -21,10 +21,14 @@ if(Hiredis_FOUND AND NOT TARGET Hiredis::Hiredis)
     IMPORTED_LOCATION "${Hiredis_LIBRARY}"
     INTERFACE_INCLUDE_DIRECTORIES "${Hiredis_INCLUDE_DIR}")
 endif()
-if(Hiredis_FOUND AND Hiredis_SSL_LIBRARY AND Hiredis_SSL_INCLUDE_DIR AND NOT TARGET Hiredis::SSL)
+if(Hiredis_SSL_LIBRARY AND Hiredis_SSL_INCLUDE_DIR)
+  find_package(OpenSSL QUIET)
+endif()
+if(Hiredis_FOUND AND Hiredis_SSL_LIBRARY AND Hiredis_SSL_INCLUDE_DIR AND OPENSSL_FOUND
+    AND NOT TARGET Hiredis::SSL)
   add_library(Hiredis::SSL UNKNOWN IMPORTED)
   set_target_properties(Hiredis::SSL PROPERTIES
     IMPORTED_LOCATION "${Hiredis_SSL_LIBRARY}"
     INTERFACE_INCLUDE_DIRECTORIES "${Hiredis_SSL_INCLUDE_DIR}"
-    INTERFACE_LINK_LIBRARIES Hiredis::Hiredis)
+    INTERFACE_LINK_LIBRARIES "Hiredis::Hiredis;OpenSSL::SSL")
 endif()

@@ -503,7 +503,9 @@ Result<Duration> Manager::renew(Stamp stamp, std::optional<Duration> lease) {
 Result<Stamp> Manager::detach(HoldState& hold) {
   if (Status status = usable(); !status) return std::move(status).error();
   if (!traits_.holds_outlive_process) {
-    return Error{Errc::unsupported, "with this backend no hold outlives its process"};
+    return Error{Errc::unsupported,
+                 "with this backend no hold outlives its process: keep it with lockset run, or "
+                 "in the program that took it"};
   }
   const HoldState::Released released = hold.release();
   const std::shared_ptr<HoldState> kept = keeper_.remove(hold.stamp());

@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
-#include <fstream>
 #include <string_view>
 #include <utility>
 
+#include "backends/connections/address_parts.h"
 #include "lockset/lock_set.h"
 
 namespace lockset::mysql {
 namespace {
+
+using connections::invalid;
 
 constexpr std::string_view known_parameters =
     "space, strategy, pool, connect_timeout, socket, password_file, ssl_mode, ssl_ca, ssl_cert, "
@@ -25,36 +26,15 @@ constexpr std::array<std::pair<std::string_view, SslMode>, 5> ssl_modes{{
     {"verify_identity", SslMode::verify_identity},
 }};
 
-Error invalid(std::string text) { return Error{Errc::invalid, std::move(text)}; }
-
-template <class Number>
-bool parse_number(std::string_view text, Number least, Number most, Number& number) {
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return failed == std::errc() && end == text.data() + text.size() && number >= least &&
-         number <= most;
-}
-
 Status read_hosts(Options& options, const Url& url) {
-  std::string_view hosts = url.hosts;
-  if (hosts.find(',') != std::string_view::npos) {
+  if (url.hosts.find(',') != std::string::npos) {
     return invalid("a mysql: address names one server, not " + in_quotes(url.hosts) +
                    ": locks live on one writer; put a failover name or proxy there");
   }
-  std::string_view port;
-  if (hosts.starts_with('[')) {  // [::1]:3306
-    const std::size_t end = hosts.find(']');
-    if (end == std::string_view::npos) return invalid("no ] behind " + in_quotes(url.hosts));
-    port = hosts.substr(end + 1);
-    hosts = hosts.substr(1, end - 1);
-  } else if (const std::size_t colon = hosts.rfind(':'); colon != std::string_view::npos) {
-    port = hosts.substr(colon);
-    hosts = hosts.substr(0, colon);
-  }
-  if (!hosts.empty()) options.host = hosts;
-  if (port.empty()) return {};
-  if (port.front() != ':' || !parse_number<std::uint16_t>(port.substr(1), 1, 65535, options.port)) {
-    return invalid("the port in " + in_quotes(url.hosts) + " must be 1 to 65535");
-  }
+  const Result<connections::HostPort> host = connections::read_host(url.hosts);
+  if (!host) return host.error();
+  if (!host->host.empty()) options.host = host->host;
+  options.port = host->port.value_or(options.port);
   return {};
 }
 
@@ -68,28 +48,6 @@ Status read_database(Options& options, const Url& url) {
         "a mysql: address names a database: mysql://user@host/database?space=lockset, not " +
         url.redacted());
   }
-  return {};
-}
-
-Status read_password_file(Options& options, const std::string& path) {
-  std::ifstream file(path);
-  if (!file || !std::getline(file, options.password)) {
-    return Error{Errc::misconfigured,
-                 "the password_file " + in_quotes(path) +
-                     " can't be read: it holds the password in its first line"};
-  }
-  if (options.password.ends_with('\r')) options.password.pop_back();
-  return {};
-}
-
-Status read_space(Options& options, const std::string& value) {
-  const bool simple = std::all_of(value.begin(), value.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-  });
-  if (value.empty() || value.size() > 32 || !simple) {
-    return invalid("space must be 1 to 32 of a-z, 0-9 and _, not " + in_quotes(value));
-  }
-  options.space = value;
   return {};
 }
 
@@ -114,34 +72,20 @@ Status read_ssl_mode(Options& options, const std::string& value) {
       in_quotes(value));
 }
 
-Status read_connect_timeout(Options& options, const std::string& value) {
-  const Result<Duration> timeout = parse_duration(value);
-  if (!timeout || *timeout < std::chrono::milliseconds(100) || *timeout > std::chrono::hours(1)) {
-    return invalid("connect_timeout must be 100ms to 1h, not " + in_quotes(value));
-  }
-  options.connect_timeout = *timeout;
-  return {};
-}
-
-Status read_switch(bool& option, const std::string& key, const std::string& value) {
-  if (value != "on" && value != "off") {
-    return invalid(key + " is on or off, not " + in_quotes(value));
-  }
-  option = value == "on";
-  return {};
-}
-
 Status read_parameter(Options& options, const std::string& key, const std::string& value) {
-  if (key == "space") return read_space(options, value);
+  if (key == "space") return connections::read_space(options.space, value);
   if (key == "strategy") return read_strategy(options, value);
-  if (key == "connect_timeout") return read_connect_timeout(options, value);
-  if (key == "password_file") return read_password_file(options, value);
-  if (key == "ssl_mode") return read_ssl_mode(options, value);
-  if (key == "single_writer") return read_switch(options.single_writer, key, value);
-  if (key == "pool") {
-    if (parse_number<std::size_t>(value, 1, 1000, options.pool)) return {};
-    return invalid("pool must be 1 to 1000, not " + in_quotes(value));
+  if (key == "connect_timeout") {
+    return connections::read_connect_timeout(options.connect_timeout, value);
   }
+  if (key == "password_file") {
+    return connections::read_password_file(options.password, value);
+  }
+  if (key == "ssl_mode") return read_ssl_mode(options, value);
+  if (key == "single_writer") {
+    return connections::read_switch(options.single_writer, key, value);
+  }
+  if (key == "pool") return connections::read_pool(options.pool, value);
   if (key == "socket") return options.socket = value, Status();
   if (key == "ssl_ca") return options.ssl_ca = value, Status();
   if (key == "ssl_cert") return options.ssl_cert = value, Status();
@@ -173,8 +117,7 @@ Status check_ssl(const Options& options, bool mode_given) {
 }  // namespace
 
 std::string Options::shown() const {
-  const bool is_v6 = host.find(':') != std::string::npos;
-  const std::string at = (is_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+  const std::string at = connections::show_host(host, port);
   return "MySQL (" + user + "@" + (socket.empty() ? at : socket) + "/" + database + ", space " +
          space + ")";
 }

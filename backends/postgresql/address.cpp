@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string_view>
 #include <vector>
 
+#include "backends/connections/address_parts.h"
 #include "lockset/lock_set.h"
 
 namespace lockset::postgresql {
@@ -61,23 +61,11 @@ void add(std::string& conninfo, std::string_view key, std::string_view value) {
 }
 
 Status read_space(Options& options, const std::string& value) {
-  const bool plain = std::all_of(value.begin(), value.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-  });
-  if (value.empty() || value.size() > 32 || !plain) {
-    return invalid("space must be 1 to 32 of a-z, 0-9 and _, not " + in_quotes(value));
-  }
+  if (Status status = connections::read_space(options.space, value); !status) return status;
   if (value.starts_with("pg_") || value == "information_schema") {
     return invalid("the schema " + in_quotes(value) + " is PostgreSQL's own: name another space");
   }
-  options.space = value;
   return {};
-}
-
-Result<bool> read_switch(const std::string& key, const std::string& value) {
-  if (value == "on") return true;
-  if (value == "off") return false;
-  return invalid(key + " is on or off, not " + in_quotes(value));
 }
 
 // Lockset's own parameters; false if `key` is none of them.
@@ -90,24 +78,15 @@ Result<bool> read_own(Options& options, const std::string& key, const std::strin
     }
     options.strategy = value == "advisory" ? Strategy::advisory : Strategy::serializable;
   } else if (key == "pool") {
-    std::size_t number = 0;
-    const auto [end, failed] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (failed != std::errc{} || end != value.data() + value.size() || number < 1 ||
-        number > 1000) {
-      return invalid("pool is a number from 1 to 1000, not " + in_quotes(value));
-    }
-    options.pool = number;
+    if (Status status = connections::read_pool(options.pool, value); !status) return status.error();
   } else if (key == "connect_timeout") {
-    const Result<Duration> duration = parse_duration(value);
-    if (!duration) return invalid("connect_timeout: " + duration.error().message);
-    if (*duration < std::chrono::milliseconds(100)) {
-      return invalid("connect_timeout is at least 100ms, not " + in_quotes(value));
-    }
-    options.connect_timeout = *duration;
+    Status status = connections::read_connect_timeout(options.connect_timeout, value);
+    if (!status) return status.error();
   } else if (key == "pooler" || key == "listen") {
-    const Result<bool> on = read_switch(key, value);
-    if (!on) return on.error();
-    (key == "pooler" ? options.pooler : options.listen) = *on;
+    bool& option = key == "pooler" ? options.pooler : options.listen;
+    if (Status status = connections::read_switch(option, key, value); !status) {
+      return status.error();
+    }
   } else {
     return false;
   }
@@ -119,24 +98,12 @@ Result<std::vector<std::string>> read_hosts(const std::string& text) {
   std::vector<std::string> hosts;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    std::string host = text.substr(begin, end - begin);
-    std::string port;
-    const std::size_t bracket = host.rfind(']');
-    const std::size_t colon = host.rfind(':');
-    if (colon != std::string::npos && (bracket == std::string::npos || colon > bracket)) {
-      port = host.substr(colon + 1);
-      host.erase(colon);
-      const bool digits =
-          !port.empty() && port.size() <= 5 &&
-          std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
-      if (!digits) return invalid("a port is a number, not " + in_quotes(port));
-    }
-    if (host.size() >= 2 && host.front() == '[' && host.back() == ']') {
-      host = host.substr(1, host.size() - 2);
-    }
+    const Result<connections::HostPort> host =
+        connections::read_host(text.substr(begin, end - begin));
+    if (!host) return host.error();
     std::string& one = hosts.emplace_back();
-    add(one, "host", host);
-    if (!port.empty()) add(one, "port", port);
+    add(one, "host", host->host);
+    if (host->port) add(one, "port", std::to_string(*host->port));
     begin = end + 1;
   }
   return hosts;

@@ -2,7 +2,6 @@
 
 #include <libpq-fe.h>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,7 +36,8 @@ struct RawConnection {
 
 // By libpq itself: libpqxx's way can't be ended before its time, and loses the code of a
 // refusal, whose text is in the server's language.
-RawConnection connect_raw(const std::string& conninfo, const Interrupt& interrupt, TimePoint by) {
+RawConnection connect_raw(const std::string& conninfo, const connections::Interrupt& interrupt,
+                          TimePoint by) {
   RawConnection result;
   Raw raw(PQconnectStart(conninfo.c_str()), &PQfinish);
   if (!raw) {
@@ -98,15 +98,6 @@ std::string sqlstate_of(const std::exception& error) {
 
 }  // namespace
 
-Interrupt::Interrupt() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {}
-
-Interrupt::~Interrupt() { ::close(fd_); }
-
-void Interrupt::set() noexcept {
-  const std::uint64_t one = 1;
-  static_cast<void>(::write(fd_, &one, sizeof one));
-}
-
 Connection::Connection(const Options& options, std::unique_ptr<NativeConnection> connection,
                        std::unique_ptr<connections::SocketWatchdog::Socket> socket)
     : options_(options),
@@ -124,7 +115,8 @@ Connection::~Connection() {
 
 Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
                                                         connections::SocketWatchdog& watchdog,
-                                                        const Interrupt& interrupt, TimePoint by) {
+                                                        const connections::Interrupt& interrupt,
+                                                        TimePoint by) {
   RawConnection raw;
   // One host that swallows everything leaves time for the next.
   std::size_t hosts_left = options.conninfos.size();

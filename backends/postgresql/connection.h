@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/connections/interrupt.h"
 #include "backends/connections/socket_watchdog.h"
 #include "backends/postgresql/address.h"
 #include "backends/postgresql/errors.h"
@@ -24,22 +25,6 @@ struct Statement {
   std::string name;
   std::string sql;
   Sent sent;
-};
-
-// Ends the connecting of those that are still at it. Thread-safe.
-class Interrupt {
- public:
-  Interrupt();
-  Interrupt(const Interrupt&) = delete;
-  Interrupt& operator=(const Interrupt&) = delete;
-  ~Interrupt();
-  // From now on, for good.
-  void set() noexcept;
-  // Readable once it is set.
-  [[nodiscard]] int fd() const noexcept { return fd_; }
-
- private:
-  const int fd_;
 };
 
 enum class Isolation { read_committed, serializable };
@@ -59,7 +44,8 @@ class Connection {
   // looking up the host's name, which can't be ended.
   static Result<std::unique_ptr<Connection>> connect(const Options& options,
                                                      connections::SocketWatchdog& watchdog,
-                                                     const Interrupt& interrupt, TimePoint by);
+                                                     const connections::Interrupt& interrupt,
+                                                     TimePoint by);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
   ~Connection();

@@ -187,7 +187,7 @@ class Examination {
 
 Result<std::vector<Finding>> examine(const Options& options, TimePoint by) {
   connections::SocketWatchdog watchdog;
-  const Interrupt never;
+  const connections::Interrupt never;
   Result<std::unique_ptr<Connection>> connection = Connection::connect(
       options, watchdog, never, std::min(by, BootClock::now() + options.connect_timeout));
   if (!connection) return connection.error();

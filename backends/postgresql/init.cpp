@@ -39,7 +39,7 @@ std::string init_script(const Options& options) {
 
 Status init(const Options& given, TimePoint by) {
   connections::SocketWatchdog watchdog;
-  const Interrupt never;
+  const connections::Interrupt never;
   Options options = given;
   Result<std::unique_ptr<Connection>> connection = Connection::connect(
       options, watchdog, never, std::min(by, BootClock::now() + options.connect_timeout));

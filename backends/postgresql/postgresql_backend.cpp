@@ -79,10 +79,10 @@ Inspection inspection_from(const pqxx::result& rows) {
 
 class PostgresqlBackend::Ticket : public WaitTicket {
  public:
-  std::shared_ptr<Listener::Place> place;  // null with listen=off
-  std::int64_t waiter = 0;                 // its number in the store's line
-  std::uint64_t seen = 0;                  // wake-ups that had arrived before the last attempt
-  std::uint64_t session = 0;               // of the listener, then
+  std::shared_ptr<connections::Listener::Place> place;  // null with listen=off
+  std::int64_t waiter = 0;                              // its number in the store's line
+  std::uint64_t seen = 0;     // wake-ups that had arrived before the last attempt
+  std::uint64_t session = 0;  // of the listener, then
 };
 
 PostgresqlBackend::Ears PostgresqlBackend::ears_for(const AcquireRequest& request,
@@ -130,7 +130,7 @@ void PostgresqlBackend::end_wait(WaitTicket& ticket, TimePoint by) {
 
 PostgresqlBackend::PostgresqlBackend(std::unique_ptr<Store> store)
     : store_(std::move(store)),
-      listener_(store_->options(), store_->watchdog()),
+      listener_(listening(store_->options(), store_->watchdog())),
       acquire_(store_->statement(
           "acquire",
           "@acquire_v1($1::text[],$2::\"char\"[],$3::int[],$4::bigint,$5::bigint,$6::bigint,"
@@ -178,8 +178,8 @@ Result<Reply> PostgresqlBackend::ask_once(const AcquireRequest& request, const E
       array_of_modes(items), array_of_numbers(request.permits), request.config_version,
       micros(request.lease), request.min_stamp.value, uuid_of(request.token), request.owner->app,
       request.owner->instance, request.owner->epoch, request.owner->label, ears.waiter, ears.woken,
-      ears.place ? listener_.channel() : std::string(),
-      ears.place ? ears.place->ticket() : std::string());
+      ears.place ? channel_of(listener_) : std::string(),
+      ears.place ? std::to_string(ears.place->number()) : std::string());
   if (!result) {
     if (result.error().may_have_applied()) doubts_.add(request.token, items.front().name);
     return result.error();

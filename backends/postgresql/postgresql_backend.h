@@ -39,7 +39,7 @@ class PostgresqlBackend final : public Backend {
   class Ticket;
   // How an attempt can be woken.
   struct Ears {
-    std::shared_ptr<Listener::Place> place;
+    std::shared_ptr<connections::Listener::Place> place;
     std::int64_t waiter = 0;
     std::uint64_t seen = 0;
     std::uint64_t session = 0;
@@ -66,7 +66,7 @@ class PostgresqlBackend final : public Backend {
   };
 
   std::unique_ptr<Store> store_;
-  Listener listener_;
+  connections::Listener listener_;
   Doubts doubts_;
   std::mutex sweep_mutex_;
   std::int64_t sweep_from_ = 0;  // where the next sweep goes on

@@ -92,7 +92,7 @@ class Store {
   Strategy strategy_ = Strategy::advisory;                // constant once open() is through
   std::atomic<Strategy> made_with_ = Strategy::advisory;  // the space, as last seen
   connections::SocketWatchdog watchdog_;                  // outlives the connections
-  Interrupt interrupt_;
+  connections::Interrupt interrupt_;
   std::mutex opening_mutex_;
   std::condition_variable opened_;
   bool ending_ = false;                                     // guarded by opening_mutex_

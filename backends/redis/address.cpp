@@ -1,102 +1,52 @@
 #include "backends/redis/address.h"
 
-#include <algorithm>
-#include <charconv>
 #include <cstdlib>
-#include <fstream>
 #include <string_view>
 #include <utility>
 
+#include "backends/connections/address_parts.h"
 #include "lockset/lock_set.h"
 
 namespace lockset::redis {
 namespace {
 
+using connections::invalid;
+
 constexpr std::string_view known_parameters =
     "space, pool, connect_timeout, socket, password_file, ssl_ca, ssl_cert, ssl_key";
 
-Error invalid(std::string text) { return Error{Errc::invalid, std::move(text)}; }
-
-template <class Number>
-bool parse_number(std::string_view text, Number least, Number most, Number& number) {
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return failed == std::errc() && end == text.data() + text.size() && number >= least &&
-         number <= most;
-}
-
 Status read_hosts(Options& options, const Url& url) {
-  std::string_view hosts = url.hosts;
-  if (hosts.find(',') != std::string_view::npos) {
+  if (url.hosts.find(',') != std::string::npos) {
     return invalid("a redis: address names one server, not " + in_quotes(url.hosts) +
                    ": locks live on one primary; put a failover name or proxy there");
   }
-  std::string_view port;
-  if (hosts.starts_with('[')) {  // [::1]:6379
-    const std::size_t end = hosts.find(']');
-    if (end == std::string_view::npos) return invalid("no ] behind " + in_quotes(url.hosts));
-    port = hosts.substr(end + 1);
-    hosts = hosts.substr(1, end - 1);
-  } else if (const std::size_t colon = hosts.rfind(':'); colon != std::string_view::npos) {
-    port = hosts.substr(colon);
-    hosts = hosts.substr(0, colon);
-  }
-  if (!hosts.empty()) options.host = hosts;
-  if (port.empty()) return {};
-  if (port.front() != ':' || !parse_number<std::uint16_t>(port.substr(1), 1, 65535, options.port)) {
-    return invalid("the port in " + in_quotes(url.hosts) + " must be 1 to 65535");
-  }
+  const Result<connections::HostPort> host = connections::read_host(url.hosts);
+  if (!host) return host.error();
+  if (!host->host.empty()) options.host = host->host;
+  options.port = host->port.value_or(options.port);
   return {};
 }
 
 Status read_database(Options& options, const Url& url) {
   const std::string_view path = url.path;
   if (path.empty() || path == "/") return {};
-  if (!path.starts_with('/') || !parse_number(path.substr(1), 0U, 65535U, options.database)) {
+  if (!path.starts_with('/') ||
+      !connections::parse_number(path.substr(1), 0U, 65535U, options.database)) {
     return invalid("behind the host of a redis: address comes a database number: /0, not " +
                    in_quotes(url.path));
   }
   return {};
 }
 
-Status read_password_file(Options& options, const std::string& path) {
-  std::ifstream file(path);
-  if (!file || !std::getline(file, options.password)) {
-    return Error{Errc::misconfigured,
-                 "the password_file " + in_quotes(path) +
-                     " can't be read: it holds the password in its first line"};
-  }
-  if (options.password.ends_with('\r')) options.password.pop_back();
-  return {};
-}
-
-Status read_space(Options& options, const std::string& value) {
-  const bool simple = std::all_of(value.begin(), value.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-  });
-  if (value.empty() || value.size() > 32 || !simple) {
-    return invalid("space must be 1 to 32 of a-z, 0-9 and _, not " + in_quotes(value));
-  }
-  options.space = value;
-  return {};
-}
-
-Status read_connect_timeout(Options& options, const std::string& value) {
-  const Result<Duration> timeout = parse_duration(value);
-  if (!timeout || *timeout < std::chrono::milliseconds(100) || *timeout > std::chrono::hours(1)) {
-    return invalid("connect_timeout must be 100ms to 1h, not " + in_quotes(value));
-  }
-  options.connect_timeout = *timeout;
-  return {};
-}
-
 Status read_parameter(Options& options, const std::string& key, const std::string& value) {
-  if (key == "space") return read_space(options, value);
-  if (key == "connect_timeout") return read_connect_timeout(options, value);
-  if (key == "password_file") return read_password_file(options, value);
-  if (key == "pool") {
-    if (parse_number<std::size_t>(value, 1, 1000, options.pool)) return {};
-    return invalid("pool must be 1 to 1000, not " + in_quotes(value));
+  if (key == "space") return connections::read_space(options.space, value);
+  if (key == "connect_timeout") {
+    return connections::read_connect_timeout(options.connect_timeout, value);
   }
+  if (key == "password_file") {
+    return connections::read_password_file(options.password, value);
+  }
+  if (key == "pool") return connections::read_pool(options.pool, value);
   if (key == "socket") return options.socket = value, Status();
   if (key == "ssl_ca") return options.ssl_ca = value, Status();
   if (key == "ssl_cert") return options.ssl_cert = value, Status();
@@ -135,14 +85,16 @@ bool has_tls() noexcept {
 }
 
 std::string Options::shown() const {
-  const bool is_v6 = host.find(':') != std::string::npos;
-  const std::string at = (is_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+  const std::string at = connections::show_host(host, port);
   return "Redis (" + (user.empty() ? "" : user + "@") + (socket.empty() ? at : socket) + "/" +
          std::to_string(database) + ", space " + space + ")";
 }
 
 Result<Options> parse_address(const Url& url) {
   Options options;
+  if (!url.has_authority) {
+    return invalid("a redis: address names a server: redis://host:6379/0, not " + url.redacted());
+  }
   options.tls = url.scheme == "rediss";
   options.user = url.user;
   options.password = url.password;

@@ -7,12 +7,9 @@
 #include <system_error>
 #include <utility>
 
-#ifdef LOCKSET_HAS_HIREDIS_SSL
-#include <hiredis/hiredis_ssl.h>
-#endif
-
 #include "backends/connections/sigpipe_guard.h"
 #include "backends/redis/open_socket.h"
+#include "backends/redis/tls.h"
 
 namespace lockset::redis {
 
@@ -30,20 +27,22 @@ class Wire {
       words.push_back(word.data() != nullptr ? word.data() : "");
       sizes.push_back(word.size());
     }
-    size_ = ::redisFormatCommandArgv(&text_, static_cast<int>(words.size()), words.data(),
-                                     sizes.data());
-    if (size_ < 0) throw std::bad_alloc();
+    // Of another type from hiredis 1.0 on.
+    const auto size = ::redisFormatCommandArgv(&text_, static_cast<int>(words.size()), words.data(),
+                                               sizes.data());
+    if (size < 0) throw std::bad_alloc();
+    size_ = static_cast<std::size_t>(size);
   }
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
   ~Wire() { ::redisFreeCommand(text_); }
 
   [[nodiscard]] const char* data() const { return text_; }
-  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(size_); }
+  [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
   char* text_ = nullptr;
-  int size_ = 0;
+  std::size_t size_ = 0;
 };
 
 }  // namespace
@@ -70,9 +69,6 @@ Connection::Connection(const Options& options, Context context,
 Connection::~Connection() {
   socket_.reset();
   context_.reset();
-#ifdef LOCKSET_HAS_HIREDIS_SSL
-  ::redisFreeSSLContext(static_cast<redisSSLContext*>(tls_context_));
-#endif
 }
 
 Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
@@ -91,35 +87,19 @@ Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
       new Connection(options, std::move(context), std::move(socket)));
   if (options.tls) {
     connections::CallDeadline deadline(connection->socket_.get(), by);
-    if (Status status = connection->start_tls(); !status) return status.error();
+    Status status = start_tls(*connection->context_, options);
+    if (!status) return status.error();
+    connection->tls_ = true;
   }
-  if (Status status = connection->log_in(by); !status) return status.error();
+  if (Status status = connection->log_in(by); !status) {
+    Error error = status.error();
+    if (connection->broken_) {
+      error.message += ": does a Redis server listen there, " +
+                       std::string(options.tls ? "with TLS?" : "and without TLS (else rediss:)?");
+    }
+    return error;
+  }
   return connection;
-}
-
-Status Connection::start_tls() {
-#ifdef LOCKSET_HAS_HIREDIS_SSL
-  const auto given = [](const std::string& text) { return text.empty() ? nullptr : text.c_str(); };
-  ::redisInitOpenSSL();
-  redisSSLContextError trouble{};
-  tls_context_ = ::redisCreateSSLContext(given(options_.ssl_ca), nullptr, given(options_.ssl_cert),
-                                         given(options_.ssl_key), options_.host.c_str(), &trouble);
-  if (tls_context_ == nullptr) {
-    return Error{Errc::misconfigured, options_.shown() + ": ssl_ca, ssl_cert or ssl_key can't be " +
-                                          "used (" + ::redisSSLContextGetError(trouble) + ")"};
-  }
-  const connections::SigpipeGuard guard(true);
-  if (::redisInitiateSSLWithContext(context_.get(), static_cast<redisSSLContext*>(tls_context_)) !=
-      REDIS_OK) {
-    return Error{Errc::misconfigured,
-                 options_.shown() + ": no TLS connection: check that the server speaks it here, " +
-                     "and ssl_ca (" + context_->errstr + ")"};
-  }
-  tls_ = true;
-  return {};
-#else
-  return Error{Errc::unsupported, "the hiredis of this build has no TLS"};
-#endif
 }
 
 Status Connection::log_in(TimePoint by) {

@@ -57,7 +57,6 @@ class Connection {
 
   Connection(const Options& options, Context context,
              std::unique_ptr<connections::SocketWatchdog::Socket> socket);
-  Status start_tls();
   Status log_in(TimePoint by);
   // Hands the request to the kernel; on failure says whether the server may have it all.
   bool write(const Command& command, bool& all);
@@ -68,7 +67,6 @@ class Connection {
   std::unique_ptr<connections::SocketWatchdog::Socket> socket_;
   bool broken_ = false;
   bool tls_ = false;
-  void* tls_context_ = nullptr;
   std::string run_id_;
   std::string info_;
 };

@@ -1,5 +1,6 @@
 #include "backends/redis/errors.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -31,6 +32,11 @@ constexpr std::array known{
     Known{"ERR SELECT is not allowed", Errc::misconfigured,
           "a cluster has database 0 only: check the number behind the host"},
     Known{"NOPERM", Errc::misconfigured,
+          "this user lacks a right: see the ACL rule in docs/backends/redis.md"},
+    // Redis 7.0 within a script; it does not say which command.
+    Known{"ERR The user executing the script", Errc::misconfigured,
+          "this user lacks a right: see the ACL rule in docs/backends/redis.md"},
+    Known{"ERR ACL failure in script", Errc::misconfigured,
           "this user lacks a right: see the ACL rule in docs/backends/redis.md"},
     Known{"READONLY", Errc::misconfigured,
           "the server is a read-only replica: name the primary in the address"},
@@ -83,6 +89,12 @@ std::string quoted(std::string_view said) {
 }
 
 }  // namespace
+
+bool asks_for_another_server(std::string_view said) noexcept {
+  constexpr std::array of_the_request{"OOM", "BUSY", "NOPERM", "WRONGTYPE"};
+  return std::none_of(of_the_request.begin(), of_the_request.end(),
+                      [&](std::string_view word) { return tells(said, word); });
+}
 
 bool is_noscript(std::string_view said) noexcept { return said.starts_with("NOSCRIPT"); }
 

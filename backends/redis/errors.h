@@ -23,6 +23,11 @@ Error refused(std::string_view said, const std::string& where, Sent sent);
 // The connection failed: `why`, as the system says it.
 Error broken(std::string_view why, const std::string& where, Sent sent);
 
+// The one that said so may not be the one to ask by now: one that was demoted, cut off from its
+// replicas, or started anew behind the same address. What it says of the request alone is none
+// of these.
+bool asks_for_another_server(std::string_view said) noexcept;
+
 bool is_noscript(std::string_view said) noexcept;
 
 }  // namespace lockset::redis

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "backends/redis/keys.h"
+#include "backends/redis/rights.h"
 #include "backends/redis/scripts.h"
 #include "backends/redis/store.h"
 
@@ -12,6 +13,7 @@ Status init(const Options& options, TimePoint by) {
   connections::SocketWatchdog watchdog;
   const Result<std::unique_ptr<Connection>> connection = connect_safely(options, watchdog, by);
   if (!connection) return connection.error();
+  if (Status status = check_rights(**connection, options, by); !status) return status.error();
   const Keys keys(options.space);
   const std::string text = scripts::init.text();
   const Result<Reply> reply = (*connection)

@@ -47,7 +47,7 @@ return {ends > now and 'R' or 'N'}
 // KEYS from 4: for each item of each hold its string and its sorted set.
 // ARGV from 4: the application as packed in records; for each hold its stamp, lease, modes.
 // {'W', time, quarantine (1 or 0), for each hold the microseconds that are left, 0 if there is
-//  no such live hold of the application, -1 if there is no such hold at all}.
+//  no such live hold of the application, -1 if it may be one that was lost}.
 const Script renew{3, "a renewal", ", 'max_lease'", R"(
 local app = ARGV[4]
 local fields, strings = {}, {}
@@ -60,10 +60,12 @@ local scores = {}
 local key, longest = 0, 0
 for h, record in ipairs(records) do
   local stamp, lease, modes = ARGV[2 + 3 * h], tonumber(ARGV[3 + 3 * h]), ARGV[4 + 3 * h]
-  local left = record and 0 or -1
   local at = record and string.find(record, ',', 1, true)
-  local ends = record and string.sub(record, at + 1, at + #app) == app
-               and tonumber(call('ZSCORE', L, stamp) or 0) or 0
+  local mine = at and string.sub(record, at + 1, at + #app) == app
+  local ends = mine and tonumber(call('ZSCORE', L, stamp) or 0) or 0
+  -- In quarantine its last renewals may be what was lost.
+  local lost = not record or (mine and ends <= now and quarantine > now)
+  local left = lost and -1 or 0
   if ends > now then
     local until_ = math.max(ends, now + lease)
     local px = format('%.0f', math.ceil((until_ - now) / 1000) + 60000)
@@ -89,7 +91,10 @@ for h, record in ipairs(records) do
   key = key + #modes
   answer[3 + h] = format('%.0f', left)
 end
-if #scores > 0 then call('ZADD', L, 'XX', unpack(scores)) end
+if #scores > 0 then
+  @may_grow@
+  call('ZADD', L, 'XX', unpack(scores))
+end
 if longest > tonumber(call('HGET', M, 'longest') or 0) then
   call('HSET', M, 'longest', format('%.0f', longest))
 end
@@ -103,12 +108,16 @@ return answer
 // beginning, what stands in a string behind the stamp, modes; from 12 the permits.
 // {'S'}: another version. {'N'}: it is somebody else's, or no time for this.
 // {'W', microseconds left}.
-const Script reregister{4, "a re-registration", "", R"(
+const Script reregister{4, "a re-registration", ", 'max_lease', 'longest'", R"(
 if m[3] ~= ARGV[4] then return {'S'} end
 if quarantine <= now then return {'N'} end
 local stamp, lease, modes = ARGV[5], tonumber(ARGV[6]), ARGV[11]
 local n = #modes
-if call('HEXISTS', M, 'h:' .. stamp) == 1 then return {'N'} end
+-- Some of it may be there: of an older state, or of a first try whose answer was lost.
+local known = call('HGET', M, 'h:' .. stamp)
+if known and string.sub(string.match(known, ';(%x+)'), 1, 32) ~= ARGV[8] then return {'N'} end
+local ends = tonumber(call('ZSCORE', L, stamp) or -1)
+if ends == 0 then return {'N'} end  -- ended for good
 
 local function live(one)
   return one ~= stamp and tonumber(call('ZSCORE', L, one) or 0) > now
@@ -143,9 +152,11 @@ for i = 1, n do
     if permits > 1 or not gives_way(mine[1]) then return {'N'} end
   end
 end
+@may_grow@
 for _, one in ipairs(earlier) do bury(one) end
+ends = math.max(ends, now + lease)
 local value = stamp .. ' ' .. ARGV[10]
-local px = format('%.0f', math.ceil(lease / 1000) + 60000)
+local px = format('%.0f', math.ceil((ends - now) / 1000) + 60000)
 for i = 1, n do
   if string.byte(modes, i) == 114 then
     call('ZADD', KEYS[3 + n + i], stamp, stamp)
@@ -159,10 +170,13 @@ for i = 1, n do
     end
   end
 end
-call('ZADD', L, format('%.0f', now + lease), stamp)
+call('ZADD', L, format('%.0f', ends), stamp)
 call('HSET', M, 'h:' .. stamp, ARGV[9], 't:' .. ARGV[8], stamp)
 if tonumber(m[4]) < tonumber(stamp) then call('HSET', M, 'last', stamp) end
-return {'W', format('%.0f', lease)}
+if lease > tonumber(m[6]) and ends > tonumber(m[7] or 0) then
+  call('HSET', M, 'longest', format('%.0f', ends))
+end
+return {'W', format('%.0f', ends - now)}
 )",
                         true};
 

@@ -41,7 +41,7 @@ void add_keys(Call& call, const Keys& keys, std::span<const LockRequest> items, 
 
 class RedisBackend::Ticket : public WaitTicket {
  public:
-  std::shared_ptr<Listener::Place> place;
+  std::shared_ptr<connections::Listener::Place> place;
   std::vector<LockRequest> items;
   std::int64_t since = 0;     // when it came, by the server's time; 0: not in line
   std::uint64_t seen = 0;     // wake-ups that had arrived before the last attempt
@@ -62,7 +62,7 @@ void RedisBackend::end_wait(WaitTicket& ticket, TimePoint by) {
   Call call;
   for (const LockRequest& item : mine->items) call.keys.push_back(store_->keys().line(item.name));
   const bool woken = mine->place->wakes() != mine->seen;
-  call.arguments = {mine->place->waiter(), woken ? "1" : "0", modes_of(mine->items)};
+  call.arguments = {waiter_name(listener_, *mine->place), woken ? "1" : "0", modes_of(mine->items)};
   // Its place expires by itself if this fails.
   static_cast<void>(store_->run(scripts::end_wait, call, by).ok());
 }
@@ -70,7 +70,7 @@ void RedisBackend::end_wait(WaitTicket& ticket, TimePoint by) {
 // --- the set ---
 
 RedisBackend::RedisBackend(std::unique_ptr<Store> store)
-    : store_(std::move(store)), listener_(*store_) {}
+    : store_(std::move(store)), listener_(subscribing(*store_)) {}
 
 Traits RedisBackend::traits() const {
   Traits traits;
@@ -140,7 +140,7 @@ Result<AcquireOutcome> RedisBackend::attempt(const AcquireRequest& request,
                     pack(request.token, *request.owner, items),
                     request.token.hex() + " " + request.owner->label,
                     modes_of(items),
-                    ticket ? ticket->place->waiter() : std::string(),
+                    ticket ? waiter_name(listener_, *ticket->place) : std::string(),
                     ticket ? std::to_string(ticket->since) : "0",
                     ticket && ticket->seen != seen ? "1" : "0"};
   for (const std::uint32_t permits : request.permits) {

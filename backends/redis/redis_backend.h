@@ -58,14 +58,21 @@ class RedisBackend final : public Backend {
   // What the store has of it, for those who don't know it; null if there is none.
   Result<std::vector<std::shared_ptr<const KnownHold>>> look_up(const std::vector<Stamp>& stamps,
                                                                 TimePoint by);
-  Status renew_some(const Owner& owner, std::span<Renewing> some, RenewReply& reply, TimePoint by);
-  Status reregister(const Owner& owner, Renewing& one, TimePoint by);
   Result<std::size_t> remove(const std::vector<Ended>& ended, TimePoint by);
 
+  // --- redis_renew.cpp ---
+  Status renew_some(const Owner& owner, std::span<Renewing> some, RenewReply& reply, TimePoint by);
+  // In quarantine: the store has lost it, or its last renewals.
+  Status reregister(const Owner& owner, Renewing& one, TimePoint by);
+
   std::unique_ptr<Store> store_;
-  Listener listener_;
+  connections::Listener listener_;
   KnownHolds known_;
 };
+
+// One script stalls everybody while it runs, so it does not get more than this.
+inline constexpr std::size_t most_holds = 250;
+inline constexpr std::size_t most_keys = 2000;
 
 // Adds the keys of these names: all of one kind, then all of the next, as scripts want them.
 void add_keys(Call& call, const Keys& keys, std::span<const LockRequest> items, bool lines);

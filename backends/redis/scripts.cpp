@@ -20,12 +20,18 @@ if m[1] ~= '@schema@' or m[2] ~= ARGV[1] or tonumber(m[3]) < tonumber(ARGV[2])
   if tonumber(m[3]) < tonumber(ARGV[2]) or tonumber(m[4]) < tonumber(ARGV[3]) then
     return {'L'}
   end
+  @may_grow@
   local was = call('HMGET', M, 'max_lease', 'longest')
   m[5] = format('%.0f', math.max(m[5] or 0, now + was[1], was[2] or 0))
   call('HSET', M, 'run', ARGV[1], 'quarantine', m[5], 'lost', format('%.0f', now))
 end
 local quarantine = tonumber(m[5] or 0)
 )";
+
+// A server that has reached maxmemory refuses a script's first change if it could take memory,
+// and lets all pass that come behind a first one. This is one that takes none and changes
+// nothing: what keeps the locks that there are must go on.
+constexpr std::string_view may_grow = "call('HDEL', M, '')";
 
 // Wakes the next in line: the first whose score is `after` ('-inf', or '(' and a score), of
 // one mode if one is given. Passes over those who were woken a while ago and did not come;
@@ -44,7 +50,7 @@ local function wake(line, after, mode)
         local woken = tonumber(string.sub(waiter, 17, 32))
         if tonumber(string.sub(waiter, 1, 16)) <= now then
           gone = true
-        elseif woken == 0 or woken > now - 100000 then
+        elseif woken == 0 or (woken > now - 100000 and woken <= now) then
           local heard = redis.pcall('PUBLISH', M .. ':c:' .. string.sub(id, 1, 32),
                                     string.sub(id, 34))
           -- An error: this user may not publish. Then the waiters poll.
@@ -124,6 +130,7 @@ std::string Script::text() const {
   text += body;
   replace(text, "@wake_all@", wake_all);
   replace(text, "@answer_config@", answer_config);
+  replace(text, "@may_grow@", may_grow);
   replace(text, "@schema@", schema_version);
   return text;
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "backends/redis/keys.h"
+#include "backends/redis/rights.h"
 #include "backends/redis/scripts.h"
 
 namespace lockset::redis {
@@ -46,6 +47,10 @@ class Examination {
     persistence();
     replicas();
     capacity();
+    if (Status fit = check_rights(connection_, options_, by_); !fit) {
+      add(Level::unsafe, "rights", fit.error().message);
+      return std::move(findings_);  // it could not read the space either
+    }
     if (Status status = clock(); !status) return status.error();
     if (Status status = space(); !status) return status.error();
     wake_ups();  // last: the connection only listens from then on

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backends/redis/record.h"
+#include "backends/redis/rights.h"
 #include "backends/redis/settings.h"
 
 namespace lockset::redis {
@@ -77,7 +78,7 @@ Error Store::other_schema(std::string_view schema) const {
                    " of the schema, and this program serves version " +
                    std::string(schema_version) +
                    (newer ? ": use a newer program, or another space"
-                          : ": run lockset init to bring the space up to date")};
+                          : ": use the program that made it, or another space")};
 }
 
 Result<Reply> Store::run_once(Connection& connection, const Script& script, const Call& call,
@@ -148,8 +149,7 @@ Result<Reply> Store::run(const Script& script, const Call& call, TimePoint by, L
     }
     if (reply->is_error()) {
       const Error error = refused(reply->text(), options_.shown(), script.sent);
-      // It may be that another server has to be asked by now.
-      lease->broken();
+      if (asks_for_another_server(reply->text())) lease->broken();
       return error;
     }
     const Reply kind = (*reply)[0];
@@ -197,6 +197,7 @@ Status Store::check(TimePoint by) {
   {
     Result<Connections::Lease> lease = common_.take(by);
     if (!lease) return lease.error();
+    if (Status status = check_rights(**lease, options_, by); !status) return status.error();
     for (std::size_t i = 0; i < script_count; ++i) {
       const Result<Reply> hash = (*lease)->ask({"SCRIPT", "LOAD", texts_[i]}, Sent::reading, by);
       if (!hash) {
@@ -208,6 +209,9 @@ Status Store::check(TimePoint by) {
   }
   const Result<SpaceConfig> config = load_config(by);
   if (!config) return config.error();
+  // Each pool has a connection from the start, so that where the server takes no more of them,
+  // neither is left with none.
+  if (const Result<Connections::Lease> lease = reserved_.take(by); !lease) return lease.error();
   open_by_ = TimePoint::max();
   return {};
 }

@@ -244,12 +244,10 @@ Acquire::Round Acquire::ask() {
                                                   std::move(seat_)});
   // The reaper ends what is granted when nobody waits for it any more.
   space_.own.ask(hold, BootClock::now() + lease);
-  const auto late = [own = &space_.own, token = token_, base, lease,
-                     first_set](const Replies& replies) {
+  const auto late = [own = &space_.own, token = token_, base, first_set](const Replies& replies) {
     const Reply& reply = replies.front();
     if (reply.ok()) {
-      own->granted(token, Stamp{base + reply.parts[first_set].stat.changed},
-                   BootClock::now() + lease);
+      own->granted(token, Stamp{base + reply.parts[first_set].stat.changed});
     } else if (!leaves_doubt(reply.code)) {
       own->expire(token);
     }

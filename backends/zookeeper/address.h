@@ -19,7 +19,7 @@ struct Options {
   std::size_t pool = 64;  // the most sessions of one client
   Duration connect_timeout = std::chrono::seconds(5);
   // Of sessions that carry no holds.
-  Duration session_timeout = std::chrono::seconds(30);
+  Duration session_timeout = std::chrono::seconds(10);
   // Leases below the server's shortest session: see docs/adr/0024.
   bool short_leases = false;
 

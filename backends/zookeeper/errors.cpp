@@ -6,13 +6,30 @@ namespace lockset::zookeeper {
 
 bool leaves_doubt(int code) noexcept {
   switch (code) {
-    case ZCONNECTIONLOSS:
-    case ZOPERATIONTIMEOUT:
-    case ZCLOSING:
-    case ZSESSIONMOVED:  // of an earlier request: this one may have taken another way
-      return true;
-    default:
+    // The server says so, or the request never left.
+    case ZOK:
+    case ZRUNTIMEINCONSISTENCY:  // in a multi: an operation behind the one that failed
+    case ZMARSHALLINGERROR:
+    case ZUNIMPLEMENTED:
+    case ZBADARGUMENTS:
+    case ZINVALIDSTATE:
+    case ZNONODE:
+    case ZNOAUTH:
+    case ZBADVERSION:
+    case ZNOCHILDRENFOREPHEMERALS:
+    case ZNODEEXISTS:
+    case ZNOTEMPTY:
+    case ZSESSIONEXPIRED:
+    case ZINVALIDCALLBACK:
+    case ZINVALIDACL:
+    case ZAUTHFAILED:
+    case ZNOTREADONLY:
+    case ZTHROTTLEDOP:
       return false;
+    // Lost connections, and what is unknown. ZSESSIONMOVED may be of an earlier way that the
+    // request took.
+    default:
+      return true;
   }
 }
 

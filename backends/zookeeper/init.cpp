@@ -45,6 +45,10 @@ Status make(Session& session, const Options& options, const std::string& path,
 // Duration's own words for a session's timeout.
 std::string shown(Duration duration) { return format_duration(duration); }
 
+// The client library gives up connecting after two thirds of what is asked for.
+constexpr Duration shortest_asked = std::chrono::seconds(1);
+constexpr Duration longest_asked = std::chrono::hours(24);
+
 Result<Duration> negotiated(const Options& options, Duration asked, TimePoint by) {
   const Result<std::shared_ptr<Session>> session = Session::open(options, asked);
   if (!session) return session.error();
@@ -54,12 +58,13 @@ Result<Duration> negotiated(const Options& options, Duration asked, TimePoint by
 
 Finding examine_leases(Duration shortest, Duration longest) {
   using std::chrono::milliseconds;
-  const Duration least = std::chrono::ceil<milliseconds>(safe_part(shortest));
+  const Duration least =
+      std::max<Duration>(std::chrono::ceil<milliseconds>(safe_part(shortest)), shortest_asked);
   const Duration whole = std::chrono::floor<milliseconds>(safe_part(longest));
   const Duration usual = std::chrono::seconds(30);
-  std::string text = "sessions of " + shown(shortest) + " to " + shown(longest) + ": leases of " +
-                     shown(least) + " to " + shown(longest) + ", those above " + shown(whole) +
-                     " are shortened to that";
+  const std::string text = "sessions of " + shown(shortest) + " to " + shown(longest) +
+                           ": leases of " + shown(least) + " to " + shown(longest) +
+                           ", those above " + shown(whole) + " are shortened to that";
   if (longest < usual) {
     return {Finding::Level::warning, "session timeouts",
             text + "; the usual lease of 30s is refused: raise maxSessionTimeout, or set a lease"};
@@ -124,9 +129,9 @@ Result<std::vector<Finding>> examine(const Options& options, TimePoint by) {
   if (!session) return session.error();
   if (Status ready = (*session)->ready(by); !ready) return ready.error();
   std::vector<Finding> findings;
-  const Result<Duration> shortest = negotiated(options, std::chrono::milliseconds(1), by);
+  const Result<Duration> shortest = negotiated(options, shortest_asked, by);
   if (!shortest) return shortest.error();
-  const Result<Duration> longest = negotiated(options, std::chrono::hours(24 * 20), by);
+  const Result<Duration> longest = negotiated(options, longest_asked, by);
   if (!longest) return longest.error();
   findings.push_back(examine_leases(*shortest, *longest));
   findings.push_back(options.user.empty()

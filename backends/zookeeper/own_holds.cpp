@@ -27,17 +27,14 @@ void OwnHolds::ask(const std::shared_ptr<OwnHold>& hold, TimePoint deadline) {
   if (first && ring_) ring_(deadline);
 }
 
-void OwnHolds::granted(const std::string& token, Stamp stamp,
-                       std::optional<TimePoint> new_deadline) {
+void OwnHolds::granted(const std::string& token, Stamp stamp) {
   const std::lock_guard lock(mutex_);
   const auto found = holds_.find(token);
   if (found == holds_.end()) return;
   OwnHold& hold = *found->second;
   hold.stamp = stamp;
   by_stamp_[stamp] = found->second;
-  if (hold.state != OwnHold::State::asked) return;
-  hold.state = OwnHold::State::live;
-  if (new_deadline) move_deadline(hold, std::max(hold.deadline, *new_deadline));
+  if (hold.state == OwnHold::State::asked) hold.state = OwnHold::State::live;
 }
 
 void OwnHolds::forget(const std::string& token) {
@@ -64,9 +61,13 @@ std::optional<OwnHolds::Known> OwnHolds::find(Stamp stamp) const {
   return found == by_stamp_.end() ? std::nullopt : std::optional(known(found->second));
 }
 
-bool OwnHolds::any_due(TimePoint now) const {
+bool OwnHolds::any_live_in(const Session& session) const {
+  const TimePoint now = BootClock::now();
   const std::lock_guard lock(mutex_);
-  return !deadlines_.empty() && deadlines_.begin()->first <= now;
+  return std::any_of(holds_.begin(), holds_.end(), [&](const auto& entry) {
+    const OwnHold& hold = *entry.second;
+    return hold.session().get() == &session && hold.deadline > now;
+  });
 }
 
 TimePoint OwnHolds::next_deadline() const {
@@ -93,8 +94,10 @@ std::optional<Duration> OwnHolds::renew(const std::string& token, TimePoint sent
   OwnHold& hold = *found->second;
   const TimePoint now = BootClock::now();
   if (hold.state != OwnHold::State::live || hold.deadline <= now) return {};
-  move_deadline(hold, std::max(hold.deadline, sent + hold.lease));
-  return hold.deadline - sent;
+  // Its timeout is another one when it has reconnected to servers with other bounds.
+  const Duration safe = safe_part(hold.session()->timeout());
+  move_deadline(hold, std::max(hold.deadline, sent + std::min(hold.lease, safe)));
+  return std::min(hold.deadline - sent, safe);
 }
 
 void OwnHolds::expire(const std::string& token) {

@@ -51,9 +51,9 @@ class OwnHolds {
 
   // Before the request is sent. From `deadline` on the attempt is to be removed.
   void ask(const std::shared_ptr<OwnHold>& hold, TimePoint deadline);
-  // It was granted. A late answer (the caller has gone) begins the lease anew: whoever
-  // finds the hold counts from then.
-  void granted(const std::string& token, Stamp stamp, std::optional<TimePoint> new_deadline = {});
+  // It was granted. The deadline stays: an answer that was long under way proves no later
+  // contact than that of its request.
+  void granted(const std::string& token, Stamp stamp);
   // It has surely ended, or was surely not granted.
   void forget(const std::string& token);
 
@@ -69,12 +69,13 @@ class OwnHolds {
   [[nodiscard]] std::optional<Known> find(Stamp stamp) const;
   // That are past their deadlines; they count as expired from now on.
   std::vector<std::shared_ptr<OwnHold>> take_due(TimePoint now);
-  // Is there any? Cheap.
-  [[nodiscard]] bool any_due(TimePoint now) const;
+  // Is there one in this session, or asked for in it, that is not past its deadline?
+  [[nodiscard]] bool any_live_in(const Session& session) const;
   [[nodiscard]] TimePoint next_deadline() const;
 
-  // Moves the deadline to `sent` + its lease, unless it has passed meanwhile or the hold
-  // is gone. What is left then, counted from `sent`.
+  // Moves the deadline to `sent` + its lease, or what its session is good for now if that is
+  // less; unless it has passed meanwhile or the hold is gone. What is left then, counted from
+  // `sent`.
   std::optional<Duration> renew(const std::string& token, TimePoint sent);
 
   // Its deadline is now: nobody wants it.

@@ -4,7 +4,8 @@
 //   ROOT/names/NAME              for ever (but see housekeeping): its version counts grants
 //   ROOT/names/NAME/w-TOKEN      ephemeral: a write hold on it (r-TOKEN: a read hold)
 //   ROOT/holds/TOKEN             ephemeral: the hold's record
-//   ROOT/queues/NAME/q-SEQUENCE  ephemeral: a waiter whom NAME stands in the way of
+//   ROOT/queues/NAME/w-TOKEN-SEQUENCE  ephemeral: a waiter whom NAME stands in the way of, in
+//                                the order of SEQUENCE, which the server counts (r-: for a read)
 #pragma once
 
 #include <optional>

@@ -100,39 +100,67 @@ std::size_t Reaper::take_count() {
 }
 
 Reaper::Holds Reaper::remove_all(Holds holds, TimePoint by) {
-  // In their own sessions: there, a removal comes after whatever was asked for before, so
-  // that no late answer can bring a hold about behind it.
   std::map<Session*, Holds> by_session;
   for (std::shared_ptr<OwnHold>& hold : holds) {
     by_session[hold->session().get()].push_back(std::move(hold));
   }
   Holds left;
-  std::size_t removed = 0;
   for (auto& [session, some] : by_session) {
+    if (give_up(some)) continue;
     for (std::size_t at = 0; at < some.size(); at += chunk) {
-      const std::size_t end = std::min(some.size(), at + chunk);
-      std::vector<Request> requests;
-      for (std::size_t i = at; i < end; ++i) {
-        requests.push_back(space_.end_of(some[i]->token, some[i]->items));
-      }
-      const bool can_be_asked = session->alive() && session->connected();
-      Result<Replies> replies = can_be_asked ? session->run(std::move(requests), by)
-                                             : Result<Replies>(Error{Errc::unavailable, ""});
-      for (std::size_t i = at; i < end; ++i) {
-        const int code = replies ? (*replies)[i - at].code : ZCONNECTIONLOSS;
-        // Its session has ended, and the hold with it; or somebody else has ended it.
-        const bool gone = code == ZOK || code == ZNONODE || !session->alive();
-        if (code == ZOK) ++removed;
-        if (!gone) {
-          left.push_back(some[i]);
-          continue;
-        }
-        for (const LockRequest& item : some[i]->items) {
-          space_.names.ended(item.name, some[i]->token);
-        }
-        space_.own.forget(some[i]->token);
-      }
+      const auto begin = some.begin() + static_cast<std::ptrdiff_t>(at);
+      const auto end =
+          some.begin() + static_cast<std::ptrdiff_t>(std::min(some.size(), at + chunk));
+      Holds still = remove_some(*session, {begin, end}, by);
+      std::move(still.begin(), still.end(), std::back_inserter(left));
     }
+  }
+  return left;
+}
+
+// A client that reaches the servers and does not hear them goes on connecting, which keeps its
+// session from expiring. When it has had half its timeout to come back, the session is dropped:
+// it expires, and its holds with it.
+bool Reaper::give_up(const Holds& holds) {
+  const std::shared_ptr<Session> session = holds.front()->session();
+  if (session->connected() || !session->alive()) return false;
+  const TimePoint long_ago = BootClock::now() - session->timeout() / 2;
+  for (const std::shared_ptr<OwnHold>& hold : holds) {
+    const std::optional<OwnHolds::Known> known = space_.own.find(hold->token);
+    if (known && known->deadline > long_ago) return false;
+  }
+  if (space_.own.any_live_in(*session)) return false;
+  space_.sessions.forget(session);
+  for (const std::shared_ptr<OwnHold>& hold : holds) space_.own.forget(hold->token);
+  return true;
+}
+
+// In their own session: there, a removal comes behind whatever was asked for before, so that no
+// late request brings a hold about behind it. (The server that a session comes to closes its old
+// connection, and the leader refuses what arrives by way of the server before.)
+Reaper::Holds Reaper::remove_some(Session& session, Holds holds, TimePoint by) {
+  std::vector<Request> requests;
+  for (const std::shared_ptr<OwnHold>& hold : holds) {
+    requests.push_back(space_.end_of(hold->token, hold->items));
+  }
+  const bool can_be_asked = session.alive() && session.connected();
+  const Result<Replies> replies = can_be_asked ? session.run(std::move(requests), by)
+                                               : Result<Replies>(Error{Errc::unavailable, ""});
+  Holds left;
+  std::size_t removed = 0;
+  for (std::size_t i = 0; i < holds.size(); ++i) {
+    const int code = replies ? (*replies)[i].code : ZCONNECTIONLOSS;
+    // Its session has ended, and the hold with it; or somebody else has ended it.
+    const bool gone = code == ZOK || code == ZNONODE || !session.alive();
+    if (code == ZOK) ++removed;
+    if (!gone) {
+      left.push_back(std::move(holds[i]));
+      continue;
+    }
+    for (const LockRequest& item : holds[i]->items) {
+      space_.names.ended(item.name, holds[i]->token);
+    }
+    space_.own.forget(holds[i]->token);
   }
   const std::lock_guard lock(mutex_);
   removed_ += removed;

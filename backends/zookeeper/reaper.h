@@ -34,6 +34,9 @@ class Reaper {
   void loop();
   // Those that are left.
   Holds remove_all(Holds holds, TimePoint by);
+  Holds remove_some(Session& session, Holds holds, TimePoint by);
+  // Nobody hears of these, which are of one session.
+  bool give_up(const Holds& holds);
 
   OpenSpace& space_;
   std::mutex mutex_;

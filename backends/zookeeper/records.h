@@ -12,7 +12,7 @@
 
 namespace lockset::zookeeper {
 
-// A hold, in ROOT/holds/TOKEN; never changed. A waiter, in ROOT/queues/NAME/q-..., the same.
+// A hold, in ROOT/holds/TOKEN; never changed. A waiter, in ROOT/queues/NAME, the same.
 struct Record {
   std::int64_t base = 0;  // the stamp is this + the zxid that made the node
   Duration lease{};       // of a hold: as granted

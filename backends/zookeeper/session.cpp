@@ -9,6 +9,8 @@
 #include <cstring>
 #include <set>
 
+#include "backends/zookeeper/descriptors.h"
+
 namespace lockset::zookeeper {
 namespace {
 
@@ -126,6 +128,12 @@ struct Session::Native {
     const std::lock_guard lock(native->mutex);
     native->state = state;
     if (state == ZOO_CONNECTED_STATE) {
+      sockaddr_storage peer{};
+      socklen_t length = sizeof peer;
+      auto* const address = reinterpret_cast<sockaddr*>(&peer);
+      if (zookeeper_get_connected_host(handle, address, &length) != nullptr) {
+        sockets_close_on_exec(address, length);
+      }
       native->timeout_ms = zoo_recv_timeout(handle);
       native->id = zoo_client_id(handle)->client_id;
     }
@@ -269,11 +277,16 @@ Result<std::shared_ptr<Session>> Session::open(const Options& options, Duration 
   const SignalsBlocked blocked;  // the threads that start here inherit it
   std::shared_ptr<Session> session(new Session(options, timeout));
   const auto timeout_ms = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();
+  // More of them than this the client library, which doubles them, can't count.
+  constexpr std::int64_t most_ms = 500'000'000;
   zoo_set_debug_level(ZOO_LOG_LEVEL_ERROR);
-  session->native_->handle =
-      zookeeper_init2(options.hosts.c_str(), Native::on_session,
-                      static_cast<int>(std::min<std::int64_t>(timeout_ms, 2'000'000'000)), nullptr,
-                      session->native_.get(), ZOO_NO_LOG_CLIENTENV, ignore_log);
+  {
+    const NewPipes pipes;
+    session->native_->handle = zookeeper_init2(
+        options.hosts.c_str(), Native::on_session, static_cast<int>(std::min(timeout_ms, most_ms)),
+        nullptr, session->native_.get(), ZOO_NO_LOG_CLIENTENV, ignore_log);
+    pipes.close_on_exec();
+  }
   if (session->native_->handle == nullptr) {
     const int error = errno;
     const bool unknown = error == EINVAL || error == ENOENT;
@@ -312,7 +325,9 @@ Status Session::ready(TimePoint by) {
     const Duration left = by - BootClock::now();
     if (left <= Duration::zero()) {
       return Error{Errc::unavailable,
-                   where_ + ": no server answers: do they run, and is the address right?"};
+                   where_ +
+                       ": no server answers: do they run, is the address right, and do they "
+                       "admit more connections (maxClientCnxns)?"};
     }
     native_->changed.wait_for(lock, std::min<Duration>(left, std::chrono::seconds(1)));
   }

@@ -14,6 +14,9 @@ using std::chrono::milliseconds;
 // An idle session is kept for this long.
 constexpr Duration idle_time = std::chrono::minutes(2);
 
+// For so long a lease that the servers' bounds don't admit is refused without asking them.
+constexpr Duration bounds_last = std::chrono::seconds(5);
+
 // The session that a lease asks for lasts half as long again: see safe_part().
 Duration wished_timeout(Duration lease) {
   return std::chrono::ceil<milliseconds>(lease + lease / 2);
@@ -47,17 +50,26 @@ std::size_t Sessions::count() const {
   return entries_.size();
 }
 
-Duration Sessions::timeout_for(Duration lease) const {
+Result<Duration> Sessions::timeout_for(Duration lease) const {
   const Duration wished = wished_timeout(lease);
-  // Asking for less than there is would make another session of the same.
-  return bounds_.shortest ? std::max(wished, *bounds_.shortest) : wished;
+  const std::lock_guard lock(mutex_);
+  // Old knowledge refuses nothing: the servers may have been given other bounds since.
+  const bool fresh = bounds_.learnt + bounds_last > BootClock::now();
+  if (bounds_.longest && *bounds_.longest < lease && fresh) {
+    return check_lease(lease, *bounds_.longest).error();
+  }
+  if (!bounds_.shortest || wished >= *bounds_.shortest) return wished;
+  if (options_.short_leases) return *bounds_.shortest;  // not one more session of the same
+  if (!fresh) return wished;
+  return check_lease(lease, *bounds_.shortest).error();
 }
 
 void Sessions::learn_bounds(const Session& session) {
   const Duration timeout = session.timeout();
   const std::lock_guard lock(mutex_);
-  if (timeout > session.asked_timeout()) bounds_.shortest = timeout;
-  if (timeout < session.asked_timeout()) bounds_.longest = timeout;
+  if (timeout == session.asked_timeout()) return;
+  (timeout > session.asked_timeout() ? bounds_.shortest : bounds_.longest) = timeout;
+  bounds_.learnt = BootClock::now();
 }
 
 Status Sessions::check_lease(Duration lease, Duration timeout) const {
@@ -79,7 +91,15 @@ Status Sessions::check_lease(Duration lease, Duration timeout) const {
   return {};
 }
 
-std::optional<Sessions::Entry> Sessions::find(Duration timeout, bool for_holds,
+// Reserved at once: many who come together must not all find the same room.
+Sessions::Place Sessions::reserve(Entry& entry, std::size_t path_bytes) {
+  entry.last_use = BootClock::now();
+  if (path_bytes == 0) return {entry, nullptr, false};
+  *entry.used += path_bytes;
+  return {entry, std::make_unique<Seat>(entry.session, entry.used, path_bytes), false};
+}
+
+std::optional<Sessions::Place> Sessions::find(Duration timeout, bool for_holds,
                                               std::size_t path_bytes, std::vector<Entry>& dead) {
   const auto first_dead = std::stable_partition(
       entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.session->alive(); });
@@ -88,19 +108,21 @@ std::optional<Sessions::Entry> Sessions::find(Duration timeout, bool for_holds,
   for (Entry& entry : entries_) {
     if (entry.for_holds != for_holds || entry.session->asked_timeout() != timeout) continue;
     if (entry.session->stuck()) continue;
-    if (*entry.used != 0 && *entry.used + path_bytes > most_path_bytes) continue;
-    entry.last_use = BootClock::now();
-    return entry;
+    const std::size_t used = path_bytes == 0 ? 0 : entry.used->load();
+    if (used != 0 && used + path_bytes > most_path_bytes) continue;
+    return reserve(entry, path_bytes);
   }
   return {};
 }
 
-Result<Sessions::Entry> Sessions::take(Duration timeout, bool for_holds, std::size_t path_bytes,
+Result<Sessions::Place> Sessions::take(Duration timeout, bool for_holds, std::size_t path_bytes,
                                        TimePoint by) {
   std::vector<Entry> dead;  // closed when the mutex is free again
   std::unique_lock lock(mutex_);
   while (true) {
-    if (std::optional<Entry> found = find(timeout, for_holds, path_bytes, dead)) return *found;
+    if (std::optional<Place> found = find(timeout, for_holds, path_bytes, dead)) {
+      return *std::move(found);
+    }
     if (!opening_) break;
     const Duration left = by - BootClock::now();
     if (left <= Duration::zero()) {
@@ -121,46 +143,52 @@ Result<Sessions::Entry> Sessions::take(Duration timeout, bool for_holds, std::si
   if (!session) return session.error();
   entries_.push_back({*std::move(session), std::make_shared<std::atomic<std::size_t>>(0),
                       BootClock::now(), for_holds});
-  return entries_.back();
+  Place place = reserve(entries_.back(), path_bytes);
+  place.opened = true;
+  return place;
 }
 
 Result<std::shared_ptr<Session>> Sessions::general(TimePoint by) {
   while (true) {
-    const Result<Entry> entry = take(options_.session_timeout, false, 0, by);
-    if (!entry) return entry.error();
-    const Status ready = entry->session->ready(by);
-    if (ready) return entry->session;
+    const Result<Place> place = take(options_.session_timeout, false, 0, by);
+    if (!place) return place.error();
+    const std::shared_ptr<Session>& session = place->entry.session;
+    const Status ready = session->ready(by);
+    if (ready) return session;
     // One that has expired makes room for the next.
-    if (entry->session->alive() || ready.error().code != Errc::unavailable) return ready.error();
+    if (session->alive() || ready.error().code != Errc::unavailable) return ready.error();
+  }
+}
+
+Result<std::unique_ptr<Seat>> Sessions::waiting_seat(std::size_t path_bytes, TimePoint by) {
+  while (true) {
+    Result<Place> place = take(options_.session_timeout, false, path_bytes, by);
+    if (!place) return place.error();
+    const std::shared_ptr<Session>& session = place->entry.session;
+    const Status ready = session->ready(by);
+    if (ready) return std::move(place->seat);
+    if (session->alive() || ready.error().code != Errc::unavailable) return ready.error();
   }
 }
 
 Result<std::unique_ptr<Seat>> Sessions::seat(Duration lease, std::size_t path_bytes, TimePoint by) {
   while (true) {
-    Duration timeout;
-    {
-      const std::lock_guard lock(mutex_);
-      timeout = timeout_for(lease);
-      // Known before: no session is opened for nothing.
-      for (const std::optional<Duration>& bound : {bounds_.shortest, bounds_.longest}) {
-        const bool applies =
-            bound && (bound == bounds_.longest ? *bound < lease : timeout == *bound);
-        if (!applies) continue;
-        if (Status fits = check_lease(lease, *bound); !fits) return fits.error();
-      }
-    }
-    const Result<Entry> entry = take(timeout, true, path_bytes, by);
-    if (!entry) return entry.error();
-    if (Status ready = entry->session->ready(by); !ready) {
-      if (entry->session->alive() || ready.error().code != Errc::unavailable) return ready.error();
+    const Result<Duration> timeout = timeout_for(lease);
+    if (!timeout) return timeout.error();
+    Result<Place> place = take(*timeout, true, path_bytes, by);
+    if (!place) return place.error();
+    const std::shared_ptr<Session>& session = place->entry.session;
+    if (Status ready = session->ready(by); !ready) {
+      if (session->alive() || ready.error().code != Errc::unavailable) return ready.error();
       continue;
     }
-    learn_bounds(*entry->session);
-    if (Status fits = check_lease(lease, entry->session->timeout()); !fits) {
-      forget(entry->session);
+    // An old one does not know what the servers would say today.
+    if (place->opened) learn_bounds(*session);
+    if (Status fits = check_lease(lease, session->timeout()); !fits) {
+      forget(session);
       return fits.error();
     }
-    return std::make_unique<Seat>(entry->session, entry->used, path_bytes);
+    return std::move(place->seat);
   }
 }
 

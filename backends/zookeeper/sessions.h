@@ -21,18 +21,17 @@ namespace lockset::zookeeper {
 // can't read again when it is longer than 1 MB (docs/adr/0024).
 inline constexpr std::size_t most_path_bytes = 512 * 1024;
 
-// Of a session with this timeout, how much every hold may count on from the moment a
-// request of it was sent: see docs/adr/0024.
+// Of a session with this timeout, how much every hold may count on from the moment at which
+// a request in it was sent that was answered: see docs/adr/0024.
 Duration safe_part(Duration timeout) noexcept;
 
-// Room for one hold's nodes in a session. Gives it back when it goes.
+// Room in a session for the nodes of a hold or a waiter. Gives it back when it goes.
 class Seat {
  public:
+  // `bytes` have been added to `used` already.
   Seat(std::shared_ptr<Session> session, std::shared_ptr<std::atomic<std::size_t>> used,
        std::size_t bytes)
-      : session_(std::move(session)), used_(std::move(used)), bytes_(bytes) {
-    *used_ += bytes_;
-  }
+      : session_(std::move(session)), used_(std::move(used)), bytes_(bytes) {}
   Seat(const Seat&) = delete;
   Seat& operator=(const Seat&) = delete;
   ~Seat() { *used_ -= bytes_; }
@@ -55,10 +54,15 @@ class Sessions {
 
   // For work that no hold depends on. Connected when it is returned.
   Result<std::shared_ptr<Session>> general(TimePoint by);
+  // The same with room for a waiter's nodes.
+  Result<std::unique_ptr<Seat>> waiting_seat(std::size_t path_bytes, TimePoint by);
 
   // For a hold with this lease whose nodes' paths are so long together. Connected, and its
   // timeout fits the lease: else Errc::unsupported, naming what the server allows.
   Result<std::unique_ptr<Seat>> seat(Duration lease, std::size_t path_bytes, TimePoint by);
+
+  // It is used no more, and closed when the last who has it lets it go.
+  void forget(const std::shared_ptr<Session>& session);
 
   // Ends those that have not been used for long. May take some seconds.
   void tidy();
@@ -73,21 +77,29 @@ class Sessions {
     TimePoint last_use;
     bool for_holds = false;
   };
-  // What is known of the server's bounds.
+  // What is known of the server's bounds, and since when.
   struct Bounds {
     std::optional<Duration> shortest;
     std::optional<Duration> longest;
+    TimePoint learnt = TimePoint::min();
+  };
+  // An entry with room that is reserved in it.
+  struct Place {
+    Entry entry;
+    std::unique_ptr<Seat> seat;
+    bool opened = false;  // just now
   };
 
   // One that is fit for it. REQUIRES mutex_.
-  std::optional<Entry> find(Duration timeout, bool for_holds, std::size_t path_bytes,
+  std::optional<Place> find(Duration timeout, bool for_holds, std::size_t path_bytes,
                             std::vector<Entry>& dead);
   // The same, or a new one, which need not be connected yet.
-  Result<Entry> take(Duration timeout, bool for_holds, std::size_t path_bytes, TimePoint by);
-  void forget(const std::shared_ptr<Session>& session);
+  Result<Place> take(Duration timeout, bool for_holds, std::size_t path_bytes, TimePoint by);
+  static Place reserve(Entry& entry, std::size_t path_bytes);
+  // What is known already refuses this lease; else the timeout to ask for.
+  Result<Duration> timeout_for(Duration lease) const;
   void learn_bounds(const Session& session);
   Status check_lease(Duration lease, Duration timeout) const;
-  [[nodiscard]] Duration timeout_for(Duration lease) const;
   static void close(std::vector<Entry> entries);
 
   const Options options_;

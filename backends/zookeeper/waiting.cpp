@@ -20,9 +20,9 @@ constexpr unsigned name_bit = 4;   // somebody took the name or let it go
 // What a look may take while its waiter has no deadline near.
 constexpr Duration look_time = std::chrono::seconds(5);
 
-// Of "r-0000000012" or "w-...": the number that the server gave.
+// Of "r-TOKEN-0000000012" or "w-...": the number that the server gave.
 std::int32_t sequence_of(std::string_view child) {
-  const std::string_view digits = child.substr(std::min<std::size_t>(2, child.size()));
+  const std::string_view digits = child.substr(std::min(std::size_t{2 + 32 + 1}, child.size()));
   std::int32_t sequence = 0;
   std::from_chars(digits.data(), digits.data() + digits.size(), sequence);
   return sequence;
@@ -69,17 +69,27 @@ Result<std::shared_ptr<Ticket>> Waiting::queue_up(std::shared_ptr<Ticket> ticket
 
 Status Waiting::enter(Ticket& ticket, const Record& waiter, TimePoint by) {
   const std::string queue = space_.paths.queue(ticket.name_);
-  const std::string place = queue + "/" + holder_part(ticket.mode_, "");
   while (true) {
-    const Result<std::shared_ptr<Session>> session = space_.sessions.general(by);
-    if (!session) return session.error();
+    // By the token it is found when the answer is lost.
+    const std::string part = holder_part(ticket.mode_, Token::random().hex()) + "-";
+    const std::string place = queue + "/" + part;
+    Result<std::unique_ptr<Seat>> seat = space_.sessions.waiting_seat(place.size() + 14, by);
+    if (!seat) return seat.error();
+    const std::shared_ptr<Session> session = (*seat)->session();
+    const auto late = [litter = litter_](const Replies& replies) {
+      if (replies.front().ok()) litter->add(replies.front().text);
+    };
     const Result<Replies> made =
-        (*session)->run({create(place, to_text(waiter), Lasting::ephemeral_sequential)}, by);
+        session->run({create(place, to_text(waiter), Lasting::ephemeral_sequential)}, by, late);
     if (!made) return made.error();
     const Reply& reply = made->front();
+    if (leaves_doubt(reply.code)) {
+      litter_->add({queue, part, BootClock::now() + 2 * space_.options.session_timeout});
+    }
     if (reply.ok()) {
       ticket.node_ = reply.text;
-      ticket.session_ = *session;
+      ticket.session_ = session;
+      ticket.seat_ = *std::move(seat);
       ticket.armed_ = 0;
       ticket.predecessor_.clear();
       ticket.signal_->lower(own_bit | queue_bit | name_bit);
@@ -87,7 +97,7 @@ Status Waiting::enter(Ticket& ticket, const Record& waiter, TimePoint by) {
     }
     if (ends_session(reply.code)) continue;
     if (reply.code != ZNONODE) return error_from(reply.code, space_.where, Sent::reading);
-    const Result<Replies> queued = (*session)->run({create(queue, "", Lasting::persistent)}, by);
+    const Result<Replies> queued = session->run({create(queue, "", Lasting::persistent)}, by);
     if (!queued) return queued.error();
     const int code = queued->front().code;
     if (code != ZOK && code != ZNODEEXISTS && !ends_session(code)) {
@@ -182,7 +192,8 @@ Status Waiting::await(Ticket& ticket, TimePoint until, const std::stop_token& st
 
 void Waiting::leave(Ticket& ticket, TimePoint by) {
   if (ticket.node_.empty()) return;
-  const std::string node = std::exchange(ticket.node_, {});
+  const std::string node = ticket.node_;
+  left(ticket);
   if (!ticket.session_->alive()) return;
   const Result<Replies> removed = ticket.session_->run({remove(node)}, by);
   const int code = removed ? removed->front().code : ZCONNECTIONLOSS;
@@ -190,7 +201,9 @@ void Waiting::leave(Ticket& ticket, TimePoint by) {
 }
 
 void Waiting::tidy(TimePoint by) {
-  std::vector<std::string> paths = litter_->take();
+  Litter::Found found = litter_->take();
+  if (!found.perhaps.empty()) find_litter(std::move(found.perhaps), by);
+  std::vector<std::string>& paths = found.paths;
   if (paths.empty()) return;
   std::vector<Request> requests;
   for (const std::string& path : paths) requests.push_back(remove(path));
@@ -200,6 +213,27 @@ void Waiting::tidy(TimePoint by) {
   for (std::size_t i = 0; i < paths.size(); ++i) {
     const int code = replies ? (*replies)[i].code : ZCONNECTIONLOSS;
     if (code != ZOK && code != ZNONODE) litter_->add(std::move(paths[i]));
+  }
+}
+
+void Waiting::find_litter(std::vector<Litter::Perhaps> perhaps, TimePoint by) {
+  std::vector<Request> requests;
+  requests.reserve(perhaps.size());
+  for (const Litter::Perhaps& one : perhaps) requests.push_back(children(one.queue));
+  const Result<std::shared_ptr<Session>> session = space_.sessions.general(by);
+  const Result<Replies> replies =
+      session ? (*session)->run(std::move(requests), by) : Result<Replies>(session.error());
+  for (std::size_t i = 0; i < perhaps.size(); ++i) {
+    const Reply nothing;
+    const std::vector<std::string>& queue = (replies ? (*replies)[i] : nothing).children;
+    const auto found = std::find_if(queue.begin(), queue.end(), [&](const std::string& child) {
+      return child.starts_with(perhaps[i].part);
+    });
+    if (found != queue.end()) {
+      litter_->add(perhaps[i].queue + "/" + *found);
+    } else if (BootClock::now() < perhaps[i].until) {
+      litter_->add(std::move(perhaps[i]));
+    }
   }
 }
 

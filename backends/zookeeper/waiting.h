@@ -16,21 +16,36 @@
 
 namespace lockset::zookeeper {
 
-// Paths of queue nodes whose waiters went without a word.
+// Queue nodes whose waiters went without a word.
 class Litter {
  public:
+  // One that may have been made: the answer is lost.
+  struct Perhaps {
+    std::string queue;
+    std::string part;   // how its name begins
+    TimePoint until{};  // it won't come any more
+  };
+  struct Found {
+    std::vector<std::string> paths;
+    std::vector<Perhaps> perhaps;
+  };
+
   void add(std::string path) {
     const std::lock_guard lock(mutex_);
-    paths_.push_back(std::move(path));
+    found_.paths.push_back(std::move(path));
   }
-  std::vector<std::string> take() {
+  void add(Perhaps perhaps) {
     const std::lock_guard lock(mutex_);
-    return std::exchange(paths_, {});
+    found_.perhaps.push_back(std::move(perhaps));
+  }
+  Found take() {
+    const std::lock_guard lock(mutex_);
+    return std::exchange(found_, {});
   }
 
  private:
   std::mutex mutex_;
-  std::vector<std::string> paths_;
+  Found found_;
 };
 
 // One waiting acquire. Used by one thread at a time.
@@ -50,6 +65,7 @@ class Ticket final : public WaitTicket {
   const std::shared_ptr<Signal> signal_ = std::make_shared<Signal>();
   std::string node_;
   std::shared_ptr<Session> session_;  // that owns it
+  std::unique_ptr<Seat> seat_;        // its room there
   std::string name_;                  // whose queue it is
   Mode mode_ = Mode::write;
   std::uint32_t permits_ = 1;
@@ -80,7 +96,10 @@ class Waiting {
   // Takes it out of the queue: whose turn it is then looks by himself.
   void leave(Ticket& ticket, TimePoint by);
   // Its place has gone, with the grant.
-  static void left(Ticket& ticket) { ticket.node_.clear(); }
+  static void left(Ticket& ticket) {
+    ticket.node_.clear();
+    ticket.seat_.reset();
+  }
   // The permits of this name, or of all, have grown: has the first of each queue look.
   void permits_grew(std::string_view name, TimePoint by);
   // Removes what waiters left behind.
@@ -91,6 +110,7 @@ class Waiting {
   enum class Turn : std::uint8_t { sleep, go };
 
   Status enter(Ticket& ticket, const Record& waiter, TimePoint by);
+  void find_litter(std::vector<Litter::Perhaps> perhaps, TimePoint by);
   Result<Turn> look(Ticket& ticket, TimePoint by);
   void touch(Session& session, const std::string& node, TimePoint by);
   std::vector<std::string> sorted_queue(const Reply& reply) const;

@@ -41,6 +41,8 @@ Result<AcquireOutcome> ZookeeperBackend::try_acquire(const AcquireRequest& reque
       return Error{Errc::unavailable,
                    space_->where + ": another request with this token is under way"};
     }
+    // Past its deadline: what is left of it must not be taken for the new one's.
+    if (Status removed = reaper_.remove(twin->hold, request.by); !removed) return removed.error();
   }
   return Acquire(*space_, reaper_, waiting_, request).run();
 }
@@ -77,7 +79,8 @@ Result<std::optional<Grant>> ZookeeperBackend::resolve(const Token& token, TimeP
       return std::optional<Grant>();
     }
     space_->own.granted(hex, grant.stamp);
-    grant.lease = own->deadline - BootClock::now();
+    grant.lease =
+        std::min(own->deadline - BootClock::now(), safe_part(own->hold->session()->timeout()));
     if (grant.lease <= Duration::zero()) return std::optional<Grant>();
     return std::optional<Grant>(std::move(grant));
   }

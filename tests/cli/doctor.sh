@@ -1,4 +1,4 @@
-# doctor, and the script of init.
+# doctor, and the script of init. On servers: server_lib.sh, and the test of each store.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 

@@ -1,5 +1,6 @@
 # The same program moves from store to store by the URL in its configuration alone: a compiled
-# one, and a shell script around the command.
+# one, and a shell script around the command. An address that leads to a server of another kind
+# is one clear line.
 #
 #   move.sh PATH-OF-LOCKSET PATH-OF-PROGRAM KIND...      of the servers, as in scripts/server
 # shellcheck source=tests/cli/lib.sh
@@ -46,4 +47,20 @@ for url in "${urls[@]}"; do
   exits 0 "$program" "$configuration"
   same "the program on $store" "$expected_program" "$out"
 done
+
+# Any two of them with the ports mixed up. The schemes' own words for what they find differ.
+export LOCKSET_URL
+for url in "${urls[@]:1}"; do
+  for other in "${urls[@]:1}"; do
+    [ "$url" != "$other" ] || continue
+    port=${other##*:}
+    LOCKSET_URL=$(printf '%s\n' "$url" | sed "s|127.0.0.1:[0-9]*|127.0.0.1:${port%%/*}|")?connect_timeout=1s
+    begin=$(milliseconds)
+    exits 69 "$lockset" run --write x -n -- touch "$work/ran"
+    same 'a server of another kind: told soon' 1 "$(($(milliseconds) - begin < 15000))"
+    one_line "${url%%:*}: to a server of another kind"
+    contains "${url%%:*}: to a server of another kind" "$err" "127.0.0.1:${port%%/*}"
+  done
+done
+false_that 'a command ran on a server of another kind' test -e "$work/ran"
 finish

@@ -72,10 +72,19 @@ refused 69 "$here" at "$crash" doctor
 server start
 refused 69 'no new grants' at "$crash" run --write y -n -- touch "$work/ran"
 false_that 'a command ran under quarantine' test -e "$work/ran"
+exits 0 at "$crash" status
+contains 'status under quarantine' "$out" 'quarantine: '
+contains 'status under quarantine: how long' "$out" 'no new grants for another '
+exits 0 at "$crash" status --json
+contains 'status --json under quarantine' "$out" '"quarantine_ms": '
 same 'held all the same' "$(cat stamp)" "$(LOCKSET_URL=$crash stamp_of x)"
 granted_again() { at "$crash" run --write y -n -- sh -c 'echo "$LOCKSET_STAMP"' >next 2>>waits; }
 soon granted_again
 true_that 'the next stamp is greater' test "$(cat next)" -gt "$(cat stamp)"
+exits 0 at "$crash" status
+lacks 'status after the quarantine' "$out" quarantine
+exits 0 at "$crash" status --json
+lacks 'status --json after the quarantine' "$out" quarantine
 exits 75 at "$crash" run --write x -n -- true
 touch finish
 pid=$job

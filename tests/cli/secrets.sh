@@ -1,4 +1,5 @@
-# Passwords: where they may come from, and that nobody else gets to see them.
+# Passwords: where they may come from, and that nobody else gets to see them. On servers: shown_nowhere
+# in server_lib.sh, and the test of each store.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 secret=hunter2

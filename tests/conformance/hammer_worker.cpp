@@ -45,63 +45,110 @@ std::vector<LockRequest> random_set(std::mt19937_64& dice, std::size_t names) {
   return wanted;
 }
 
-}  // namespace
+// Leaves the processor to the others where that makes no difference.
+void pause(Duration time) {
+  if (time < std::chrono::milliseconds(2)) return test::linger(time);
+  const TimePoint until = BootClock::now() + time;
+  test::eventually([&] { return BootClock::now() >= until; });
+}
 
-int hammer(const HammerJob& job) {
-  const std::filesystem::path stop = std::filesystem::path(job.log).parent_path() / stop_file;
-  Log log(job.log);
-  std::mt19937_64 dice(job.seed);
-  Options options;
-  options.app = "hammer" + std::to_string(job.seed);
-  options.lease = std::chrono::seconds(1);
-  Result<Locks> locks = lockset::open(job.url, options);
-  if (!locks) {
-    log.write("E open: " + locks.error().message);
-    return 1;
+// One that keeps a hold and looks at it, until it has done so often enough or lost it.
+void keep(const Hold& hold, const std::string& stamp, Log& log, int looks, Duration apart) {
+  for (int i = 0; i < looks; ++i) {
+    pause(apart);
+    const TimePoint looked = BootClock::now();
+    if (!hold.valid()) break;
+    log.write("V " + stamp + " " + now_text(looked));
   }
-  const TimePoint end = BootClock::now() + std::chrono::seconds(job.seconds);
-  while (BootClock::now() < end && !std::filesystem::exists(stop)) {
-    const std::vector<LockRequest> wanted = random_set(dice, job.names);
+}
+
+class Worker {
+ public:
+  explicit Worker(const HammerJob& job)
+      : job_(job),
+        stop_(std::filesystem::path(job.log).parent_path() / stop_file),
+        end_(BootClock::now() + std::chrono::seconds(job.seconds)),
+        log_(job.log),
+        dice_(job.seed) {}
+
+  int run() {
+    Options options;
+    options.app = "hammer" + std::to_string(job_.seed);
+    options.lease = std::chrono::seconds(1);
+    Result<Locks> locks = lockset::open(job_.url, options);
+    while (!locks && !over()) {
+      // Of a space that is lost a newcomer knows nothing; somebody else puts it back.
+      if (!tolerated("open", locks.error(), true)) return 1;
+      locks = lockset::open(job_.url, options);
+    }
+    if (!locks) return 0;
+    while (!over()) {
+      if (!take_one(*locks)) return 1;
+    }
+    return 0;
+  }
+
+ private:
+  bool over() const { return BootClock::now() >= end_ || std::filesystem::exists(stop_); }
+
+  // Writes the error down. False if it ought not to be.
+  bool tolerated(const std::string& what, const Error& error, bool any = false) {
+    const std::string text = what + ": " + error.message;
+    if (!job_.losses || (!any && !error.retryable() && !error.may_have_applied())) {
+      log_.write("E " + text);
+      return false;
+    }
+    log_.write("U " + now_text(BootClock::now()) + " " + text);
+    pause(std::chrono::milliseconds(5 + dice_() % 20));
+    return true;
+  }
+
+  bool take_one(Locks& locks) {
+    const std::vector<LockRequest> wanted = random_set(dice_, job_.names);
     AcquireOptions how;
     how.wait = std::chrono::seconds(5);
     const TimePoint asked = BootClock::now();
-    Result<Hold> hold = locks->acquire(wanted, how);
+    Result<Hold> hold = locks.acquire(wanted, how);
     const TimePoint granted = BootClock::now();
     if (!hold) {
-      if (hold.error().code == Errc::timeout) {
-        log.write("T " + now_text(granted));
-        continue;
-      }
-      log.write("E acquire: " + hold.error().message);
-      return 1;
+      if (hold.error().code != Errc::timeout) return tolerated("acquire", hold.error());
+      log_.write("T " + now_text(granted));
+      return true;
     }
     // Starved for longer than its lease, a process may have lost it; that is honest.
-    if (!hold->valid()) continue;
+    if (!hold->valid()) return true;
     std::string items;
     for (const LockRequest& item : wanted) {
       items += (items.empty() ? "" : ",") + std::string(item.mode == Mode::read ? "r:" : "w:");
       items += item.name;
     }
     const std::string stamp = std::to_string(hold->stamp().value);
-    log.write("G " + stamp + " " + now_text(granted) + " " + items + " " +
-              std::to_string((granted - asked).count()));
-    const int looks = static_cast<int>(dice() % 4);
-    for (int i = 0; i < looks; ++i) {
-      test::linger(std::chrono::microseconds(dice() % 1000));
-      const TimePoint looked = BootClock::now();
-      if (!hold->valid()) break;
-      log.write("V " + stamp + " " + now_text(looked));
+    log_.write("G " + stamp + " " + now_text(granted) + " " + items + " " +
+               std::to_string((granted - asked).count()));
+    const bool longer = job_.losses && dice_() % 12 == 0;
+    if (longer) {
+      keep(*hold, stamp, log_, static_cast<int>(dice_() % 200), std::chrono::milliseconds(10));
+    } else {
+      keep(*hold, stamp, log_, static_cast<int>(dice_() % 4),
+           std::chrono::microseconds(dice_() % 1000));
     }
     const TimePoint releasing = BootClock::now();
     const bool valid = hold->valid();
-    if (valid) log.write("R " + stamp + " " + now_text(releasing));
+    if (valid) log_.write("R " + stamp + " " + now_text(releasing));
     const Status released = hold->release();
-    if (!released && valid && released.error().code != Errc::not_held) {
-      log.write("E release: " + released.error().message);
-      return 1;
-    }
+    if (released || !valid || released.error().code == Errc::not_held) return true;
+    return tolerated("release", released.error());
   }
-  return 0;
-}
+
+  const HammerJob& job_;
+  const std::filesystem::path stop_;
+  const TimePoint end_;
+  Log log_;
+  std::mt19937_64 dice_;
+};
+
+}  // namespace
+
+int hammer(const HammerJob& job) { return Worker(job).run(); }
 
 }  // namespace lockset::conformance

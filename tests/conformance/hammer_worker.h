@@ -14,6 +14,7 @@ namespace lockset::conformance {
 //   V STAMP TIME                    valid() was asked at TIME or later, and answered true
 //   R STAMP TIME                    about to release
 //   T TIME                          an acquire timed out
+//   U TIME TEXT                     with `losses`: the store was away, or grants nothing
 //   E TEXT                          an error that ought not to be
 // From G to the last V or R the hold was held and valid. Ends when a file of the name
 // stop_file lies beside the log, or after `seconds`. 0 if all went well.
@@ -25,6 +26,9 @@ struct HammerJob {
   std::uint64_t seed = 0;
   std::string log;
   std::size_t names = 0;  // "n0", "n1", ...; at least 3
+  // The store is lost in the middle: what that makes fail is done again until the end. Some
+  // holds last longer than their lease, so that they have to be renewed.
+  bool losses = false;
 };
 
 int hammer(const HammerJob& job);

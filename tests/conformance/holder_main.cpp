@@ -8,7 +8,8 @@
 //   count FILE ROUNDS NAME       counted N     reads, adds 1 and writes, under a lock
 //   leave                        ends without releasing or cleaning up anything
 //
-// And by itself: lockset_holder hammer URL SECONDS SEED LOG NAMES (hammer_worker.h).
+// And by itself: lockset_holder hammer URL SECONDS SEED LOG NAMES losses|none
+// (hammer_worker.h).
 #include <unistd.h>
 
 #include <cstdlib>
@@ -101,9 +102,10 @@ class Holder {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc == 7 && std::string(argv[1]) == "hammer") {
+  if (argc == 8 && std::string(argv[1]) == "hammer") {
     return conformance::hammer({argv[2], std::atoi(argv[3]), std::strtoull(argv[4], nullptr, 10),
-                                argv[5], std::strtoull(argv[6], nullptr, 10)});
+                                argv[5], std::strtoull(argv[6], nullptr, 10),
+                                std::string(argv[7]) == "losses"});
   }
   Holder holder;
   for (std::string line; std::getline(std::cin, line);) {

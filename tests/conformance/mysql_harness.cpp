@@ -1,17 +1,14 @@
 #include "tests/conformance/mysql_harness.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <stdexcept>
-#include <type_traits>
 #include <utility>
 
 #include "lockset/registry.h"
 #include "lockset/stamp.h"
-#include "lockset/url.h"
+#include "tests/conformance/shared_server.h"
 #include "tests/mysql/raw_client.h"
 #include "tests/support/wait.h"
 
@@ -19,20 +16,19 @@ namespace lockset::conformance {
 
 namespace {
 
-// The process's server of one kind, started at its first use.
-class Server {
+constexpr ServerChoice mariadb{"mariadb", "LOCKSET_TEST_MARIADB_URL"};
+constexpr ServerChoice mysql{"mysql", "LOCKSET_TEST_MYSQL_URL"};
+
+// The process's server of one kind.
+class Server : public SharedServer<test::RawMysql> {
  public:
-  static Server& of(const std::string& kind) {
+  // Started at its first use.
+  static Server& of(const ServerChoice& choice) {
     static std::map<std::string, std::unique_ptr<Server>> servers;
-    std::unique_ptr<Server>& server = servers[kind];
-    if (!server) server.reset(new Server(kind));
+    std::unique_ptr<Server>& server = servers[choice.kind];
+    if (!server) server.reset(new Server(choice));
     return *server;
   }
-  static const char* given_url(const std::string& kind) {
-    return std::getenv(kind == "mariadb" ? "LOCKSET_TEST_MARIADB_URL" : "LOCKSET_TEST_MYSQL_URL");
-  }
-
-  [[nodiscard]] const std::string& url() const { return url_; }
 
   // The name of a space that a test before has used and that is empty again; "" if there
   // is none. To make one takes a second or two on MySQL.
@@ -45,7 +41,7 @@ class Server {
   // Makes it as good as new, for used_space(). The test's connections are ended first:
   // nothing that is still on its way can come into the next test's space.
   void take_back(const std::string& name) {
-    if (!own_) return remove(name);
+    if (!is_own()) return remove(name);
     kill_connections();
     as_admin([&](test::RawMysql& admin) {
       while (admin.number("SELECT COUNT(*) FROM " + others) > 0) {
@@ -82,45 +78,15 @@ class Server {
     });
   }
 
-  [[nodiscard]] test::PrivateServer& own() {
-    if (!own_) throw std::logic_error("the server is not the tests' own");
-    return *own_;
-  }
-  // The administrator's connection, made anew where the server was restarted; one user at
-  // a time.
-  template <class Work>
-  std::invoke_result_t<Work, test::RawMysql&> as_admin(Work work) {
-    const std::lock_guard lock(mutex_);
-    if (!admin_ || !alive()) {
-      admin_.reset();
-      admin_ = std::make_unique<test::RawMysql>(url_);
-    }
-    return work(*admin_);
-  }
-
  private:
   // The connections of this user but the administrator's own.
   static inline const std::string others =
       "information_schema.processlist WHERE id <> CONNECTION_ID() AND "
       "user = SUBSTRING_INDEX(CURRENT_USER(), '@', 1)";
 
-  explicit Server(const std::string& kind) {
-    if (given_url(kind) == nullptr) own_ = std::make_unique<test::PrivateServer>(kind);
-    url_ = own_ ? own_->admin_url() : given_url(kind);
-  }
-  bool alive() {
-    try {
-      admin_->rows("SELECT 1");
-      return true;
-    } catch (const std::exception&) {
-      return false;
-    }
-  }
+  explicit Server(const ServerChoice& choice)
+      : SharedServer(choice, [](test::RawMysql& admin) { admin.rows("SELECT 1"); }) {}
 
-  std::unique_ptr<test::PrivateServer> own_;
-  std::string url_;
-  std::mutex mutex_;
-  std::unique_ptr<test::RawMysql> admin_;
   std::vector<std::string> spaces_;
 };
 
@@ -175,9 +141,7 @@ class MysqlSpace final : public Space {
   std::vector<RawHold> look() override { return look_into(server_, name_); }
   test::PrivateServer& server() override { return server_.own(); }
   [[nodiscard]] std::string url_through(std::uint16_t port) const override {
-    const Url url = Url::parse(server_.url()).value();
-    return url.scheme + "://" + url.user + ":" + url.password +
-           "@127.0.0.1:" + std::to_string(port) + url.path + parameters();
+    return server_.url_through(port) + parameters();
   }
   void kill_connections() override { server_.kill_connections(); }
 
@@ -192,51 +156,48 @@ class MysqlSpace final : public Space {
 
 class MysqlHarness final : public Harness {
  public:
-  MysqlHarness(std::string kind, std::string strategy)
-      : kind_(std::move(kind)), strategy_(std::move(strategy)) {}
+  MysqlHarness(const ServerChoice& choice, std::string strategy)
+      : choice_(choice), strategy_(std::move(strategy)) {}
 
   [[nodiscard]] std::string name() const override {
-    std::string name = kind_ + "_" + strategy_;
+    std::string name = std::string(choice_.kind) + "_" + strategy_;
     std::replace(name.begin(), name.end(), '-', '_');
     return name;
   }
   [[nodiscard]] std::string scheme() const override { return "mysql"; }
   [[nodiscard]] HarnessTraits harness_traits() const override {
-    return {.looks_raw = true, .has_server = Server::given_url(kind_) == nullptr};
+    return {.looks_raw = true, .has_server = choice_.given_url() == nullptr};
   }
   [[nodiscard]] bool always_available() const override { return false; }
-  [[nodiscard]] std::optional<std::string> unavailable() override {
-    if (Server::given_url(kind_) != nullptr) return {};
-    return test::PrivateServer::unavailable(kind_);
-  }
+  [[nodiscard]] std::optional<std::string> unavailable() override { return choice_.unavailable(); }
   std::unique_ptr<Space> new_space() override {
-    return std::make_unique<MysqlSpace>(Server::of(kind_), strategy_);
+    return std::make_unique<MysqlSpace>(Server::of(choice_), strategy_);
   }
 
  private:
-  const std::string kind_;
+  const ServerChoice choice_;
   const std::string strategy_;
 };
 
 }  // namespace
 
 Harness& mariadb_select_for_update_harness() {
-  static MysqlHarness harness("mariadb", "select-for-update");
+  static MysqlHarness harness(mariadb, "select-for-update");
   return harness;
 }
 
 Harness& mariadb_unique_index_harness() {
-  static MysqlHarness harness("mariadb", "unique-index");
+  static MysqlHarness harness(mariadb, "unique-index");
   return harness;
 }
 
 Harness& mysql_select_for_update_harness() {
-  static MysqlHarness harness("mysql", "select-for-update");
+  static MysqlHarness harness(mysql, "select-for-update");
   return harness;
 }
 
 Harness& mysql_unique_index_harness() {
-  static MysqlHarness harness("mysql", "unique-index");
+  static MysqlHarness harness(mysql, "unique-index");
   return harness;
 }
 

@@ -1,77 +1,51 @@
 #include "tests/conformance/postgresql_harness.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cstdlib>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <pqxx/pqxx>
 #include <stdexcept>
 
 #include "lockset/registry.h"
 #include "lockset/stamp.h"
-#include "lockset/url.h"
+#include "tests/conformance/shared_server.h"
 #include "tests/support/wait.h"
 
 namespace lockset::conformance {
 
 namespace {
 
-// The process's server, started at its first use.
-class Server {
- public:
-  static Server& instance() {
-    static Server server;
-    return server;
-  }
-  static const char* given_url() { return std::getenv("LOCKSET_TEST_POSTGRESQL_URL"); }
+constexpr ServerChoice choice{"postgresql", "LOCKSET_TEST_POSTGRESQL_URL"};
 
-  [[nodiscard]] const std::string& url() const { return url_; }
-  [[nodiscard]] test::PrivateServer& own() {
-    if (!own_) throw std::logic_error("the server is not the tests' own");
-    return *own_;
-  }
-  // The administrator's connection, made anew where the server was restarted; one user at
-  // a time.
-  template <class Work>
-  auto as_admin(Work work) {
-    const std::lock_guard lock(mutex_);
-    if (!admin_ || !alive()) {
-      admin_.reset();
-      admin_ = std::make_unique<pqxx::connection>(url_);
-      quiet_ = std::make_unique<pqxx::quiet_errorhandler>(*admin_);
-    }
-    pqxx::work transaction(*admin_);
+struct Admin {
+  explicit Admin(const std::string& url) : connection(url), quiet(connection) {}
+  pqxx::connection connection;
+  pqxx::quiet_errorhandler quiet;
+};
+
+using Server = SharedServer<Admin>;
+
+// Started at its first use.
+Server& the_server() {
+  static Server server(
+      choice, [](Admin& admin) { pqxx::nontransaction(admin.connection).exec("SELECT 1"); });
+  return server;
+}
+
+// In one transaction.
+template <class Work>
+auto as_admin(Work work) {
+  return the_server().as_admin([&](Admin& admin) {
+    pqxx::work transaction(admin.connection);
     auto result = work(transaction);
     transaction.commit();
     return result;
-  }
-
- private:
-  Server() {
-    if (given_url() == nullptr) own_ = std::make_unique<test::PrivateServer>("postgresql");
-    url_ = own_ ? own_->admin_url() : given_url();
-  }
-  bool alive() {
-    try {
-      pqxx::nontransaction(*admin_).exec("SELECT 1");
-      return true;
-    } catch (const std::exception&) {
-      return false;
-    }
-  }
-
-  std::unique_ptr<test::PrivateServer> own_;
-  std::string url_;
-  std::mutex mutex_;
-  std::unique_ptr<pqxx::connection> admin_;
-  std::unique_ptr<pqxx::quiet_errorhandler> quiet_;
-};
+  });
+}
 
 // One row per name and hold, in one statement, so that it is one state of the store.
 std::vector<RawHold> look_into(const std::string& space) {
-  const pqxx::result rows = Server::instance().as_admin([&](pqxx::work& work) {
+  const pqxx::result rows = as_admin([&](pqxx::work& work) {
     return work.exec("SELECT stamp, app, size, expires IS NOT NULL, name, mode FROM \"" + space +
                      "\".locks ORDER BY stamp, name COLLATE \"C\"");
   });
@@ -110,7 +84,7 @@ class PostgresqlSpace final : public Space {
   }
   ~PostgresqlSpace() override {
     try {
-      Server::instance().as_admin([&](pqxx::work& work) {
+      as_admin([&](pqxx::work& work) {
         return work.exec("SET LOCAL client_min_messages = warning; DROP SCHEMA \"" + name_ +
                          "\" CASCADE");
       });
@@ -118,16 +92,14 @@ class PostgresqlSpace final : public Space {
     }
   }
   Result<std::unique_ptr<Backend>> open() override { return open_backend(url(), test::soon()); }
-  [[nodiscard]] std::string url() const override { return Server::instance().url() + parameters(); }
+  [[nodiscard]] std::string url() const override { return the_server().url() + parameters(); }
   std::vector<RawHold> look() override { return look_into(name_); }
-  test::PrivateServer& server() override { return Server::instance().own(); }
+  test::PrivateServer& server() override { return the_server().own(); }
   [[nodiscard]] std::string url_through(std::uint16_t port) const override {
-    const Url url = Url::parse(Server::instance().url()).value();
-    return url.scheme + "://" + url.user + ":" + url.password +
-           "@127.0.0.1:" + std::to_string(port) + url.path + parameters();
+    return the_server().url_through(port) + parameters();
   }
   void kill_connections() override {
-    Server::instance().as_admin([&](pqxx::work& work) {
+    as_admin([&](pqxx::work& work) {
       return work.exec(
           "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
           "WHERE application_name = 'lockset' AND pid <> pg_backend_pid()");
@@ -149,13 +121,10 @@ class PostgresqlHarness final : public Harness {
   [[nodiscard]] std::string name() const override { return "postgresql_" + strategy_; }
   [[nodiscard]] std::string scheme() const override { return "postgresql"; }
   [[nodiscard]] HarnessTraits harness_traits() const override {
-    return {.looks_raw = true, .has_server = Server::given_url() == nullptr};
+    return {.looks_raw = true, .has_server = choice.given_url() == nullptr};
   }
   [[nodiscard]] bool always_available() const override { return false; }
-  [[nodiscard]] std::optional<std::string> unavailable() override {
-    if (Server::given_url() != nullptr) return {};
-    return test::PrivateServer::unavailable("postgresql");
-  }
+  [[nodiscard]] std::optional<std::string> unavailable() override { return choice.unavailable(); }
   std::unique_ptr<Space> new_space() override {
     return std::make_unique<PostgresqlSpace>(strategy_);
   }

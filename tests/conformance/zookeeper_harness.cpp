@@ -1,10 +1,8 @@
 #include "tests/conformance/zookeeper_harness.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
@@ -12,6 +10,8 @@
 #include "lockset/registry.h"
 #include "lockset/stamp.h"
 #include "lockset/url.h"
+#include "tests/conformance/shared_server.h"
+#include "tests/support/cut_connections.h"
 #include "tests/support/wait.h"
 #include "tests/zookeeper/raw_client.h"
 
@@ -21,47 +21,23 @@ namespace {
 
 using test::RawZookeeper;
 
-// The process's server, started at its first use.
-class Server {
- public:
-  static Server& instance() {
-    static Server server;
-    return server;
-  }
-  static const char* given_url() { return std::getenv("LOCKSET_TEST_ZOOKEEPER_URL"); }
+constexpr ServerChoice choice{"zookeeper", "LOCKSET_TEST_ZOOKEEPER_URL"};
 
-  [[nodiscard]] const Url& url() const { return url_; }
-  [[nodiscard]] test::PrivateServer& own() {
-    if (!own_) throw std::logic_error("the server is not the tests' own");
-    return *own_;
-  }
-  // One user at a time.
-  template <class Work>
-  auto as_admin(Work work) {
-    const std::lock_guard lock(mutex_);
-    if (!raw_) raw_ = std::make_unique<RawZookeeper>(url_.hosts, identity());
-    try {
-      return work(*raw_);
-    } catch (const std::exception&) {  // its session ended perhaps
-      raw_ = std::make_unique<RawZookeeper>(url_.hosts, identity());
-    }
-    return work(*raw_);
-  }
-
- private:
-  Server() {
-    if (given_url() == nullptr) own_ = std::make_unique<test::PrivateServer>("zookeeper");
-    url_ = Url::parse(own_ ? own_->admin_url() : given_url()).value();
-  }
-  [[nodiscard]] std::string identity() const {
-    return url_.user.empty() ? "" : url_.user + ":" + url_.password;
-  }
-
-  std::unique_ptr<test::PrivateServer> own_;
-  Url url_;
-  std::mutex mutex_;
-  std::unique_ptr<RawZookeeper> raw_;
+struct Admin {
+  explicit Admin(const std::string& text)
+      : url(Url::parse(text).value()),
+        raw(url.hosts, url.user.empty() ? "" : url.user + ":" + url.password) {}
+  Url url;
+  RawZookeeper raw;
 };
+
+using Server = SharedServer<Admin>;
+
+// Started at its first use.
+Server& the_server() {
+  static Server server(choice, [](Admin& admin) { admin.raw.sync(); });
+  return server;
+}
 
 std::string unescaped(const std::string& part) {
   std::string text;
@@ -144,37 +120,32 @@ class ZookeeperSpace final : public Space {
   }
   ~ZookeeperSpace() override {
     try {
-      Server::instance().as_admin([&](RawZookeeper& raw) {
-        raw.remove_tree(root());
-        return true;
-      });
+      the_server().as_admin([&](Admin& admin) { admin.raw.remove_tree(path_of(admin)); });
     } catch (const std::exception&) {  // the server goes with the tests
     }
   }
   Result<std::unique_ptr<Backend>> open() override { return open_backend(url(), test::soon()); }
-  [[nodiscard]] std::string url() const override { return url_at(Server::instance().url().hosts); }
+  [[nodiscard]] std::string url() const override { return the_server().url() + parameters(); }
   std::vector<RawHold> look() override {
-    return Server::instance().as_admin([&](RawZookeeper& raw) {
+    return the_server().as_admin([&](Admin& admin) {
       for (int i = 0; i < 1000; ++i) {
-        if (auto holds = look_once(raw, root())) return *std::move(holds);
+        if (auto holds = look_once(admin.raw, path_of(admin))) return *std::move(holds);
       }
       throw std::runtime_error("the store never stands still");
     });
   }
-  test::PrivateServer& server() override { return Server::instance().own(); }
+  test::PrivateServer& server() override { return the_server().own(); }
   [[nodiscard]] std::string url_through(std::uint16_t port) const override {
-    return url_at("127.0.0.1:" + std::to_string(port));
+    return the_server().url_through(port) + parameters();
   }
-  // There is no other way to have it done; sessions go on.
-  void kill_connections() override { server().restart(); }
+  // The server has no command for it. Sessions go on.
+  void kill_connections() override { test::cut_connections(server().port()); }
 
  private:
-  [[nodiscard]] std::string url_at(const std::string& hosts) const {
-    const Url& url = Server::instance().url();
-    const std::string user = url.user.empty() ? "" : url.user + ":" + url.password + "@";
-    return "zookeeper://" + user + hosts + url.path + "?space=" + name_ + "&short_leases=on";
+  [[nodiscard]] std::string parameters() const { return "?space=" + name_ + "&short_leases=on"; }
+  [[nodiscard]] std::string path_of(const Admin& admin) const {
+    return admin.url.path + "/" + name_;
   }
-  [[nodiscard]] std::string root() const { return Server::instance().url().path + "/" + name_; }
 
   const std::string name_;
 };
@@ -186,14 +157,11 @@ class ZookeeperHarness final : public Harness {
   [[nodiscard]] HarnessTraits harness_traits() const override {
     HarnessTraits traits;
     traits.looks_raw = true;
-    traits.has_server = Server::given_url() == nullptr;
+    traits.has_server = choice.given_url() == nullptr;
     return traits;
   }
   [[nodiscard]] bool always_available() const override { return false; }
-  [[nodiscard]] std::optional<std::string> unavailable() override {
-    if (Server::given_url() != nullptr) return {};
-    return test::PrivateServer::unavailable("zookeeper");
-  }
+  [[nodiscard]] std::optional<std::string> unavailable() override { return choice.unavailable(); }
   std::unique_ptr<Space> new_space() override { return std::make_unique<ZookeeperSpace>(); }
 };
 

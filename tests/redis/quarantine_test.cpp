@@ -112,6 +112,24 @@ TEST_F(RedisTest, ANewcomerIsToldThatThereIsNoSpace) {
   EXPECT_NE(opened.error().message.find("lockset init"), std::string::npos);
 }
 
+// SEM 17: people see that nothing is granted, and how long
+TEST_F(RedisTest, AnInspectionShowsTheQuarantine) {
+  Client client = open("client");
+  client.change(SetMaxLease{10s});
+  Locks locks = lockset::open(url()).value();
+  EXPECT_FALSE(locks.inspect({}).value().quarantine);
+  admin_->say({"FLUSHALL"});
+  client.reload();
+  using Match = InspectQuery::Match;
+  for (const InspectQuery& query :
+       {InspectQuery{}, InspectQuery{Match::name, "a"}, InspectQuery{Match::prefix, "a"}}) {
+    const Inspection seen = locks.inspect(query).value();
+    ASSERT_TRUE(seen.quarantine);
+    EXPECT_GT(*seen.quarantine, 0s);
+    EXPECT_LE(*seen.quarantine, 10s);
+  }
+}
+
 // The same for a restart that keeps nothing
 TEST_F(RedisTest, ARestartWithoutPersistenceIsAQuarantine) {
   Client holder = open_brief("holder");

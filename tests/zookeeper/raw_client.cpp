@@ -35,7 +35,7 @@ struct RawZookeeper::Impl {
   }
   void await_connection() {
     std::unique_lock lock(mutex);
-    if (!changed.wait_for(lock, std::chrono::seconds(20), [&] { return connected; })) {
+    if (!changed.wait_for(lock, std::chrono::seconds(40), [&] { return connected; })) {
       throw std::runtime_error("raw ZooKeeper client: no connection");
     }
   }
@@ -53,7 +53,7 @@ struct RawZookeeper::Impl {
 RawZookeeper::RawZookeeper(const std::string& hosts, const std::string& identity)
     : impl_(std::make_unique<Impl>()) {
   zoo_set_debug_level(ZOO_LOG_LEVEL_ERROR);
-  impl_->handle = zookeeper_init2(hosts.c_str(), Impl::on_event, 60'000, nullptr, impl_.get(),
+  impl_->handle = zookeeper_init2(hosts.c_str(), Impl::on_event, 30'000, nullptr, impl_.get(),
                                   ZOO_NO_LOG_CLIENTENV, no_log);
   if (impl_->handle == nullptr) throw std::runtime_error("raw ZooKeeper client: no handle");
   if (!identity.empty()) {
@@ -116,6 +116,22 @@ std::vector<std::string> RawZookeeper::children(const std::string& path) {
   deallocate_String_vector(&strings);
   std::sort(names.begin(), names.end());
   return names;
+}
+
+std::vector<std::string> RawZookeeper::acl(const std::string& path) {
+  ACL_vector acl{};
+  Stat stat{};
+  const int code =
+      impl_->run([&] { return zoo_get_acl(impl_->handle, path.c_str(), &acl, &stat); });
+  if (code != ZOK) fail("get the ACL of " + path, code);
+  std::vector<std::string> entries;
+  for (std::int32_t i = 0; i < acl.count; ++i) {
+    const ACL& entry = acl.data[i];
+    entries.push_back(std::string(entry.id.scheme) + ":" + entry.id.id + ":" +
+                      std::to_string(entry.perms));
+  }
+  deallocate_ACL_vector(&acl);
+  return entries;
 }
 
 int RawZookeeper::create(const std::string& path, const std::string& data) {

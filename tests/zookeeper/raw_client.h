@@ -33,6 +33,8 @@ class RawZookeeper {
   // Unset: there is no such node.
   std::optional<Node> get(const std::string& path);
   std::vector<std::string> children(const std::string& path);  // sorted; none if it is not there
+  // Who may do what with it, as "SCHEME:ID:BITS".
+  std::vector<std::string> acl(const std::string& path);
   // The client library's code, 0 if it was done.
   int create(const std::string& path, const std::string& data);
   int set(const std::string& path, const std::string& data, std::int32_t version = -1);

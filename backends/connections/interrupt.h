@@ -1,0 +1,32 @@
+// Ends the connecting, and the sleep on a connection, of those that are still at it.
+#pragma once
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace lockset::connections {
+
+// Thread-safe.
+class Interrupt {
+ public:
+  // Throws std::system_error if the process has no descriptor left.
+  Interrupt() : fd_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+  }
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+  ~Interrupt() { ::close(fd_); }
+
+  // From now on, for good.
+  void set() noexcept { static_cast<void>(::eventfd_write(fd_, 1)); }
+  // Readable once it is set.
+  [[nodiscard]] int fd() const noexcept { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+}  // namespace lockset::connections

@@ -1,0 +1,58 @@
+// SEM 16: its own connections, and enough of them from the start.
+#include "tests/redis/fixture.h"
+
+namespace lockset::redis_tests {
+namespace {
+
+class RedisPools : public RedisServerTest {
+ protected:
+  // Others have taken all connections that were free.
+  void use_up_connections() {
+    admin().say({"CONFIG", "SET", "maxclients", admin().info("connected_clients")});
+    EXPECT_TRUE(says(refused(url(), Errc::unavailable), "maxclients"));
+  }
+};
+
+// Acquires, and the renewals that have connections of their own
+TEST_F(RedisPools, AnOpenClientGoesOnWhereNoFurtherConnectionIsToBeHad) {
+  if (!start()) return;
+  Client one = client();
+  use_up_connections();
+  const Grant grant = one.take({write("a"), read("b")});
+  EXPECT_TRUE(one.renew(grant.stamp, 1min));
+  EXPECT_TRUE(one.is_live(grant.stamp));
+  EXPECT_TRUE(one.release(grant.stamp));
+}
+
+// Others may be waiting for the one that it would give up
+TEST_F(RedisPools, ARefusalCostsNoConnection) {
+  if (!start()) return;
+  Client one = client();
+  const std::string before = admin().info("total_connections_received");
+  admin().say({"CONFIG", "SET", "maxmemory", "1"});
+  const Result<AcquireOutcome> refusal = one.ask({write("a")});
+  ASSERT_FALSE(refusal);
+  EXPECT_TRUE(says(checked(refusal.error(), Errc::unavailable), "maxmemory"));
+  admin().say({"CONFIG", "SET", "maxmemory", "0"});
+  EXPECT_TRUE(one.release(one.take({write("a")}).stamp));
+  EXPECT_EQ(admin().info("total_connections_received"), before);
+}
+
+// SEM 10: to keep what is held takes no memory. The first change of a script decides, and for
+// a reader's renewal that is the lease itself
+TEST_F(RedisPools, AServerWithoutMemoryRenewsAndReleases) {
+  if (!start()) return;
+  Client one = client();
+  const Grant reader = one.take({read("a")});
+  const Grant writer = one.take({write("b")});
+  admin().say({"CONFIG", "SET", "maxmemory", "1"});
+  EXPECT_FALSE(one.ask({write("c")}));
+  EXPECT_TRUE(one.renew(reader.stamp, 2min));
+  EXPECT_TRUE(one.renew(writer.stamp, 2min));
+  EXPECT_TRUE(one.release(reader.stamp));
+  EXPECT_TRUE(one.release(writer.stamp));
+  EXPECT_EQ(keys_of_holds(), 0U);
+}
+
+}  // namespace
+}  // namespace lockset::redis_tests

@@ -1,0 +1,89 @@
+// SEM 5, 10, 19: what has ended leaves nothing in the store.
+#include <optional>
+#include <set>
+
+#include "tests/redis/fixture.h"
+
+namespace lockset::redis_tests {
+namespace {
+
+class RedisTraces : public RedisServerTest {
+ protected:
+  [[nodiscard]] std::set<std::string> keys() {
+    std::set<std::string> names;
+    for (const test::RawReply& key : admin().say({"KEYS", "*"}).list) names.insert(key.text);
+    return names;
+  }
+  [[nodiscard]] std::string string_of(const std::string& name) {
+    return admin().text({"GET", "{lockset}:name:" + name});
+  }
+  // Sooner than the strings' own ends, which come a minute after the leases'.
+  static void sweep_all(Client& client) {
+    EXPECT_TRUE(eventually([&] { return client.holds().empty(); }));
+    while (client.backend().sweep(soon()).value() > 0) {
+    }
+  }
+};
+
+const test::Ask briefly{.lease = 50ms};
+
+TEST_F(RedisTraces, AReleasedSetLeavesNothing) {
+  if (!start()) return;
+  Client one = client();
+  one.set_permits("c", Mode::write, 2);
+  const std::set<std::string> before = keys();
+  const Grant first = one.take({write("a"), read("b"), write("c")});
+  const Grant further = one.take({write("c")});
+  EXPECT_TRUE(one.release(first.stamp));
+  EXPECT_TRUE(one.release(further.stamp));
+  EXPECT_EQ(keys(), before);
+}
+
+TEST_F(RedisTraces, ASweepLeavesNothing) {
+  if (!start()) return;
+  Client one = client();
+  one.set_permits("c", Mode::write, 2);
+  const std::set<std::string> before = keys();
+  one.take({write("a"), read("b"), write("c")}, briefly);
+  one.take({write("c"), write("d")}, briefly);
+  sweep_all(one);
+  EXPECT_EQ(keys(), before);
+}
+
+// A person who looks with GET is shown the holder, not the one before
+TEST_F(RedisTraces, WhoFollowsADeadWriterTakesItsPlace) {
+  if (!start()) return;
+  Client one = client();
+  const std::set<std::string> before = keys();
+  one.take({write("a")}, briefly);
+  std::optional<Grant> next;
+  ASSERT_TRUE(eventually([&] { return (next = one.try_take({write("a")})).has_value(); }));
+  EXPECT_TRUE(string_of("a").starts_with(std::to_string(next->stamp.value) + " "));
+  EXPECT_TRUE(one.release(next->stamp));
+  EXPECT_EQ(keys(), before);
+}
+
+TEST_F(RedisTraces, AReaderTidiesUpAfterADeadWriter) {
+  if (!start()) return;
+  Client one = client();
+  one.take({write("a")}, briefly);
+  std::optional<Grant> next;
+  ASSERT_TRUE(eventually([&] { return (next = one.try_take({read("a")})).has_value(); }));
+  EXPECT_EQ(string_of("a"), "");
+}
+
+// SEM 10: it ends whole; the name that nobody asks for goes with the sweep
+TEST_F(RedisTraces, ADeadSetOfWhichOneNameWasTakenLeavesNothing) {
+  if (!start()) return;
+  Client one = client();
+  const std::set<std::string> before = keys();
+  one.take({write("a"), write("b"), read("c")}, briefly);
+  std::optional<Grant> next;
+  ASSERT_TRUE(eventually([&] { return (next = one.try_take({write("a")})).has_value(); }));
+  EXPECT_TRUE(one.release(next->stamp));
+  sweep_all(one);
+  EXPECT_EQ(keys(), before);
+}
+
+}  // namespace
+}  // namespace lockset::redis_tests

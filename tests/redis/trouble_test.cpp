@@ -1,0 +1,165 @@
+// SEM 5, 14: the server refuses or is in trouble: an error of the right kind, no part of a set
+// is left held, and the client goes on by itself afterwards.
+#include <thread>
+
+#include "tests/redis/fixture.h"
+
+namespace lockset::redis_tests {
+namespace {
+
+class RedisTrouble : public RedisServerTest {
+ protected:
+  // While the server takes no changes: nothing new, nothing half; and afterwards all is well.
+  void expect_no_grant(Client& mine, const std::string& words) {
+    const std::size_t before = keys_of_holds();
+    for (const Wanted& wanted : {Wanted{write("a")}, Wanted{write("a"), read("b"), write("c")}}) {
+      const std::string message = failed(mine.ask_once(wanted), Errc::unavailable);
+      EXPECT_TRUE(says(message, words)) << message;
+    }
+    EXPECT_EQ(keys_of_holds(), before);
+  }
+  void expect_grant(Client& mine) {
+    EXPECT_TRUE(mine.release(mine.take({write("a"), read("b"), write("c")}).stamp));
+  }
+};
+
+TEST_F(RedisTrouble, NoConnectionIsLeft) {
+  if (!start({"maxclients 12"})) return;
+  std::vector<std::unique_ptr<RawRedis>> occupants;
+  const auto full = [&] {
+    try {
+      occupants.push_back(std::make_unique<RawRedis>(url()));
+      occupants.back()->say({"PING"});
+      return false;
+    } catch (const std::exception&) {
+      return true;
+    }
+  };
+  ASSERT_TRUE(eventually(full));
+  const std::string message = refused(url(), Errc::unavailable);
+  EXPECT_TRUE(says(message, "maxclients")) << message;
+  occupants.clear();
+  // The server may not have noticed yet that they have gone.
+  ASSERT_TRUE(eventually([&] { return open_backend(url(), soon()).ok(); }));
+  Client mine = client();
+  expect_grant(mine);
+}
+
+TEST_F(RedisTrouble, NoMemoryIsLeft) {
+  if (!start()) return;
+  Client mine = client();
+  const Stamp released = mine.take({write("x"), read("y")}).stamp;
+  const Stamp broken = mine.take({write("z")}).stamp;
+  const Stamp kept = mine.take({write("kept"), read("read")}).stamp;
+  admin().say({"CONFIG", "SET", "maxmemory", "1"});
+  expect_no_grant(mine, "maxmemory");
+  // What was granted goes on, and ends.
+  EXPECT_TRUE(mine.renew(kept, 2min));
+  EXPECT_TRUE(mine.is_live(kept));
+  EXPECT_TRUE(mine.release(released));
+  EXPECT_TRUE(mine.break_hold(broken));
+  const auto changed = mine.backend().change_config(SetPermits{"a", Mode::read, 2}, soon());
+  EXPECT_TRUE(says(failed(changed, Errc::unavailable), "maxmemory"));
+  admin().say({"CONFIG", "SET", "maxmemory", "0"});
+  EXPECT_TRUE(mine.release(kept));
+  expect_grant(mine);
+}
+
+TEST_F(RedisTrouble, NoReplicaKeepsUp) {
+  if (!start()) return;
+  Client mine = client();
+  const Stamp kept = mine.take({write("kept")}).stamp;
+  admin().say({"CONFIG", "SET", "min-replicas-to-write", "1"});
+  expect_no_grant(mine, "min-replicas-to-write");
+  EXPECT_TRUE(mine.is_live(kept));
+  failed(mine.backend().release(kept, "app", soon()), Errc::unavailable);
+  admin().say({"CONFIG", "SET", "min-replicas-to-write", "0"});
+  EXPECT_TRUE(mine.release(kept));
+  expect_grant(mine);
+}
+
+// Somebody else's script that does not end
+TEST_F(RedisTrouble, AScriptKeepsTheServerBusy) {
+  if (!start({"busy-reply-threshold 1"})) return;
+  Client mine = client();
+  RawRedis culprit(url());
+  std::thread busy([&] { (void)culprit.ask({"EVAL", "while true do end", "0"}); });
+  EXPECT_TRUE(eventually([&] { return admin().ask({"PING"}).text.starts_with("BUSY"); }));
+  const std::string message = failed(mine.ask_once({write("a"), write("b")}), Errc::unavailable);
+  EXPECT_TRUE(says(message, "busy")) << message;
+  EXPECT_TRUE(eventually([&] { return !admin().ask({"SCRIPT", "KILL"}).is_error; }));
+  busy.join();
+  expect_grant(mine);
+}
+
+// Scripts are forgotten by a restart, a failover and SCRIPT FLUSH, at any time.
+TEST_F(RedisTrouble, EveryCallSendsAForgottenScriptAgain) {
+  if (!start()) return;
+  Client mine = client();
+  Client other = client("other");
+  const auto forget = [&] { admin().say({"SCRIPT", "FLUSH"}); };
+  const Token token = Token::random();
+  forget();
+  const Stamp stamp = mine.take({write("a"), read("b")}, {.token = token}).stamp;
+  forget();
+  EXPECT_TRUE(mine.renew(stamp, 1min));
+  forget();
+  EXPECT_EQ(other.resolve(token)->stamp, stamp);
+  forget();
+  const Busy busy = other.meet_busy({write("a")}, {.will_wait = true});
+  forget();
+  EXPECT_EQ(mine.inspect().waiters.size(), 1U);
+  forget();
+  EXPECT_EQ(mine.inspect({.match = InspectQuery::Match::name, .text = "a"}).holds.size(), 1U);
+  forget();
+  other.backend().end_wait(*busy.ticket, soon());
+  EXPECT_EQ(mine.inspect().waiters.size(), 0U);
+  forget();
+  EXPECT_TRUE(other.break_hold(stamp));
+  forget();
+  mine.set_permits("a", Mode::read, 2);
+  forget();
+  mine.reload();
+  const std::int64_t epoch = mine.take({write("@app:app")}).stamp.value;
+  forget();
+  EXPECT_TRUE(mine.backend().reclaim("app", epoch, soon()));
+  forget();
+  EXPECT_TRUE(mine.backend().sweep(soon()));
+  mine.change(SetMaxLease{1s});
+  admin().say({"FLUSHALL"});
+  forget();
+  EXPECT_TRUE(mine.backend().load_config(soon())) << "it is put back by a script, too";
+}
+
+// A client whose server stands still is closed all the same, with all its connections in use.
+TEST_F(RedisTrouble, AClientClosesWhileTheServerStandsStill) {
+  if (!start()) return;
+  auto backend = open_backend(url(), soon()).value();
+  std::shared_ptr<Backend> shared = std::move(backend);
+  auto mine = std::make_unique<Client>(shared);
+  const Stamp stamp = mine->take({write("a")}).stamp;
+  // With the connection that listens.
+  ASSERT_TRUE(mine->meet_busy({write("a")}, {.will_wait = true}).ticket);
+  server().pause();
+  const TimePoint by = BootClock::now() + 200ms;
+  EXPECT_FALSE(mine->backend().release(stamp, "app", by));
+  EXPECT_FALSE(mine->ask_once({write("b")}, {.by = by}));
+  const TimePoint began = BootClock::now();
+  mine.reset();
+  shared.reset();
+  EXPECT_LT(BootClock::now(), began + 5s);
+  server().resume();
+}
+
+TEST_F(RedisTrouble, ConnectionsThatAreKilledAreMadeAnew) {
+  if (!start()) return;
+  Client mine = client();
+  const Stamp stamp = mine.take({write("a")}).stamp;
+  admin().say({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+  EXPECT_TRUE(mine.renew(stamp, 1min));
+  EXPECT_TRUE(mine.release(stamp));
+  expect_grant(mine);
+}
+
+}  // namespace
+}  // namespace lockset::redis_tests

@@ -1,0 +1,224 @@
+// Three servers, of which some are killed or hang.
+#include <zookeeper/zookeeper.h>
+
+#include <atomic>
+#include <functional>
+
+#include "tests/support/requirement.h"
+#include "tests/zookeeper/fixture.h"
+
+namespace lockset::zookeeper_tests {
+namespace {
+
+class Counts final : public Observer {
+ public:
+  void on_event(const Event& event) noexcept override {
+    if (event.kind == Event::Kind::lost) ++lost;
+    if (event.kind == Event::Kind::renewed) ++renewed;
+  }
+  std::atomic<int> lost = 0;
+  std::atomic<int> renewed = 0;
+};
+
+class Ensemble : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!test::have_server("zookeeper-ensemble")) return;
+    // Clients go to the servers in the order in which the address names them.
+    zoo_deterministic_conn_order(1);
+    space_ = "t" + Token::random().hex().substr(0, 20);
+    leader_ = ensemble().leader();
+    follower_ = leader_ % 3 + 1;
+    third_ = follower_ % 3 + 1;
+    init_space(url({1, 2, 3}), soon()).value();
+  }
+  // Whatever the test did, all three run again.
+  void TearDown() override {
+    undo();
+    if (leader_ != 0) static_cast<void>(ensemble().leader());  // until there is one
+    zoo_deterministic_conn_order(0);
+  }
+
+  void kill(int member) {
+    ensemble().kill(member);
+    undo_.emplace_back([member] { ensemble().start(member); });
+  }
+  void pause(int member) {
+    ensemble().pause(member);
+    undo_.emplace_back([member] { ensemble().resume(member); });
+  }
+  void undo() {
+    for (const auto& undo : undo_) undo();
+    undo_.clear();
+  }
+
+  // Of these members, the first of them first.
+  [[nodiscard]] std::string url(const std::vector<int>& members) const {
+    std::string hosts;
+    for (const int member : members) {
+      hosts +=
+          (hosts.empty() ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(ensemble().port(member));
+    }
+    return "zookeeper://" + hosts + "?space=" + space_;
+  }
+  [[nodiscard]] Client client(const std::string& app, const std::vector<int>& members) const {
+    return Client(open_backend(url(members), soon()).value(), app);
+  }
+  // Again until the servers have sorted themselves out. Trouble must be of a kind that says
+  // that it may be tried again.
+  static AcquireOutcome ask(Client& client, const Wanted& wanted, const test::Ask& ask = {}) {
+    std::optional<AcquireOutcome> outcome;
+    eventually(
+        [&] {
+          auto answer = client.ask(wanted, ask);
+          if (answer) {
+            outcome = *std::move(answer);
+          } else {
+            const Error& error = answer.error();
+            EXPECT_TRUE(error.retryable() || error.may_have_applied()) << error.message;
+          }
+          return outcome.has_value();
+        },
+        long_time);
+    if (!outcome) throw std::runtime_error("no answer from the ensemble");
+    return *outcome;
+  }
+  static Grant take(Client& client, const Wanted& wanted) {
+    return std::get<Grant>(ask(client, wanted));
+  }
+  static void expect_held_by(Client& other, const Wanted& wanted, Stamp holder) {
+    const AcquireOutcome outcome = ask(other, wanted);
+    const Busy* busy = std::get_if<Busy>(&outcome);
+    ASSERT_NE(busy, nullptr) << "granted twice";
+    EXPECT_EQ(busy->holder, holder);
+  }
+
+  int leader_ = 0;
+  int follower_ = 0;
+  int third_ = 0;
+
+ private:
+  std::string space_;
+  std::vector<std::function<void()>> undo_;
+};
+
+// SEM 8, 10, 14: the hold stands, for its client and for all others
+TEST_F(Ensemble, AHoldOutlivesTheLeader) {
+  const auto counts = std::make_shared<Counts>();
+  // Both ways that a client can go: its own server dies; it loses its leader.
+  Locks mine = lockset::open(url({leader_, follower_, third_}),
+                             {.app = "mine", .lease = 15s, .observer = counts})
+                   .value();
+  Client other = client("other", {third_, follower_});
+  Hold hold = mine.acquire({write("a"), read("b")}).value();
+  const Grant theirs = other.take({write("c")}, {.lease = 30s});
+  expect_held_by(other, {write("a")}, hold.stamp());
+  kill(leader_);
+  expect_held_by(other, {write("a")}, hold.stamp());
+  const Stamp next = take(other, {write("d")}).stamp;
+  EXPECT_GT(next, hold.stamp());
+  EXPECT_GT(next, theirs.stamp);
+  const int before = counts->renewed;
+  EXPECT_TRUE(eventually([&] { return counts->renewed > before; }, 14s));
+  EXPECT_TRUE(hold.valid());
+  EXPECT_EQ(counts->lost, 0);
+  EXPECT_TRUE(other.renew(theirs.stamp, 30s));
+  expect_held_by(other, {write("b")}, hold.stamp());
+  const Result<Hold> more = mine.acquire({write("e")}, {.wait = 30s});
+  ASSERT_TRUE(more) << more.error().message;
+  EXPECT_GT(more->stamp(), next);
+  const Status released = hold.release();
+  EXPECT_TRUE(released) << released.error().message;
+  EXPECT_GT(take(other, {write("a"), write("b")}).stamp, more->stamp());
+}
+
+// SEM 10, 14: without a majority there are no grants, and no hold is trusted for long; a
+// server that answers reads only is not one to go to
+TEST_F(Ensemble, WithoutAMajorityNobodyHolds) {
+  const auto counts = std::make_shared<Counts>();
+  const std::string all = url({follower_, leader_, third_});
+  Locks mine =
+      lockset::open(all, {.app = "mine", .lease = 4s, .io_timeout = 1s, .observer = counts})
+          .value();
+  Client other = client("other", {follower_, leader_, third_});
+  Hold hold = mine.acquire({write("a")}).value();
+  kill(leader_);
+  kill(third_);
+  ASSERT_TRUE(eventually([&] { return !hold.valid(); }));
+  EXPECT_TRUE(eventually([&] { return hold.lost().stop_requested(); }));
+  EXPECT_EQ(counts->lost, 1);
+  for (int i = 0; i < 2; ++i) {
+    const TimePoint by = BootClock::now() + 1s;
+    const auto outcome = other.ask_once({write("b")}, {.by = by});
+    ASSERT_FALSE(outcome) << test::describe(outcome);
+    EXPECT_EQ(outcome.error().code, Errc::unavailable) << outcome.error().message;
+    EXPECT_LT(BootClock::now(), by + 2s);
+    const auto config = other.backend().load_config(BootClock::now() + 1s);
+    ASSERT_FALSE(config);
+    EXPECT_EQ(config.error().code, Errc::unavailable) << config.error().message;
+  }
+  const auto opened = open_backend(all, BootClock::now() + 1s);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, Errc::unavailable) << opened.error().message;
+  undo();
+  const Stamp next = take(other, {write("b")}).stamp;
+  EXPECT_GT(next, hold.stamp());
+  // The lost hold goes, by its own client's hand or with its session.
+  std::optional<Stamp> taken;
+  EXPECT_TRUE(eventually(
+      [&] {
+        const AcquireOutcome outcome = ask(other, {write("a")});
+        if (const Grant* grant = std::get_if<Grant>(&outcome)) taken = grant->stamp;
+        return taken.has_value();
+      },
+      long_time));
+  EXPECT_GT(taken, next);
+  EXPECT_FALSE(hold.renew());
+  const Result<Hold> again = mine.acquire({write("c")}, {.wait = 30s});
+  ASSERT_TRUE(again) << again.error().message;
+}
+
+// SEM 10, 14, 20: a leader that hangs is replaced. Who is with it and does not know ceases to
+// hold in time; who is not goes on.
+TEST_F(Ensemble, APausedLeaderIsLeftBehind) {
+  const auto stays = std::make_shared<Counts>();
+  const auto leaves = std::make_shared<Counts>();
+  Locks mine =
+      lockset::open(url({follower_, third_}), {.app = "mine", .lease = 25s, .observer = stays})
+          .value();
+  Locks hung = lockset::open(url({leader_}),
+                             {.app = "hung", .lease = 3s, .io_timeout = 1s, .observer = leaves})
+                   .value();
+  Client other = client("other", {third_, follower_});
+  Hold kept = mine.acquire({write("kept")}).value();
+  Hold gone = hung.acquire({write("gone")}).value();
+  pause(leader_);
+  EXPECT_NE(ensemble().leader(), leader_);
+  expect_held_by(other, {write("kept")}, kept.stamp());
+  std::optional<Stamp> next;
+  EXPECT_TRUE(eventually(
+      [&] {
+        const AcquireOutcome outcome = ask(other, {write("gone")});
+        if (const Grant* grant = std::get_if<Grant>(&outcome)) next = grant->stamp;
+        if (next) {
+          EXPECT_FALSE(gone.valid()) << "two at once";
+        }
+        return next.has_value();
+      },
+      long_time));
+  EXPECT_GT(next, kept.stamp());
+  const int before = stays->renewed;
+  EXPECT_TRUE(eventually([&] { return stays->renewed > before; }, 24s));
+  EXPECT_TRUE(kept.valid());
+  EXPECT_EQ(stays->lost, 0);
+  undo();
+  EXPECT_TRUE(eventually([&] { return leaves->lost == 1; }));
+  const Result<Hold> again = hung.acquire({write("again")}, {.wait = 30s});
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_GT(again->stamp(), *next);
+  EXPECT_FALSE(gone.renew());
+  EXPECT_TRUE(other.is_live(*next));
+}
+
+}  // namespace
+}  // namespace lockset::zookeeper_tests

@@ -1,0 +1,85 @@
+// What the tests of this store alone need: a server of their own, spaces on it, and sessions
+// past the backend.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lockset/lockset.h"
+#include "tests/support/client.h"
+#include "tests/support/private_server.h"
+#include "tests/support/threads.h"
+#include "tests/support/wait.h"
+#include "tests/zookeeper/raw_client.h"
+
+namespace lockset::zookeeper_tests {
+
+using namespace std::chrono_literals;
+using test::Client;
+using test::eventually;
+using test::RawZookeeper;
+using test::soon;
+using test::Wanted;
+
+// On a busy machine, what takes an election or a start of a server.
+inline constexpr Duration long_time = std::chrono::seconds(60);
+
+// One server, and an ensemble of three; for the whole run, started at their first use. Ticks
+// of 100 ms, sessions of 200 ms to 10 min. Who stops one starts it again.
+test::PrivateServer& server();
+test::PrivateServer& ensemble();
+
+bool says(const std::string& message, const std::string& part);
+
+// Looks into one space past the backend. Calls throw std::runtime_error where it can't.
+class SpaceView {
+ public:
+  SpaceView(const std::string& hosts, std::string root, const std::string& identity = {})
+      : raw_(hosts, identity), root_(std::move(root)) {}
+
+  [[nodiscard]] RawZookeeper& raw() noexcept { return raw_; }
+  [[nodiscard]] const std::string& root() const noexcept { return root_; }
+  // The nodes that a hold or a waiter has, by their paths below the root: "holds/TOKEN",
+  // "names/NAME/w-TOKEN", "queues/NAME/w-0000000001".
+  std::vector<std::string> traces();
+  // True once there are none.
+  bool becomes_empty(Duration limit = long_time);
+  // The sessions that own holds.
+  std::set<std::int64_t> owners();
+
+ private:
+  RawZookeeper raw_;
+  const std::string root_;
+};
+
+// Each test has a space of its own on server().
+class ZookeeperTest : public testing::Test {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+  // The address of the test's space; `more` as "pool=3".
+  [[nodiscard]] std::string url(const std::string& more = {}) const;
+  // The same over another port: of a proxy.
+  [[nodiscard]] std::string url_through(std::uint16_t port, const std::string& more = {}) const;
+  [[nodiscard]] std::shared_ptr<Backend> open(const std::string& more = {}) const;
+  [[nodiscard]] Client client(const std::string& app = "app") const;
+  [[nodiscard]] SpaceView& view() { return *view_; }
+  [[nodiscard]] RawZookeeper& raw() { return view_->raw(); }
+  [[nodiscard]] const std::string& root() const { return view_->root(); }
+
+  // It fails with this code, on one line that holds none of `secrets`; the message.
+  static std::string checked(const Error& error, Errc code, const std::string& secret = {});
+  // So does opening.
+  static std::string refused(const std::string& url, Errc code, const std::string& secret = {});
+
+ private:
+  std::string space_;
+  std::unique_ptr<SpaceView> view_;
+};
+
+}  // namespace lockset::zookeeper_tests

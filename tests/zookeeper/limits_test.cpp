@@ -1,0 +1,84 @@
+// What a server allows, and what a job must not inherit.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "tests/support/requirement.h"
+#include "tests/zookeeper/fixture.h"
+#include "tests/zookeeper/four_letters.h"
+
+namespace lockset::zookeeper_tests {
+namespace {
+
+// Descriptors of this process that a program started by it would get, beyond those three that
+// it is meant to have.
+std::set<int> inherited() {
+  std::set<int> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fdinfo")) {
+    std::ifstream info(entry.path());
+    for (std::string line; std::getline(info, line);) {
+      if (!line.starts_with("flags:")) continue;
+      const unsigned long flags = std::strtoul(line.c_str() + 6, nullptr, 8);
+      const int fd = std::stoi(entry.path().filename());
+      if (fd > 2 && (flags & 02000000U) == 0) found.insert(fd);
+    }
+  }
+  return found;
+}
+
+class Limits : public ZookeeperTest {
+ protected:
+  // Inherited now, and not before.
+  static std::vector<int> leaked(const std::set<int>& before) {
+    const std::set<int> now = inherited();
+    std::vector<int> leaked;
+    std::set_difference(now.begin(), now.end(), before.begin(), before.end(),
+                        std::back_inserter(leaked));
+    return leaked;
+  }
+};
+
+// SEM 16: a session must not live on in a job that outlives its lock
+TEST_F(Limits, NoSocketOrPipeIsInherited) {
+  const std::set<int> before = inherited();
+  Client mine = client();
+  const Stamp stamp = mine.take({write("a")}).stamp;
+  Client other = client("other");
+  other.meet_busy({write("a")}, {.will_wait = true});
+  EXPECT_EQ(leaked(before), std::vector<int>());
+  // Nor after it has connected again.
+  server().kill();
+  server().start();
+  EXPECT_TRUE(eventually([&] { return mine.backend().release(stamp, "app", soon()).ok(); }));
+  other.take({write("b")});
+  EXPECT_EQ(leaked(before), std::vector<int>());
+}
+
+// A server turns those away who are too many from one host.
+TEST_F(Limits, TooManyConnectionsAreALineAndPass) {
+  test::PrivateServer small("zookeeper", {"maxClientCnxns=3"});
+  const std::string address = small.admin_url() + "?space=small";
+  init_space(address, soon()).value();
+  auto first = std::make_unique<Client>(open_backend(address, soon()).value(), "first");
+  const Stamp stamp = first->take({write("a")}).stamp;  // the second connection
+  Client second(open_backend(address, soon()).value(), "second");
+  const TimePoint by = BootClock::now() + 2s;
+  const auto outcome = second.ask_once({write("b")}, {.by = by});
+  ASSERT_FALSE(outcome) << test::describe(outcome);
+  const std::string message = checked(outcome.error(), Errc::unavailable);
+  EXPECT_TRUE(says(message, "maxClientCnxns")) << message;
+  EXPECT_LT(BootClock::now(), by + 2s);
+  const auto third = open_backend(address, BootClock::now() + 2s);
+  ASSERT_FALSE(third);
+  EXPECT_TRUE(says(checked(third.error(), Errc::unavailable), "maxClientCnxns"));
+  // Those who are in are not disturbed; and there is room when somebody goes.
+  EXPECT_TRUE(first->renew(stamp, 1min));
+  EXPECT_TRUE(first->release(stamp));
+  first.reset();
+  EXPECT_TRUE(eventually([&] { return second.ask({write("b")}).ok(); }, long_time));
+}
+
+}  // namespace
+}  // namespace lockset::zookeeper_tests

@@ -1,0 +1,59 @@
+// SEM 10: "A hold is never renewed after expiry", also in the moment before the thread that ends
+// such holds has run: a process that was stopped finds them like this when it goes on.
+#include "backends/zookeeper/own_holds.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+namespace lockset::zookeeper {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Without a session: nothing here may need one to know that it is over.
+std::shared_ptr<OwnHold> hold(const std::string& token) {
+  return std::shared_ptr<OwnHold>(
+      new OwnHold{token, {write("a")}, "app", "label", 0, 10s, nullptr});
+}
+
+TEST(OwnHolds, PastTheDeadlineItIsOverBeforeAnybodyHasRemovedIt) {
+  OwnHolds own;
+  own.ask(hold("late"), BootClock::now() - 1ms);
+  own.granted("late", Stamp{7});
+  ASSERT_TRUE(own.find(Stamp{7}));
+  EXPECT_FALSE(own.find(Stamp{7})->live());
+  EXPECT_FALSE(own.renew("late", BootClock::now()));
+  EXPECT_LT(own.next_deadline(), BootClock::now()) << "a renewal moved it";
+}
+
+TEST(OwnHolds, WhatIsBeingRemovedIsNotRenewed) {
+  OwnHolds own;
+  own.ask(hold("going"), BootClock::now() - 1ms);
+  own.granted("going", Stamp{7});
+  ASSERT_EQ(own.take_due(BootClock::now()).size(), 1U);
+  EXPECT_FALSE(own.find(Stamp{7})->live());
+  EXPECT_FALSE(own.renew("going", BootClock::now()));
+  EXPECT_EQ(own.next_deadline(), TimePoint::max());
+}
+
+// SEM 14: an answer that was long under way proves no later contact with the servers than that
+// of its request: the lease does not begin with it.
+TEST(OwnHolds, ALateAnswerDoesNotProlong) {
+  OwnHolds own;
+  const TimePoint deadline = BootClock::now() + 10s;
+  own.ask(hold("slow"), deadline);
+  own.granted("slow", Stamp{7});
+  EXPECT_EQ(own.find("slow")->deadline, deadline);
+}
+
+// Asked for and not answered: it may be granted at any moment, and is not a hold yet.
+TEST(OwnHolds, WhatIsOnlyAskedForIsNotRenewed) {
+  OwnHolds own;
+  own.ask(hold("asked"), BootClock::now() + 10s);
+  EXPECT_FALSE(own.renew("asked", BootClock::now()));
+  EXPECT_FALSE(own.find(Stamp{7}));
+}
+
+}  // namespace
+}  // namespace lockset::zookeeper

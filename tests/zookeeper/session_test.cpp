@@ -1,0 +1,133 @@
+// SEM 10, 14: a hold lives in a session. What becomes of it when that ends, or can't be
+// reached.
+#include <atomic>
+
+#include "tests/support/tcp_proxy.h"
+#include "tests/zookeeper/fixture.h"
+#include "tests/zookeeper/session_end.h"
+
+namespace lockset::zookeeper_tests {
+namespace {
+
+class Counts final : public Observer {
+ public:
+  void on_event(const Event& event) noexcept override {
+    if (event.kind == Event::Kind::lost) ++lost;
+    if (event.kind == Event::Kind::renewed) ++renewed;
+  }
+  std::atomic<int> lost = 0;
+  std::atomic<int> renewed = 0;
+};
+
+class Session : public ZookeeperTest {
+ protected:
+  void SetUp() override {
+    ZookeeperTest::SetUp();
+    if (!IsSkipped() && !HasFatalFailure()) {
+      proxy_ = std::make_unique<test::TcpProxy>(server().port());
+    }
+  }
+  [[nodiscard]] std::string proxied() const { return url_through(proxy_->port()); }
+  test::TcpProxy& proxy() { return *proxy_; }
+  // Of a client that goes through the proxy. It must not come again in the midst of it: then
+  // the server forgets at times to tell it.
+  void end_session(std::int64_t id) {
+    proxy_->refuse();
+    test::end_session(server().port(), id);
+    proxy_->heal();
+  }
+
+ private:
+  std::unique_ptr<test::TcpProxy> proxy_;
+};
+
+TEST_F(Session, WhatEndsWithItIsToldAndNotRenewed) {
+  const auto counts = std::make_shared<Counts>();
+  Locks mine = lockset::open(proxied(), {.app = "app", .lease = 3s, .observer = counts}).value();
+  Hold hold = mine.acquire({write("a"), read("b")}).value();
+  const std::stop_token lost = hold.lost();
+  ASSERT_EQ(view().owners().size(), 1U);
+  end_session(*view().owners().begin());
+  ASSERT_TRUE(view().traces().empty());
+  Client other = client("other");
+  EXPECT_GT(other.take({write("a"), read("b")}).stamp, hold.stamp());
+  EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
+  EXPECT_FALSE(hold.valid());
+  EXPECT_EQ(counts->lost, 1);
+  const Status renewed = hold.renew();
+  ASSERT_FALSE(renewed);
+  EXPECT_EQ(renewed.error().code, Errc::not_held) << renewed.error().message;
+  // In another session then.
+  const Result<Hold> next = mine.acquire({write("c")});
+  ASSERT_TRUE(next) << next.error().message;
+  EXPECT_EQ(other.holds().size(), 2U);
+}
+
+// The core's next renewal, and not only its own lease, tells of it.
+TEST_F(Session, ItsEndIsTheAnswerToARenewal) {
+  Client mine(open_backend(proxied(), soon()).value());
+  const Stamp gone = mine.take({write("a")}, {.lease = 5s}).stamp;
+  const std::int64_t session = *view().owners().begin();
+  const Stamp kept = mine.take({write("b")}, {.lease = 7s}).stamp;
+  ASSERT_EQ(view().owners().size(), 2U) << "one for each lease";
+  end_session(session);
+  ASSERT_EQ(view().owners().size(), 1U);
+  EXPECT_FALSE(mine.renew(gone, 5s));
+  EXPECT_FALSE(mine.release(gone));
+  EXPECT_TRUE(mine.renew(kept, 7s)) << "of another session";
+  EXPECT_TRUE(mine.is_live(kept));
+  EXPECT_GT(mine.take({write("a")}, {.lease = 5s}).stamp, kept);
+}
+
+// SEM 13: whose place in the queue has gone is told to look, and finds another
+TEST_F(Session, AWaiterQueuesUpAgain) {
+  Client holder = client("holder");
+  Client waiter(open_backend(proxied(), soon()).value(), "waiter");
+  const Stamp stamp = holder.take({write("a")}).stamp;
+  std::shared_ptr<WaitTicket> ticket = waiter.meet_busy({write("a")}, {.will_wait = true}).ticket;
+  const std::string queue = root() + "/queues/a";
+  const auto places = raw().children(queue);
+  ASSERT_EQ(places.size(), 1U);
+  end_session(raw().get(queue + "/" + places.front())->owner);
+  ASSERT_TRUE(raw().children(queue).empty());
+  const TimePoint until = BootClock::now() + long_time;
+  static_cast<void>(waiter.backend().await_change(*ticket, until, {}).ok());
+  EXPECT_LT(BootClock::now(), until) << "it was not woken";
+  ticket = waiter.meet_busy({write("a")}, {.will_wait = true, .ticket = ticket}).ticket;
+  EXPECT_EQ(raw().children(queue).size(), 1U);
+  EXPECT_TRUE(holder.release(stamp));
+  EXPECT_TRUE(waiter.backend().await_change(*ticket, until, {}));
+  EXPECT_LT(BootClock::now(), until) << "it was not woken";
+  waiter.take({write("a")}, {.ticket = ticket});
+  EXPECT_TRUE(raw().children(queue).empty());
+}
+
+// SEM 10, 20: who can't reach a server gives up before the server gives him up
+TEST_F(Session, OneCutOffIsNoLongerValidWhenTheServerLetsTheNextIn) {
+  const auto counts = std::make_shared<Counts>();
+  Locks mine =
+      lockset::open(proxied(), {.app = "app", .lease = 4s, .io_timeout = 1s, .observer = counts})
+          .value();
+  Hold hold = mine.acquire({write("a")}).value();
+  EXPECT_TRUE(eventually([&] { return counts->renewed > 0; }));
+  proxy().black_hole(test::TcpProxy::Way::both);
+  ASSERT_TRUE(eventually([&] { return !hold.valid(); }));
+  EXPECT_FALSE(view().traces().empty()) << "the session ended first";
+  EXPECT_TRUE(eventually([&] { return hold.lost().stop_requested(); }));
+  Client other = client("other");
+  std::optional<Grant> next;
+  EXPECT_TRUE(eventually([&] { return (next = other.try_take({write("a")})).has_value(); }));
+  ASSERT_TRUE(next);
+  EXPECT_GT(next->stamp, hold.stamp());
+  proxy().heal();
+  // SEM 10: never renewed after its end; and the client goes on by itself.
+  const Status renewed = hold.renew();
+  EXPECT_FALSE(renewed);
+  const Result<Hold> again = mine.acquire({write("b")}, {.wait = 30s});
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_TRUE(other.is_live(next->stamp));
+  EXPECT_EQ(counts->lost, 1);
+}
+
+}  // namespace
+}  // namespace lockset::zookeeper_tests
