@@ -91,6 +91,18 @@ Result<HostPort> read_host(std::string_view text) {
   return result;
 }
 
+Status read_one_host(std::string& host, std::uint16_t& port, const Url& url) {
+  if (url.hosts.find(',') != std::string::npos) {
+    return invalid("a " + url.scheme + ": address names one server, not " + in_quotes(url.hosts) +
+                   ": locks live on one that writes; put a failover name or proxy there");
+  }
+  const Result<HostPort> read = read_host(url.hosts);
+  if (!read) return read.error();
+  if (!read->host.empty()) host = read->host;
+  port = read->port.value_or(port);
+  return {};
+}
+
 std::string show_host(const std::string& host, std::uint16_t port) {
   const bool is_v6 = host.find(':') != std::string::npos;
   return (is_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);

@@ -12,6 +12,7 @@
 
 #include "lockset/clock.h"
 #include "lockset/error.h"
+#include "lockset/url.h"
 
 namespace lockset::connections {
 
@@ -45,6 +46,9 @@ struct HostPort {
 
 // "host", "host:port", "[::1]:port", ":port".
 Result<HostPort> read_host(std::string_view text);
+// The one server of a store whose locks live on a single writer; what the address leaves out
+// stays as it is.
+Status read_one_host(std::string& host, std::uint16_t& port, const Url& url);
 // "host:port", with brackets where the host is an IPv6 address.
 std::string show_host(const std::string& host, std::uint16_t port);
 

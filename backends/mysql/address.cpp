@@ -26,18 +26,6 @@ constexpr std::array<std::pair<std::string_view, SslMode>, 5> ssl_modes{{
     {"verify_identity", SslMode::verify_identity},
 }};
 
-Status read_hosts(Options& options, const Url& url) {
-  if (url.hosts.find(',') != std::string::npos) {
-    return invalid("a mysql: address names one server, not " + in_quotes(url.hosts) +
-                   ": locks live on one writer; put a failover name or proxy there");
-  }
-  const Result<connections::HostPort> host = connections::read_host(url.hosts);
-  if (!host) return host.error();
-  if (!host->host.empty()) options.host = host->host;
-  options.port = host->port.value_or(options.port);
-  return {};
-}
-
 Status read_database(Options& options, const Url& url) {
   options.database = url.path.starts_with('/') ? url.path.substr(1) : url.path;
   const bool simple = std::all_of(
@@ -130,7 +118,8 @@ Result<Options> parse_address(const Url& url) {
     return invalid("a mysql: address names a user: mysql://user@host/database, not " +
                    url.redacted());
   }
-  if (Status status = read_hosts(options, url); !status) return status.error();
+  Status host = connections::read_one_host(options.host, options.port, url);
+  if (!host) return host.error();
   if (Status status = read_database(options, url); !status) return status.error();
   for (const auto& [key, value] : url.params) {
     if (Status status = read_parameter(options, key, value); !status) return status.error();

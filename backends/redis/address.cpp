@@ -15,18 +15,6 @@ using connections::invalid;
 constexpr std::string_view known_parameters =
     "space, pool, connect_timeout, socket, password_file, ssl_ca, ssl_cert, ssl_key";
 
-Status read_hosts(Options& options, const Url& url) {
-  if (url.hosts.find(',') != std::string::npos) {
-    return invalid("a redis: address names one server, not " + in_quotes(url.hosts) +
-                   ": locks live on one primary; put a failover name or proxy there");
-  }
-  const Result<connections::HostPort> host = connections::read_host(url.hosts);
-  if (!host) return host.error();
-  if (!host->host.empty()) options.host = host->host;
-  options.port = host->port.value_or(options.port);
-  return {};
-}
-
 Status read_database(Options& options, const Url& url) {
   const std::string_view path = url.path;
   if (path.empty() || path == "/") return {};
@@ -98,7 +86,8 @@ Result<Options> parse_address(const Url& url) {
   options.tls = url.scheme == "rediss";
   options.user = url.user;
   options.password = url.password;
-  if (Status status = read_hosts(options, url); !status) return status.error();
+  Status host = connections::read_one_host(options.host, options.port, url);
+  if (!host) return host.error();
   if (Status status = read_database(options, url); !status) return status.error();
   for (const auto& [key, value] : url.params) {
     if (Status status = read_parameter(options, key, value); !status) return status.error();

@@ -17,7 +17,10 @@ if quarantine > now then return {'Q', format('%.0f', quarantine - now), m[7]} en
 local modes = ARGV[10]
 local n = #modes
 local lease = tonumber(ARGV[5])
-local stamp = format('%.0f', math.max(now, m[4] + 1, (m[6] or 0) + 1, ARGV[6], ARGV[3] + 1))
+-- To write a number down costs as much as a small command, so each once.
+local time_now = format('%.0f', now)
+local least = math.max(m[4] + 1, (m[6] or 0) + 1, ARGV[6], ARGV[3] + 1)
+local stamp = least <= now and time_now or format('%.0f', least)
 
 -- The string's own end only tidies up, so it comes a minute after the lease's: until then
 -- whoever wants the name finds the expired hold and ends it.
@@ -32,13 +35,13 @@ local function grant()
     end
   end
   call('ZADD', L, format('%.0f', now + lease), stamp)
-  call('HSET', M, 'last', stamp, 'h:' .. stamp, format('%.0f;', now) .. ARGV[8],
+  call('HSET', M, 'last', stamp, 'h:' .. stamp, time_now .. ';' .. ARGV[8],
        't:' .. ARGV[7], stamp)
 end
 
 if ARGV[12] == '0' and call('EXISTS', unpack(KEYS, 4, 3 + 2 * n)) == 0 then
   grant()
-  return {'G', stamp, ARGV[5], format('%.0f', now)}
+  return {'G', stamp, ARGV[5], time_now}
 end
 
 -- Somebody is or was there. When each one's lease ends; false: it does not count.
@@ -87,7 +90,7 @@ local function floor_of(i)
   end
 end
 local function answer(of, left)
-  local all = {'G', of, left, format('%.0f', now)}
+  local all = {'G', of, left, time_now}
   for i = 1, n do all[4 + i] = floor_of(i) or of end
   return all
 end

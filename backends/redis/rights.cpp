@@ -14,7 +14,7 @@ for _, one in ipairs({
     {'TIME'}, {'EXISTS', key}, {'GET', key}, {'MGET', key}, {'DEL', key},
     {'SET', key, 'x', 'no such option'}, {'PEXPIRE', key, 'no number'},
     {'HGET', key, 'x'}, {'HMGET', key, 'x'}, {'HGETALL', key}, {'HKEYS', key}, {'HLEN', key},
-    {'HEXISTS', key, 'x'}, {'HSET', key, 'x', 'y', 'no value'}, {'HDEL', key, 'x'},
+    {'HSET', key, 'x', 'y', 'no value'}, {'HDEL', key, 'x'},
     {'ZSCORE', key, 'x'}, {'ZCOUNT', key, 0, 1}, {'ZRANGE', key, 0, 1},
     {'ZREVRANGE', key, 0, 1}, {'ZRANGEBYSCORE', key, 0, 1}, {'ZREVRANGEBYSCORE', key, 1, 0},
     {'ZADD', key, 'no number', 'x'}, {'ZREM', key, 'x'}}) do

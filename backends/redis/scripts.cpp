@@ -13,8 +13,9 @@ local call, format = redis.call, string.format
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 local m = call('HMGET', M, 'schema', 'run', 'version', 'last', 'quarantine'@more@)
-if m[1] ~= '@schema@' or m[2] ~= ARGV[1] or tonumber(m[3]) < tonumber(ARGV[2])
-   or tonumber(m[4]) < tonumber(ARGV[3]) then
+if m[1] ~= '@schema@' or m[2] ~= ARGV[1]
+   or (m[3] ~= ARGV[2] and tonumber(m[3]) < tonumber(ARGV[2]))
+   or (m[4] ~= ARGV[3] and tonumber(m[4]) < tonumber(ARGV[3])) then
   if not m[1] then return {'L'} end
   if m[1] ~= '@schema@' then return {'V', m[1]} end
   if tonumber(m[3]) < tonumber(ARGV[2]) or tonumber(m[4]) < tonumber(ARGV[3]) then

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstring>
 #include <set>
+#include <thread>
 
 #include "backends/zookeeper/descriptors.h"
 
@@ -350,8 +351,32 @@ Result<Replies> Session::run(std::vector<Request> requests, TimePoint by, Late l
   }
 }
 
+// zoo_amulti of a session that has ended frees paths of ours (3.8.0: from its second operation on
+// it gives free() what the one before had). A session ends while it connects, never from one
+// moment to the next while it is connected; what on_session says of that comes later.
+Status Session::connected_for_multi(TimePoint by) {
+  while (true) {
+    if (Status settled = ready(by); !settled) return settled;
+    if (zoo_state(native_->handle) == ZOO_CONNECTED_STATE) return {};
+    if (BootClock::now() >= by)
+      return Error{Errc::unavailable, where_ + ": the connection is lost"};
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 Result<Replies> Session::send(std::vector<Request> requests, TimePoint by, Late late) {
   if (Status status = ready(by); !status) return status.error();
+  const bool has_multi = std::any_of(requests.begin(), requests.end(), [](const Request& request) {
+    return request.kind == Kind::multi;
+  });
+  if (has_multi) {
+    if (Status connected = connected_for_multi(by); !connected) {
+      if (alive()) return connected.error();
+      Replies replies(requests.size());
+      for (Reply& reply : replies) reply.code = ZSESSIONEXPIRED;
+      return replies;
+    }
+  }
   const auto batch = std::make_shared<Batch>();
   const std::size_t count = requests.size();
   batch->replies.resize(count);

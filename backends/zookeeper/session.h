@@ -59,6 +59,7 @@ class Session {
   struct Native;
   Session(const Options& options, Duration timeout);
   Result<Replies> send(std::vector<Request> requests, TimePoint by, Late late);
+  Status connected_for_multi(TimePoint by);
 
   const std::string where_;
   const Duration asked_timeout_;

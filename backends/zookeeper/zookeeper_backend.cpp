@@ -117,8 +117,10 @@ Result<RenewReply> ZookeeperBackend::renew(const Owner& owner,
     std::size_t next = 1;
     for (const auto& [token, places] : tokens) {
       const Reply& answer = (*replies)[next++];
-      if (answer.code == ZNONODE) space_->own.forget(token);
-      if (answer.code == ZNONODE || ends_session(answer.code)) continue;
+      const bool is_ours = answer.ok() && answer.stat.owner == session->id();
+      const bool gone = answer.code == ZNONODE || (answer.ok() && !is_ours);
+      if (gone) space_->own.forget(token);
+      if (gone || ends_session(answer.code)) continue;
       if (!answer.ok()) return error_from(answer.code, space_->where, Sent::reading);
       const std::optional<Duration> lease = space_->own.renew(token, sent);
       for (const std::size_t place : places) {

@@ -223,8 +223,11 @@ TEST_P(Reclaim, NoHoldOfTheOldEpochSurvivesARace) {
 // SEM 12: of instances that start at the same time one becomes the application
 TEST_P(Reclaim, OfSeveralStartingInstancesOneHoldsTheId) {
   std::atomic<int> winners = 0;
-  run_threads(4, [&](std::size_t) {
-    Client c(open(), "app");
+  // They stay until all have tried: a hold may end with the client that took it.
+  std::vector<std::shared_ptr<Backend>> clients(4);
+  run_threads(4, [&](std::size_t i) {
+    clients[i] = open();
+    Client c(clients[i], "app");
     if (const std::optional<Grant> id = c.try_take({write("@app:app")})) {
       if (c.backend().reclaim("app", id->stamp.value, soon())) ++winners;
     }

@@ -58,6 +58,9 @@ TEST_P(Release, AnotherApplicationsHoldIsNotHeldByUs) {
   Client other = client("other");
   const Grant grant = owner.take({write("a")});
   EXPECT_FALSE(other.release(grant.stamp));
+  // Nor by another process of it, which knows nothing of the hold.
+  Client stranger(open(), "other");
+  EXPECT_FALSE(stranger.release(grant.stamp));
   EXPECT_TRUE(owner.is_live(grant.stamp));
   EXPECT_TRUE(owner.release(grant.stamp));
 }

@@ -32,7 +32,7 @@ TEST_F(RedisDoctor, WarnsOfWhatARestartLoses) {
 }
 
 TEST_F(RedisDoctor, WarnsOfReplicasThatNobodyWaitsFor) {
-  if (!start()) return;
+  if (!start_own()) return;
   const PrivateServer replica("redis", {"replicaof 127.0.0.1 " + std::to_string(server().port()),
                                         "masterauth " + password()});
   ASSERT_TRUE(eventually([&] { return admin().info("connected_slaves") == "1"; }, 30s));
@@ -44,7 +44,7 @@ TEST_F(RedisDoctor, WarnsOfReplicasThatNobodyWaitsFor) {
 }
 
 TEST_F(RedisDoctor, WarnsOfTooFewConnections) {
-  if (!start({"maxclients 15"})) return;
+  if (!start_own({"maxclients 15"})) return;
   EXPECT_TRUE(says(finding(url(), "maxclients"), "warning: 15"));
   EXPECT_EQ(finding(url("pool=2"), "maxclients"), "");
 }

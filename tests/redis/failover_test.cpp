@@ -9,7 +9,7 @@ class RedisFailover : public RedisServerTest {
  protected:
   bool start_pair() {
     // Copied at once, not after five seconds.
-    if (!start({"repl-diskless-sync-delay 0"})) return false;
+    if (!start_own({"repl-diskless-sync-delay 0"})) return false;
     replica_ = std::make_unique<PrivateServer>(
         "redis", std::vector<std::string>{"replicaof 127.0.0.1 " + std::to_string(server().port()),
                                           "masterauth " + password(), "requirepass " + password()});

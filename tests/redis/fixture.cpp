@@ -23,7 +23,28 @@ std::string checked(const Error& error, Errc code) {
   return error.message;
 }
 
-bool RedisServerTest::start(const std::vector<std::string>& lines) {
+bool RedisServerTest::start() {
+  if (!test::have_server("redis")) return false;
+  static PrivateServer shared("redis");
+  server_ = &shared;
+  reconnect();
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"REPLICAOF", "NO", "ONE"},
+                                             {"CONFIG", "SET", "maxmemory", "0"},
+                                             {"CONFIG", "SET", "maxmemory-policy", "noeviction"},
+                                             {"CONFIG", "SET", "min-replicas-to-write", "0"},
+                                             {"CONFIG", "SET", "appendonly", "yes"},
+                                             {"CONFIG", "SET", "save", ""},
+                                             {"CONFIG", "RESETSTAT"},
+                                             {"ACL", "DELUSER", "app"},
+                                             {"FLUSHALL"}}) {
+    admin().say(command);
+  }
+  init_space(url(), soon()).value();
+  return true;
+}
+
+bool RedisServerTest::start_own(const std::vector<std::string>& lines) {
   if (!start_without_space(lines)) return false;
   init_space(url(), soon()).value();
   return true;
@@ -31,7 +52,8 @@ bool RedisServerTest::start(const std::vector<std::string>& lines) {
 
 bool RedisServerTest::start_without_space(const std::vector<std::string>& lines) {
   if (!test::have_server("redis")) return false;
-  server_ = std::make_unique<PrivateServer>("redis", lines);
+  own_ = std::make_unique<PrivateServer>("redis", lines);
+  server_ = own_.get();
   reconnect();
   return true;
 }

@@ -61,9 +61,12 @@ std::string failed(const Result<T>& result, Errc code) {
 
 class RedisServerTest : public testing::Test {
  protected:
-  // Starts a server with these lines of configuration, with the space "lockset" in it.
-  // Returns false where there is no server to be had: then the test returns.
-  bool start(const std::vector<std::string>& lines = {});
+  // A server with the space "lockset" in it: the one that tests share, as if it were new. False
+  // where there is no server to be had: then the test returns.
+  bool start();
+  // One of the test's own, with these lines of configuration, for those that change what is
+  // not put back: see start().
+  bool start_own(const std::vector<std::string>& lines = {});
   bool start_without_space(const std::vector<std::string>& lines);
 
   [[nodiscard]] PrivateServer& server() { return *server_; }
@@ -86,7 +89,8 @@ class RedisServerTest : public testing::Test {
   [[nodiscard]] std::size_t keys_of_holds();
 
  private:
-  std::unique_ptr<PrivateServer> server_;
+  PrivateServer* server_ = nullptr;
+  std::unique_ptr<PrivateServer> own_;
   std::unique_ptr<RawRedis> admin_;
 };
 

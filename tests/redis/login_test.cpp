@@ -85,7 +85,7 @@ TEST_F(RedisLogin, APasswordFromAFile) {
 }
 
 TEST_F(RedisLogin, AServerWithoutAPassword) {
-  if (!start({"requirepass \"\""})) return;
+  if (!start_own({"requirepass \"\""})) return;
   EXPECT_TRUE(works(url()));
   const std::string message = refused(at({.password = "superfluous"}), Errc::misconfigured);
   EXPECT_TRUE(says(message, "password")) << message;

@@ -15,7 +15,7 @@ class RedisPools : public RedisServerTest {
 
 // Acquires, and the renewals that have connections of their own
 TEST_F(RedisPools, AnOpenClientGoesOnWhereNoFurtherConnectionIsToBeHad) {
-  if (!start()) return;
+  if (!start_own()) return;
   Client one = client();
   use_up_connections();
   const Grant grant = one.take({write("a"), read("b")});
@@ -26,7 +26,7 @@ TEST_F(RedisPools, AnOpenClientGoesOnWhereNoFurtherConnectionIsToBeHad) {
 
 // Others may be waiting for the one that it would give up
 TEST_F(RedisPools, ARefusalCostsNoConnection) {
-  if (!start()) return;
+  if (!start_own()) return;
   Client one = client();
   const std::string before = admin().info("total_connections_received");
   admin().say({"CONFIG", "SET", "maxmemory", "1"});
@@ -41,7 +41,7 @@ TEST_F(RedisPools, ARefusalCostsNoConnection) {
 // SEM 10: to keep what is held takes no memory. The first change of a script decides, and for
 // a reader's renewal that is the lease itself
 TEST_F(RedisPools, AServerWithoutMemoryRenewsAndReleases) {
-  if (!start()) return;
+  if (!start_own()) return;
   Client one = client();
   const Grant reader = one.take({read("a")});
   const Grant writer = one.take({write("b")});

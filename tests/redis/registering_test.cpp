@@ -42,7 +42,7 @@ class RedisRegistering : public RedisServerTest {
 
 // SEM 10: a snapshot has an older end of the lease, which has passed by now
 TEST_F(RedisRegistering, ARenewalThatWasLostIsMadeUpFor) {
-  if (!start({"appendonly no"})) return;
+  if (!start_own({"appendonly no"})) return;
   Client holder = client("app");
   const Grant grant = holder.take({write("a"), read("b")}, {.lease = 1s});
   admin().say({"SAVE"});
@@ -61,7 +61,7 @@ TEST_F(RedisRegistering, ARenewalThatWasLostIsMadeUpFor) {
 
 // SEM 10: one whose lease has ended is not brought back
 TEST_F(RedisRegistering, AnEndedHoldIsNot) {
-  if (!start({"appendonly no"})) return;
+  if (!start_own({"appendonly no"})) return;
   Client holder = client("app");
   const Grant grant = holder.take({write("a")}, {.lease = 100ms});
   admin().say({"SAVE"});

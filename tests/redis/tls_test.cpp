@@ -1,9 +1,8 @@
-// rediss: is TLS, with a server whose certificate is checked; or, where the hiredis of the
-// build has none, a line that says so.
+// rediss: is TLS, with a server whose certificate is checked. Built where hiredis has TLS; else
+// no_tls_test.cpp is.
 #include <cstdlib>
 #include <fstream>
 
-#include "backends/redis/address.h"
 #include "tests/redis/fixture.h"
 
 namespace lockset::redis_tests {
@@ -53,22 +52,9 @@ class RedisTls : public RedisServerTest {
   }
 };
 
-TEST_F(RedisTls, AHiredisWithoutItIsNamed) {
-  if (redis::has_tls()) return;  // the tests below have something to look at then
-  if (!start()) return;
-  for (const Status& status :
-       {opens({.password = password(), .scheme = "rediss"}),
-        init_space(at({.password = password(), .scheme = "rediss"}), soon())}) {
-    const std::string message = failed(status, Errc::unsupported);
-    EXPECT_TRUE(says(message, "TLS")) << message;
-    EXPECT_TRUE(says(message, "hiredis")) << message;
-    EXPECT_FALSE(says(message, password())) << message;
-  }
-}
-
 // All that a client does, waiting and being woken as well
 TEST_F(RedisTls, Works) {
-  if (!redis::has_tls() || !start()) return;
+  if (!start_own()) return;
   speak_tls();
   // A space of the new server's: it has no quarantine of the restart.
   Address address = tls("ca.pem");
@@ -97,7 +83,7 @@ TEST_F(RedisTls, Works) {
 }
 
 TEST_F(RedisTls, AsksForTheRightCertificate) {
-  if (!redis::has_tls() || !start()) return;
+  if (!start_own()) return;
   speak_tls();
   EXPECT_TRUE(opens(tls("ca.pem")));
   EXPECT_TRUE(says(failed(opens(tls("wrong-ca.pem")), Errc::misconfigured), "certificate"));
@@ -119,7 +105,7 @@ TEST_F(RedisTls, AsksForTheRightCertificate) {
 }
 
 TEST_F(RedisTls, ShowsACertificateOfItsOwn) {
-  if (!redis::has_tls() || !start()) return;
+  if (!start_own()) return;
   speak_tls({"tls-auth-clients yes"});
   Address mine = tls("ca.pem");
   failed(opens(mine), Errc::unavailable);
@@ -128,14 +114,14 @@ TEST_F(RedisTls, ShowsACertificateOfItsOwn) {
 }
 
 TEST_F(RedisTls, AServerWithoutIt) {
-  if (!redis::has_tls() || !start()) return;
+  if (!start_own()) return;
   EXPECT_TRUE(
       says(failed(opens({.password = password(), .scheme = "rediss"}), Errc::unavailable), "TLS"));
 }
 
 // A handshake that nobody answers ends at the deadline.
 TEST_F(RedisTls, AServerThatStandsStill) {
-  if (!redis::has_tls() || !start()) return;
+  if (!start_own()) return;
   speak_tls();
   server().pause();
   const TimePoint by = BootClock::now() + 300ms;

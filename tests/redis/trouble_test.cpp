@@ -24,7 +24,7 @@ class RedisTrouble : public RedisServerTest {
 };
 
 TEST_F(RedisTrouble, NoConnectionIsLeft) {
-  if (!start({"maxclients 12"})) return;
+  if (!start_own({"maxclients 12"})) return;
   std::vector<std::unique_ptr<RawRedis>> occupants;
   const auto full = [&] {
     try {
@@ -80,7 +80,7 @@ TEST_F(RedisTrouble, NoReplicaKeepsUp) {
 
 // Somebody else's script that does not end
 TEST_F(RedisTrouble, AScriptKeepsTheServerBusy) {
-  if (!start({"busy-reply-threshold 1"})) return;
+  if (!start_own({"busy-reply-threshold 1"})) return;
   Client mine = client();
   RawRedis culprit(url());
   std::thread busy([&] { (void)culprit.ask({"EVAL", "while true do end", "0"}); });

@@ -40,6 +40,7 @@ struct State {
   bool caught = false;
   bool blocked_to_server = false;
   bool blocked_to_client = false;
+  std::chrono::milliseconds delay{0};  // of what the server says
   std::function<void()> reset_all;
 };
 
@@ -50,7 +51,8 @@ class Link : public std::enable_shared_from_this<Link> {
       : state_(state),
         client_(std::move(client)),
         server_(client_.get_executor()),
-        silence_(client_.get_executor()) {}
+        silence_(client_.get_executor()),
+        on_its_way_(client_.get_executor()) {}
 
   void start(std::uint16_t server_port) {
     server_.async_connect({loopback, server_port}, [self = shared_from_this()](error_code error) {
@@ -93,6 +95,7 @@ class Link : public std::enable_shared_from_this<Link> {
   void end(TcpProxy::Ending ending) {
     if (cutting_) state_.caught = true;
     silence_.cancel();
+    on_its_way_.cancel();
     close(client_, ending);
     close(server_, ending);
   }
@@ -179,7 +182,13 @@ class Link : public std::enable_shared_from_this<Link> {
       if (!client_.is_open()) end_when_silent();
       return read(flow);
     }
-    write(flow, client_, size);
+    if (state_.delay.count() == 0) return write(flow, client_, size);
+    on_its_way_.expires_after(state_.delay);
+    on_its_way_.async_wait([self = shared_from_this(), &flow, size](error_code error) {
+      if (error) return;
+      self->asked_ = false;  // what the client has sent meanwhile needed no answer
+      self->write(flow, self->client_, size);
+    });
   }
 
   void write(Flow& flow, tcp::socket& to, std::size_t size) {
@@ -204,6 +213,7 @@ class Link : public std::enable_shared_from_this<Link> {
   tcp::socket client_;
   tcp::socket server_;
   asio::steady_timer silence_;
+  asio::steady_timer on_its_way_;
   Flow up_{.to_server = true};
   Flow down_{.to_server = false};
   bool exposed_ = false;         // to the trap
@@ -320,6 +330,10 @@ void TcpProxy::reset_counts() {
     for (const auto& link : impl_->links) link->reset_count();
     impl_->accepted = 0;
   });
+}
+
+void TcpProxy::far(std::chrono::milliseconds delay) {
+  impl_->on_thread([&] { impl_->state.delay = delay; });
 }
 
 void TcpProxy::cut_next_reply(std::size_t pass, Ending ending) {

@@ -5,6 +5,7 @@
 // they return. The proxy works on a thread of its own.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -33,6 +34,10 @@ class TcpProxy {
   [[nodiscard]] std::size_t connections() const;
   [[nodiscard]] std::size_t open_connections() const;
   void reset_counts();
+  // From now on what the server says takes this long, as from a far one. Without it a client
+  // that sends several requests before it needs an answer may get the first answer between
+  // two of them, and seem to take more round trips than it does.
+  void far(std::chrono::milliseconds delay);
 
   // --- one request's fate ---
   // Each catches the next request on one of the connections that are open now: those

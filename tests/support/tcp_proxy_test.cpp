@@ -127,6 +127,23 @@ TEST_F(Proxy, ARequestInPiecesIsOneRoundTrip) {
   EXPECT_EQ(proxy.round_trips(), 1U);
 }
 
+TEST_F(Proxy, FromAFarServerWhatIsAskedBeforeTheFirstAnswerIsOneRoundTrip) {
+  Caller a(proxy.port());
+  const TimePoint begin = BootClock::now();
+  proxy.far(500ms);
+  a.send("one\n");
+  ASSERT_TRUE(eventually([&] { return server.lines == 1; }));
+  EXPECT_EQ(a.receive(100ms), "") << "it is on its way";
+  EXPECT_EQ(proxy.round_trips(), 1U);
+  a.send("two\n");
+  EXPECT_EQ(a.receive(), "one\n");
+  EXPECT_GE(BootClock::now(), begin + 500ms);
+  EXPECT_EQ(a.receive(), "two\n");
+  EXPECT_EQ(proxy.round_trips(), 1U);
+  EXPECT_EQ(a.ask("three\n"), "three\n");
+  EXPECT_EQ(proxy.round_trips(), 2U);
+}
+
 TEST_F(Proxy, CutsAReplyAfterTheRequestWasDone) {
   for (const Ending ending : {Ending::reset, Ending::close}) {
     for (const std::size_t pass : {0U, 1U, 3U, 4U}) {

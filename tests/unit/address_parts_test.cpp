@@ -41,6 +41,25 @@ TEST(AddressParts, HostAndPort) {
   EXPECT_EQ(show_host("db", 7), "db:7");
 }
 
+TEST(AddressParts, OneHost) {
+  std::string host = "usual";
+  std::uint16_t port = 7;
+  const auto read = [&](const char* text) {
+    return says(read_one_host(host, port, Url::parse(text).value()));
+  };
+  EXPECT_EQ(read("x:///"), "");
+  EXPECT_EQ(show_host(host, port), "usual:7");
+  EXPECT_EQ(read("x://:8/"), "");
+  EXPECT_EQ(show_host(host, port), "usual:8");
+  EXPECT_EQ(read("x://db/"), "");
+  EXPECT_EQ(show_host(host, port), "db:8");
+  EXPECT_EQ(read("x://[::1]:9/"), "");
+  EXPECT_EQ(show_host(host, port), "[::1]:9");
+  EXPECT_TRUE(read("x://a,b/").starts_with("invalid: a x: address names one server, not \"a,b\""));
+  EXPECT_TRUE(read("x://a:b/").starts_with("invalid: the port in"));
+  EXPECT_EQ(show_host(host, port), "[::1]:9");
+}
+
 TEST(AddressParts, Space) {
   std::string space = "before";
   for (const char* const bad :
