@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "tests/conformance/suite.h"
+#include "tests/support/event_counts.h"
 #include "tests/support/faulty_backend.h"
 #include "tests/support/seed.h"
 
@@ -16,23 +17,6 @@ Errc code_of(const Result<T>& result) {
 }
 
 class LocksTest : public Conformance {};
-
-// Counts events; "busy" means that an acquire has met resistance and waits.
-class Counter final : public Observer {
- public:
-  void on_event(const Event& event) noexcept override {
-    if (event.kind == Event::Kind::busy) ++busy;
-    if (event.kind == Event::Kind::granted) ++granted;
-    if (event.kind == Event::Kind::resolved) ++resolved;
-    if (event.kind == Event::Kind::lost) ++lost;
-    if (event.kind == Event::Kind::released) ++released;
-  }
-  std::atomic<int> busy = 0;
-  std::atomic<int> granted = 0;
-  std::atomic<int> resolved = 0;
-  std::atomic<int> lost = 0;
-  std::atomic<int> released = 0;
-};
 
 // SEM 5, 8
 TEST_P(LocksTest, AcquireGivesAHold) {
@@ -164,7 +148,7 @@ TEST_P(LocksTest, DestroyingTheManagerReleasesThePlainFormsHolds) {
 // SEM 13: waits until granted
 TEST_P(LocksTest, AcquireWaitsForTheRelease) {
   Locks mine = locks({.app = "mine"});
-  const auto counter = std::make_shared<Counter>();
+  const auto counter = std::make_shared<test::EventCounts>();
   Locks other = locks({.app = "other", .observer = counter});
   Hold hold = mine.acquire({write("a"), write("b")}).value();
   const Stamp before = hold.stamp();
@@ -216,7 +200,7 @@ TEST_P(LocksTest, AWaitOfNothingIsOneTry) {
 // SEM 13: cancellation
 TEST_P(LocksTest, AcquireCanBeCancelled) {
   Locks mine = locks({.app = "mine"});
-  const auto counter = std::make_shared<Counter>();
+  const auto counter = std::make_shared<test::EventCounts>();
   Locks other = locks({.app = "other", .observer = counter});
   const Hold hold = mine.acquire({write("a")}).value();
   std::stop_source stop;
@@ -361,7 +345,7 @@ TEST_P(LocksTest, DetachIsUnsupportedWithoutTheTrait) {
 TEST_P(LocksTest, ALostReplyOfAnAcquireIsResolved) {
   const auto bad = std::make_unique<test::FaultyBackend>(open(), test::test_seed());
   test::FaultyBackend& faulty = *bad;
-  const auto counter = std::make_shared<Counter>();
+  const auto counter = std::make_shared<test::EventCounts>();
   // The manager owns a backend of its own; the decorator outlives it here.
   class Borrowed final : public ForwardingBackend {
    public:

@@ -2,38 +2,22 @@
 // every store with a server that the tests own, and to those alone.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
 
 #include "tests/conformance/suite.h"
+#include "tests/support/event_counts.h"
 #include "tests/support/tcp_proxy.h"
 
 namespace lockset::conformance {
 
+using test::EventCounts;
 using test::TcpProxy;
 
 // What a call may take beyond its deadline before it counts as late: scheduling on a
 // busy machine.
 inline constexpr Duration scheduling = 1s;
-
-// The events that these tests look at.
-class EventCounts final : public Observer {
- public:
-  void on_event(const Event& event) noexcept override {
-    if (event.kind == Event::Kind::busy) ++busy;
-    if (event.kind == Event::Kind::renewed) ++renewed;
-    if (event.kind == Event::Kind::lost) ++lost;
-    if (event.kind == Event::Kind::resolved) ++resolved;
-    if (event.kind == Event::Kind::retried) ++retried;
-  }
-  std::atomic<int> busy = 0;
-  std::atomic<int> renewed = 0;
-  std::atomic<int> lost = 0;
-  std::atomic<int> resolved = 0;
-  std::atomic<int> retried = 0;
-};
 
 class ServerConformance : public Conformance {
  protected:

@@ -6,19 +6,10 @@
 #include <thread>
 
 #include "tests/mysql/fixture.h"
+#include "tests/support/event_counts.h"
 
 namespace lockset::mysql_tests {
 namespace {
-
-class Counts final : public Observer {
- public:
-  void on_event(const Event& event) noexcept override {
-    if (event.kind == Event::Kind::collided) collisions += event.count;
-    if (event.kind == Event::Kind::retried) ++troubles;
-  }
-  std::atomic<std::uint32_t> collisions = 0;
-  std::atomic<int> troubles = 0;
-};
 
 class Deadlocks : public MysqlTest {};
 
@@ -48,7 +39,7 @@ TEST_P(Deadlocks, AreCountedByTheServer) {
 
 // Sets in all orders over a few hot names
 TEST_P(Deadlocks, CrossedOrdersMakeNoneThatShow) {
-  const auto counts = std::make_shared<Counts>();
+  const auto counts = std::make_shared<test::EventCounts>();
   const std::int64_t before = deadlocks();
   Options options;
   options.app = "crossed";
@@ -77,7 +68,7 @@ TEST_P(Deadlocks, CrossedOrdersMakeNoneThatShow) {
   RecordProperty("collisions", static_cast<int>(counts->collisions));
   RecordProperty("grants", grants);
   EXPECT_GE(grants, 200);
-  EXPECT_EQ(counts->troubles, 0);
+  EXPECT_EQ(counts->retried, 0);
   if (strategy() == "select-for-update") {
     EXPECT_EQ(made, 0) << admin().rows("SHOW ENGINE INNODB STATUS").at(0).at(2).value();
     EXPECT_EQ(counts->collisions, 0U);
@@ -87,7 +78,7 @@ TEST_P(Deadlocks, CrossedOrdersMakeNoneThatShow) {
 // One that is sure to happen: a heavier transaction in crossed order, so that the server
 // chooses ours as the victim.
 TEST_P(Deadlocks, OneThatHitsUsIsRepeatedInsideAndTold) {
-  const auto counts = std::make_shared<Counts>();
+  const auto counts = std::make_shared<test::EventCounts>();
   Options options;
   options.app = "app";
   options.observer = counts;
@@ -110,7 +101,7 @@ TEST_P(Deadlocks, OneThatHitsUsIsRepeatedInsideAndTold) {
   ASSERT_TRUE(hold) << hold.error().message;
   EXPECT_TRUE(*hold) << "a deadlock was taken for contention";
   EXPECT_GE(counts->collisions, 1U);
-  EXPECT_EQ(counts->troubles, 0);
+  EXPECT_EQ(counts->retried, 0);
 }
 
 LOCKSET_MYSQL_STRATEGIES(Deadlocks);

@@ -1,7 +1,6 @@
 // Three servers, of which some are killed or hang.
 #include <zookeeper/zookeeper.h>
 
-#include <atomic>
 #include <functional>
 
 #include "tests/support/requirement.h"
@@ -9,16 +8,6 @@
 
 namespace lockset::zookeeper_tests {
 namespace {
-
-class Counts final : public Observer {
- public:
-  void on_event(const Event& event) noexcept override {
-    if (event.kind == Event::Kind::lost) ++lost;
-    if (event.kind == Event::Kind::renewed) ++renewed;
-  }
-  std::atomic<int> lost = 0;
-  std::atomic<int> renewed = 0;
-};
 
 class Ensemble : public testing::Test {
  protected:
@@ -104,7 +93,7 @@ class Ensemble : public testing::Test {
 
 // SEM 8, 10, 14: the hold stands, for its client and for all others
 TEST_F(Ensemble, AHoldOutlivesTheLeader) {
-  const auto counts = std::make_shared<Counts>();
+  const auto counts = std::make_shared<EventCounts>();
   // Both ways that a client can go: its own server dies; it loses its leader.
   Locks mine = lockset::open(url({leader_, follower_, third_}),
                              {.app = "mine", .lease = 15s, .observer = counts})
@@ -135,7 +124,7 @@ TEST_F(Ensemble, AHoldOutlivesTheLeader) {
 // SEM 10, 14: without a majority there are no grants, and no hold is trusted for long; a
 // server that answers reads only is not one to go to
 TEST_F(Ensemble, WithoutAMajorityNobodyHolds) {
-  const auto counts = std::make_shared<Counts>();
+  const auto counts = std::make_shared<EventCounts>();
   const std::string all = url({follower_, leader_, third_});
   Locks mine =
       lockset::open(all, {.app = "mine", .lease = 4s, .io_timeout = 1s, .observer = counts})
@@ -181,8 +170,8 @@ TEST_F(Ensemble, WithoutAMajorityNobodyHolds) {
 // SEM 10, 14, 20: a leader that hangs is replaced. Who is with it and does not know ceases to
 // hold in time; who is not goes on.
 TEST_F(Ensemble, APausedLeaderIsLeftBehind) {
-  const auto stays = std::make_shared<Counts>();
-  const auto leaves = std::make_shared<Counts>();
+  const auto stays = std::make_shared<EventCounts>();
+  const auto leaves = std::make_shared<EventCounts>();
   Locks mine =
       lockset::open(url({follower_, third_}), {.app = "mine", .lease = 25s, .observer = stays})
           .value();

@@ -11,6 +11,7 @@
 
 #include "lockset/lockset.h"
 #include "tests/support/client.h"
+#include "tests/support/event_counts.h"
 #include "tests/support/private_server.h"
 #include "tests/support/threads.h"
 #include "tests/support/wait.h"
@@ -20,6 +21,7 @@ namespace lockset::zookeeper_tests {
 
 using namespace std::chrono_literals;
 using test::Client;
+using test::EventCounts;
 using test::eventually;
 using test::RawZookeeper;
 using test::soon;

@@ -1,23 +1,11 @@
 // SEM 10, 14: a hold lives in a session. What becomes of it when that ends, or can't be
 // reached.
-#include <atomic>
-
 #include "tests/support/tcp_proxy.h"
 #include "tests/zookeeper/fixture.h"
 #include "tests/zookeeper/session_end.h"
 
 namespace lockset::zookeeper_tests {
 namespace {
-
-class Counts final : public Observer {
- public:
-  void on_event(const Event& event) noexcept override {
-    if (event.kind == Event::Kind::lost) ++lost;
-    if (event.kind == Event::Kind::renewed) ++renewed;
-  }
-  std::atomic<int> lost = 0;
-  std::atomic<int> renewed = 0;
-};
 
 class Session : public ZookeeperTest {
  protected:
@@ -42,7 +30,7 @@ class Session : public ZookeeperTest {
 };
 
 TEST_F(Session, WhatEndsWithItIsToldAndNotRenewed) {
-  const auto counts = std::make_shared<Counts>();
+  const auto counts = std::make_shared<EventCounts>();
   Locks mine = lockset::open(proxied(), {.app = "app", .lease = 3s, .observer = counts}).value();
   Hold hold = mine.acquire({write("a"), read("b")}).value();
   const std::stop_token lost = hold.lost();
@@ -104,7 +92,7 @@ TEST_F(Session, AWaiterQueuesUpAgain) {
 
 // SEM 10, 20: who can't reach a server gives up before the server gives him up
 TEST_F(Session, OneCutOffIsNoLongerValidWhenTheServerLetsTheNextIn) {
-  const auto counts = std::make_shared<Counts>();
+  const auto counts = std::make_shared<EventCounts>();
   Locks mine =
       lockset::open(proxied(), {.app = "app", .lease = 4s, .io_timeout = 1s, .observer = counts})
           .value();
