@@ -1,21 +1,32 @@
 #include "backends/zookeeper/descriptors.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <new>
 #include <utility>
 #include <vector>
 
 namespace lockset::zookeeper {
 namespace {
 
+// A forked child gets a new one: the parent's may have been locked just then, by a thread that
+// the child does not have.
+alignas(std::mutex) unsigned char room_for_mutex[sizeof(std::mutex)];
+
+std::mutex* make_mutex() { return new (room_for_mutex) std::mutex; }
+
 std::mutex& one_at_a_time() {
-  static std::mutex mutex;
-  return mutex;
+  static std::mutex* const mutex = [] {
+    pthread_atfork(nullptr, nullptr, [] { make_mutex(); });
+    return make_mutex();
+  }();
+  return *mutex;
 }
 
 std::set<int> open_descriptors() {

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstring>
 #include <set>
+#include <system_error>
 #include <thread>
 
 #include "backends/zookeeper/descriptors.h"
@@ -274,22 +275,42 @@ struct Session::Native {
 Session::Session(const Options& options, Duration timeout)
     : where_(options.shown()), asked_timeout_(timeout), native_(std::make_unique<Native>()) {}
 
-Result<std::shared_ptr<Session>> Session::open(const Options& options, Duration timeout) {
-  const SignalsBlocked blocked;  // the threads that start here inherit it
-  std::shared_ptr<Session> session(new Session(options, timeout));
-  const auto timeout_ms = std::chrono::ceil<std::chrono::milliseconds>(timeout).count();
+// Makes the client library's handle, or sets errno.
+void Session::begin(const Options& options) {
+  const auto timeout_ms = std::chrono::ceil<std::chrono::milliseconds>(asked_timeout_).count();
   // More of them than this the client library, which doubles them, can't count.
   constexpr std::int64_t most_ms = 500'000'000;
   zoo_set_debug_level(ZOO_LOG_LEVEL_ERROR);
-  {
-    const NewPipes pipes;
-    session->native_->handle = zookeeper_init2(
-        options.hosts.c_str(), Native::on_session, static_cast<int>(std::min(timeout_ms, most_ms)),
-        nullptr, session->native_.get(), ZOO_NO_LOG_CLIENTENV, ignore_log);
-    pipes.close_on_exec();
+  const NewPipes pipes;
+  native_->handle = zookeeper_init2(options.hosts.c_str(), Native::on_session,
+                                    static_cast<int>(std::min(timeout_ms, most_ms)), nullptr,
+                                    native_.get(), ZOO_NO_LOG_CLIENTENV, ignore_log);
+  if (native_->handle == nullptr) return;
+  // Else it looks the servers' names up before every read and write, and a child that is forked
+  // meanwhile finds the C library's lock for that taken for ever.
+  zoo_set_servers_resolution_delay(native_->handle, -1);
+  pipes.close_on_exec();
+}
+
+Result<std::shared_ptr<Session>> Session::open(const Options& options, Duration timeout) {
+  std::shared_ptr<Session> session(new Session(options, timeout));
+  // The library's threads inherit that signals are blocked. This one goes on to get them: to
+  // look up names may take long.
+  int error = 0;
+  try {
+    std::thread beginning;
+    {
+      const SignalsBlocked blocked;
+      beginning = std::thread([&] {
+        session->begin(options);
+        error = errno;
+      });
+    }
+    beginning.join();
+  } catch (const std::system_error& failed) {
+    error = failed.code().value();
   }
   if (session->native_->handle == nullptr) {
-    const int error = errno;
     const bool unknown = error == EINVAL || error == ENOENT;
     return Error{Errc::unavailable,
                  options.shown() +

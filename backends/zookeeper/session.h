@@ -58,6 +58,7 @@ class Session {
  private:
   struct Native;
   Session(const Options& options, Duration timeout);
+  void begin(const Options& options);
   Result<Replies> send(std::vector<Request> requests, TimePoint by, Late late);
   Status connected_for_multi(TimePoint by);
 

@@ -301,8 +301,8 @@ TEST_P(LostReply, ALateRequestIsNotGrantedBesideAnother) {
 // SEM 14: the core gives back what it is granted late
 TEST_P(LostReply, ALateGrantIsGivenBack) {
   if (lacks_server()) return;
-  Locks mine = proxied_locks(
-      {.lease = 10min, .io_timeout = 1s, .store_patience = 1s, .refresh_config = 1h});
+  Locks mine =
+      proxied_locks({.lease = 10min, .io_timeout = 1s, .store_patience = 1s, .refresh_config = 1h});
   EXPECT_TRUE(mine.acquire({write("a")}).value().release());
   proxy().hold_next_request();
   const Result<Hold> hold = mine.acquire({write("a")}, {.wait = 1s});
