@@ -25,6 +25,7 @@ constexpr Opt list_options[] = {Opt::json, LOCKSET_STORE_OPTIONS};
 constexpr Opt set_options[] = {Opt::read_permits, Opt::write_permits, LOCKSET_STORE_OPTIONS};
 constexpr Opt unset_options[] = {Opt::read_too, Opt::write_too, LOCKSET_STORE_OPTIONS};
 constexpr Opt init_options[] = {Opt::max_lease, Opt::print, LOCKSET_STORE_OPTIONS};
+constexpr Opt check_history_options[] = {Opt::per_name, Opt::help};
 constexpr Opt doctor_options[] = {Opt::json, LOCKSET_STORE_OPTIONS};
 
 #undef LOCKSET_STORE_OPTIONS
@@ -121,6 +122,16 @@ there is nothing worse than a warning, and 78 otherwise.)",
      R"(  lockset doctor
   lockset doctor --json | jq '.findings[] | select(.level != "ok")')",
      doctor_options, doctor_command},
+    {"check-history", "check-history FILE... [--per-name]",
+     "say whether a recorded run kept the promises",
+     R"(Reads what the processes of a test run recorded, one FILE each; a folder stands for all
+files in it. Prints each broken promise with the holds and the times that show it, then what
+was counted. docs/testing.md explains the format and the promises. Asks no store. The exit
+code is 0 if all was kept, 1 if a promise was broken or the run shows too little, and 65
+if a file can't be read; the message names the line.)",
+     R"(  lockset check-history /tmp/run-17
+  lockset check-history controller.log worker-*.log)",
+     check_history_options, check_history_command},
 };
 
 }  // namespace

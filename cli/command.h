@@ -49,5 +49,6 @@ int permits_set(const Invocation& invocation);
 int permits_unset(const Invocation& invocation);
 int init_command(const Invocation& invocation);
 int doctor_command(const Invocation& invocation);
+int check_history_command(const Invocation& invocation);
 
 }  // namespace lockset::cli

@@ -14,7 +14,9 @@ namespace lockset::cli {
 enum Exit : int {
   exit_ok = 0,
   exit_not_held = 1,
+  exit_not_kept = 1,  // of check-history
   exit_usage = 64,
+  exit_bad_data = 65,
   exit_store = 69,
   exit_internal = 70,
   exit_output = 74,

@@ -56,8 +56,10 @@ std::string option_lines(std::span<const Opt> ids) {
 
 constexpr std::string_view exit_codes = R"(Exit codes:
     0  done; of run: COMMAND's own code, or 128 + the signal that ended it
-    1  renew, release, break: there is no such hold (of this application)
+    1  renew, release, break: there is no such hold (of this application);
+       check-history: a promise was broken, or too little was shown
    64  wrong usage or bad input
+   65  check-history: a file can't be read, or a line of it
    69  the store can't be reached, or its answer was lost
    70  a fault of lockset itself
    74  standard output could not be written

@@ -63,6 +63,8 @@ constexpr Option options[] = {
      "the longest lease that the space grants (10m in a new space)"},
     {Opt::print, "print", 0, Type::flag, "", "", false, false, "",
      "write what init would do as a script, and connect to nothing"},
+    {Opt::per_name, "per-name", 0, Type::flag, "", "", false, false, "",
+     "stamps follow time among the grants of each name only, not in the whole space"},
 };
 
 template <class Number>

@@ -39,6 +39,7 @@ enum class Opt {
   json,
   max_lease,
   print,
+  per_name,
 };
 
 enum class Type {

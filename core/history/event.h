@@ -1,0 +1,220 @@
+// What happened in a run, event by event: what the recorder writes, and the checker
+// reads. docs/testing.md explains the format and its rules for people.
+//
+// Times are those of BootClock, which all processes of one host share. A call stands as
+// two events, one before it is made and one after it returned; so what the store did,
+// it did between the two.
+//
+// Plain values. No I/O here: text.h turns events into lines and back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "lockset/clock.h"
+#include "lockset/lock_set.h"
+#include "lockset/stamp.h"
+
+namespace lockset::history {
+
+struct Wish {
+  std::string name;
+  Mode mode = Mode::write;
+  // How many holds of this mode the name admits, as the client knew when it asked; 0:
+  // not known.
+  std::uint32_t permits = 0;
+  bool operator==(const Wish&) const = default;
+};
+
+// An acquire. `op` is unique in its process. lease and wait may be Duration::max(); a
+// wait of 0 is a try.
+struct Ask {
+  std::uint64_t op = 0;
+  std::vector<Wish> set;
+  Duration lease{};
+  Duration wait{};
+  bool operator==(const Ask&) const = default;
+};
+// It was granted, and is promised valid before `until`. May follow Unknown: the store was
+// asked what became of it.
+struct Granted {
+  std::uint64_t op = 0;
+  Stamp stamp;
+  TimePoint until;
+  std::vector<Stamp> floors;  // one for each of the set, or none
+  bool operator==(const Granted&) const = default;
+};
+// The hold `witness` on `name` was said to be in the way; 0: none was named.
+struct Busy {
+  std::uint64_t op = 0;
+  std::string name;
+  Stamp witness;
+  bool operator==(const Busy&) const = default;
+};
+struct TimedOut {
+  std::uint64_t op = 0;
+  bool operator==(const TimedOut&) const = default;
+};
+// Perhaps granted, perhaps later.
+struct Unknown {
+  std::uint64_t op = 0;
+  bool operator==(const Unknown&) const = default;
+};
+// Surely not granted, now or later.
+struct Refused {
+  std::uint64_t op = 0;
+  bool operator==(const Refused&) const = default;
+};
+
+// A renewal leaves; one of the next three is its answer, or none if the process died.
+struct Renew {
+  Stamp stamp;
+  bool operator==(const Renew&) const = default;
+};
+struct Renewed {
+  Stamp stamp;
+  TimePoint until;
+  bool operator==(const Renewed&) const = default;
+};
+struct NotRenewed {  // there is no such hold any more
+  Stamp stamp;
+  bool operator==(const NotRenewed&) const = default;
+};
+struct RenewUnknown {
+  Stamp stamp;
+  bool operator==(const RenewUnknown&) const = default;
+};
+
+// The holder was told that the hold is lost.
+struct Lost {
+  Stamp stamp;
+  bool operator==(const Lost&) const = default;
+};
+// valid() was called at `asked`; the event's time is that of the answer.
+struct Valid {
+  Stamp stamp;
+  TimePoint asked;
+  bool answer = false;
+  bool operator==(const Valid&) const = default;
+};
+
+// A release or a break leaves; one of the next three is its answer.
+struct Release {
+  Stamp stamp;
+  bool operator==(const Release&) const = default;
+};
+struct Released {
+  Stamp stamp;
+  bool operator==(const Released&) const = default;
+};
+struct ReleaseUnknown {
+  Stamp stamp;
+  bool operator==(const ReleaseUnknown&) const = default;
+};
+struct NotHeld {
+  Stamp stamp;
+  bool operator==(const NotHeld&) const = default;
+};
+
+// A fenced resource was used. The time was taken while the resource admitted nobody else.
+struct Use {
+  Stamp stamp;
+  std::string name;
+  bool accepted = false;
+  bool operator==(const Use&) const = default;
+};
+
+// Signals to a process, noted before they are sent.
+struct Kill {
+  std::string process;
+  bool operator==(const Kill&) const = default;
+};
+struct Stop {
+  std::string process;
+  bool operator==(const Stop&) const = default;
+};
+struct Cont {
+  std::string process;
+  bool operator==(const Cont&) const = default;
+};
+// Trouble of any other kind. It is over when an End of the same kind stands in the same
+// log.
+struct FaultBegin {
+  std::string kind;
+  bool operator==(const FaultBegin&) const = default;
+};
+struct FaultEnd {
+  std::string kind;
+  bool operator==(const FaultEnd&) const = default;
+};
+
+// A change of the permits of one name; both values as they are afterwards. What changes
+// the default stands once for each name that it concerns.
+struct PermitsBegin {
+  std::string name;
+  std::uint32_t read = 1;
+  std::uint32_t write = 1;
+  bool operator==(const PermitsBegin&) const = default;
+};
+struct PermitsEnd {
+  std::string name;
+  std::uint32_t read = 1;
+  std::uint32_t write = 1;
+  bool operator==(const PermitsEnd&) const = default;
+};
+
+// A picture of the whole store, taken between Begin and End; one at a time in a process.
+struct SeenBegin {
+  bool operator==(const SeenBegin&) const = default;
+};
+struct Seen {
+  Stamp stamp;
+  std::vector<Wish> set;
+  bool operator==(const Seen&) const = default;
+};
+struct SeenEnd {
+  bool operator==(const SeenEnd&) const = default;
+};
+
+// All is over, every hold was released or has expired: what is left in the store.
+struct End {
+  std::uint64_t holds = 0;
+  std::uint64_t waiters = 0;
+  std::uint64_t connections = 0;
+  bool operator==(const End&) const = default;
+};
+
+// What this run has to contain at least, or it has shown nothing. Stands with the
+// history, so that whoever checks it needs to know no more.
+struct Expect {
+  std::uint64_t grants = 0;
+  std::uint64_t overlaps = 0;
+  std::uint64_t busy = 0;
+  std::uint64_t faults = 0;
+  bool operator==(const Expect&) const = default;
+};
+
+using What = std::variant<Ask, Granted, Busy, TimedOut, Unknown, Refused, Renew, Renewed,
+                          NotRenewed, RenewUnknown, Lost, Valid, Release, Released, ReleaseUnknown,
+                          NotHeld, Use, Kill, Stop, Cont, FaultBegin, FaultEnd, PermitsBegin,
+                          PermitsEnd, SeenBegin, Seen, SeenEnd, End, Expect>;
+
+struct Event {
+  TimePoint time;
+  What what;
+  bool operator==(const Event&) const = default;
+};
+
+// What one process wrote, in its order.
+struct Log {
+  std::string source;  // for messages: the file; may be empty
+  std::string process;
+  std::vector<Event> events;  // the i-th stands in line i + 2
+};
+
+using History = std::vector<Log>;
+
+}  // namespace lockset::history

@@ -1,0 +1,90 @@
+// I7: an acquire returns when its wait is over, whatever happens; and once all faults are
+// over, nobody waits for long for what is surely free.
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/history/may_hold.h"
+#include "core/history/timeline.h"
+#include "core/time_math.h"
+
+namespace lockset::history {
+namespace {
+
+void check_returns(const Timeline& line, const Rules& rules, Findings& findings) {
+  for (const Op& op : line.ops) {
+    if (op.wait == Duration::max()) continue;
+    const TimePoint over = later(op.asked, op.wait);
+    TimePoint deadline = line.put_off(op.process, over, rules.reply);
+    const Process& process = line.processes[op.process];
+    if (op.returned <= deadline) continue;
+    if (op.returned == TimePoint::max() &&
+        (process.last < deadline || (process.killed && *process.killed < deadline))) {
+      continue;
+    }
+    findings.add(Invariant::liveness, [&] {
+      return "did not return by " + line.at(deadline) + ", though its wait was over at " +
+             line.at(over) + "\n  " + line.tell(op);
+    });
+  }
+}
+
+// The longest part of `during` that none of `blocked` covers. Sorts `blocked`.
+Interval longest_gap(Interval during, std::vector<Interval>& blocked) {
+  std::sort(blocked.begin(), blocked.end(),
+            [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+  blocked.push_back({during.end, during.end});
+  Interval longest{during.begin, during.begin};
+  TimePoint covered = during.begin;
+  for (const Interval& each : blocked) {
+    if (each.begin - covered > longest.end - longest.begin) longest = {covered, each.begin};
+    covered = std::max(covered, each.end);
+  }
+  return longest;
+}
+
+void check_free(const Timeline& line, const Rules& rules, Findings& findings) {
+  const TimePoint calm = line.last_trouble();
+  if (calm == TimePoint::max()) return;
+  std::vector<std::uint32_t> waits;
+  for (std::uint32_t i = 0; i < line.ops.size(); ++i) {
+    const Op& op = line.ops[i];
+    const TimePoint until = std::min(op.returned, line.processes[op.process].last);
+    if (op.wait > Duration::zero() && until - std::max(op.asked, calm) > rules.idle) {
+      waits.push_back(i);
+    }
+  }
+  if (waits.empty()) return;
+
+  std::unordered_map<std::uint32_t, MayHold> may;
+  for (const std::uint32_t index : waits) {
+    for (const Item& item : line.set_of(line.ops[index])) {
+      if (!may.contains(item.name)) {
+        may.emplace(item.name, MayHold(line, item.name, MayHold::Since::granted));
+      }
+    }
+  }
+  for (const std::uint32_t index : waits) {
+    const Op& op = line.ops[index];
+    const TimePoint until = std::min(op.returned, line.processes[op.process].last);
+    const Interval during{std::max(op.asked, calm), until};
+    std::vector<Interval> blocked;
+    for (const Item& item : line.set_of(op)) {
+      may.at(item.name).add_blocked(item.mode, item.permits, during, blocked);
+    }
+    const Interval gap = longest_gap(during, blocked);
+    if (gap.end - gap.begin <= rules.idle) continue;
+    findings.add(Invariant::liveness, [&] {
+      return "waited for what was free from " + line.at(gap.begin) + " to " + line.at(gap.end) +
+             "\n  " + line.tell(op);
+    });
+  }
+}
+
+}  // namespace
+
+void check_liveness(const Timeline& line, const Rules& rules, Findings& findings) {
+  check_returns(line, rules, findings);
+  check_free(line, rules, findings);
+}
+
+}  // namespace lockset::history

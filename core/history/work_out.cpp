@@ -1,0 +1,109 @@
+// When each hold surely was, and perhaps was.
+#include <algorithm>
+
+#include "core/history/permits_book.h"
+#include "core/history/timeline.h"
+#include "core/time_math.h"
+
+namespace lockset::history {
+namespace {
+
+void work_out_permits(Timeline& line, const Rules& rules) {
+  const PermitsBook book(line);
+  for (const Op& op : line.ops) {
+    for (std::uint32_t i = op.first_item; i < op.first_item + op.items; ++i) {
+      Item& item = line.items[i];
+      if (item.said) continue;
+      const auto possible = book.during(item.name, item.mode, {op.asked, op.returned});
+      if (possible.anything) {
+        item.permits = item.mode == Mode::read ? rules.read_permits : rules.write_permits;
+      }
+      for (const std::uint32_t value : possible.values) {
+        item.permits = std::max(item.permits, value);
+      }
+    }
+  }
+}
+
+// Only renewals that came before the end prolong a hold: once over, over for ever.
+TimePoint valid_end(const Timeline& line, const Op& op, std::size_t index) {
+  TimePoint end = op.until;
+  for (const Renewal& each : line.renewals.of(index)) {
+    if (each.process != op.process || each.answer != Renewal::Answer::renewed) continue;
+    if (each.returned <= end) end = std::max(end, each.until);
+  }
+  return end;
+}
+
+TimePoint must_end(const Timeline& line, const Op& op, std::size_t index) {
+  TimePoint end = op.valid_end;
+  for (const Ending& each : line.endings.of(index)) {
+    const bool did_nothing = each.process != op.process && each.answer == Ending::Answer::not_held;
+    if (!did_nothing) end = std::min(end, each.sent);
+  }
+  for (const Renewal& each : line.renewals.of(index)) {
+    if (each.process == op.process && each.answer == Renewal::Answer::gone) {
+      end = std::min(end, each.returned);
+    }
+  }
+  for (const Loss& each : line.losses.of(index)) end = std::min(end, each.at);
+  if (const auto& killed = line.processes[op.process].killed) end = std::min(end, *killed);
+  return end;
+}
+
+TimePoint may_end(const Timeline& line, const Rules& rules, const Op& op, std::size_t index) {
+  const auto expiry = [&](TimePoint arrived) {
+    return later(arrived, op.lease > Duration::max() - rules.slack ? Duration::max()
+                                                                   : op.lease + rules.slack);
+  };
+  if (!op.granted()) {
+    // One that never returned may have been on its way until its process died.
+    TimePoint gave_up = op.returned;
+    const auto& killed = line.processes[op.process].killed;
+    if (op.outcome == Op::Outcome::none && killed) gave_up = *killed;
+    return expiry(later(gave_up, rules.late));
+  }
+  TimePoint end = expiry(op.returned);
+  if (op.until == TimePoint::max()) end = TimePoint::max();
+  for (const Renewal& each : line.renewals.of(index)) {
+    switch (each.answer) {
+      case Renewal::Answer::renewed:
+        end = std::max(end, each.until == TimePoint::max() ? each.until : expiry(each.returned));
+        break;
+      case Renewal::Answer::none:
+      case Renewal::Answer::unknown:
+        end = std::max(end, expiry(later(each.sent, rules.late)));
+        break;
+      case Renewal::Answer::gone:
+        break;
+    }
+  }
+  // What the store said is gone, is gone.
+  for (const Renewal& each : line.renewals.of(index)) {
+    if (each.process == op.process && each.answer == Renewal::Answer::gone) {
+      end = std::min(end, each.returned);
+    }
+  }
+  for (const Ending& each : line.endings.of(index)) {
+    const bool gone = each.answer == Ending::Answer::released ||
+                      (each.process == op.process && each.answer == Ending::Answer::not_held);
+    if (gone) end = std::min(end, each.returned);
+  }
+  return end;
+}
+
+}  // namespace
+
+void work_out(Timeline& line, const Rules& rules) {
+  work_out_permits(line, rules);
+  for (std::size_t i = 0; i < line.ops.size(); ++i) {
+    Op& op = line.ops[i];
+    if (op.granted()) {
+      op.valid_end = valid_end(line, op, i);
+      op.must_end = must_end(line, op, i);
+    }
+    if (op.may_hold()) op.may_end = may_end(line, rules, op, i);
+  }
+}
+
+}  // namespace lockset::history
