@@ -102,14 +102,33 @@ signal() {
 
 signal_all() { signal "$1" $(server_pids); }
 
-# end_all SIGNAL SECONDS: an orderly end, also of one that is paused.
+# pause PID...: back when none of their threads runs any more. On a busy machine some go on
+# answering for a while after the signal was sent.
+pause() {
+  local pid until=$((SECONDS + 30))
+  signal STOP "$@"
+  for pid in "$@"; do
+    until all_stopped "$pid"; do
+      [ "$SECONDS" -lt "$until" ] || fail "The server in $dir does not pause."
+      sleep 0.005
+    done
+  done
+}
+
+# All threads of this process have stopped, or it has ended.
+all_stopped() {
+  ! cat "/proc/$1/task"/*/status 2>/dev/null | grep '^State:' | grep -qv '[TtZX] ('
+}
+
+# end_all SIGNAL SECONDS: an orderly end, also of one that is paused. Asked again each second:
+# Redis forgets the signal while it writes its first append-only file.
 end_all() {
   local pid pids
   pids=$(server_pids)
   signal CONT $pids
   signal "$1" $pids
   for pid in $pids; do
-    wait_for_end "$pid" "$2" || fail "The server in $dir does not end."
+    wait_for_end "$pid" "$2" "$1" || fail "The server in $dir does not end."
   done
 }
 
@@ -149,11 +168,15 @@ alive() {
   esac
 }
 
-# wait_for_end PID SECONDS
+# wait_for_end PID SECONDS [SIGNAL]: sends the signal once more each second.
 wait_for_end() {
-  local until=$((SECONDS + $2))
+  local until=$((SECONDS + $2)) asked=$SECONDS
   while alive "$1"; do
     [ "$SECONDS" -lt "$until" ] || return 1
+    if [ -n "${3:-}" ] && [ "$SECONDS" -gt "$asked" ]; then
+      asked=$SECONDS
+      signal "$3" "$1"
+    fi
     sleep 0.02
   done
 }

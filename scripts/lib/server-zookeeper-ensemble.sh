@@ -16,7 +16,7 @@ one() {
         fail "Member $2 of the ensemble in $dir does not start; the end of the log stands above."
       }
       ;;
-    pause) signal STOP $pids ;;
+    pause) pause $pids ;;
     resume) signal CONT $pids ;;
     kill) kill_surely $pids ;;
   esac

@@ -8,15 +8,13 @@ class RedisDoctor : public RedisServerTest {};
 
 TEST_F(RedisDoctor, HasNothingAgainstTheServerOfTheTests) {
   if (!start()) return;
-  // Where tests run without waiting for the disk, this setting differs.
-  admin().say({"CONFIG", "SET", "appendfsync", "always"});
   for (const Finding& one : examine_space(url(), soon()).value()) {
     EXPECT_EQ(one.level, Finding::Level::good) << one.subject << ": " << one.text;
   }
 }
 
 TEST_F(RedisDoctor, WarnsOfWhatARestartLoses) {
-  if (!start()) return;
+  if (!start_own()) return;
   for (const char* const sync : {"everysec", "no"}) {
     admin().say({"CONFIG", "SET", "appendfsync", sync});
     const std::string found = finding(url(), "appendfsync");

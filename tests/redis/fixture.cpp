@@ -33,8 +33,7 @@ bool RedisServerTest::start() {
                                              {"CONFIG", "SET", "maxmemory", "0"},
                                              {"CONFIG", "SET", "maxmemory-policy", "noeviction"},
                                              {"CONFIG", "SET", "min-replicas-to-write", "0"},
-                                             {"CONFIG", "SET", "appendonly", "yes"},
-                                             {"CONFIG", "SET", "save", ""},
+                                             {"CONFIG", "SET", "appendfsync", "always"},
                                              {"CONFIG", "RESETSTAT"},
                                              {"ACL", "DELUSER", "app"},
                                              {"FLUSHALL"}}) {
