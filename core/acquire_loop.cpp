@@ -59,7 +59,8 @@ AcquireLoop::Action AcquireLoop::attempted(Result<AcquireOutcome> outcome, TimeP
   }
   // A grant that came too late is trouble too: it must not reset the patience.
   if (Grant* granted = std::get_if<Grant>(&*outcome)) return grant(std::move(*granted), sent_, now);
-  trouble_since_.reset();
+  // A stale answer is not what a try waits for: it would begin again and again.
+  if (!settings_.single_try) trouble_since_.reset();
   next_backoff_ = after_trouble.first;
   if (Busy* found = std::get_if<Busy>(&*outcome)) {
     stale_in_a_row_ = 0;

@@ -1,7 +1,5 @@
 #include "lockset/clock.h"
 
-#include <time.h>
-
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -9,17 +7,6 @@
 #include "lockset/lock_set.h"
 
 namespace lockset {
-
-TimePoint BootClock::now() noexcept {
-#ifdef CLOCK_BOOTTIME
-  constexpr clockid_t id = CLOCK_BOOTTIME;
-#else
-  constexpr clockid_t id = CLOCK_MONOTONIC;
-#endif
-  timespec ts{};
-  clock_gettime(id, &ts);
-  return TimePoint(std::chrono::seconds(ts.tv_sec) + std::chrono::nanoseconds(ts.tv_nsec));
-}
 
 const Clock& real_clock() noexcept {
   struct RealClock final : Clock {

@@ -1,9 +1,6 @@
 #include "core/keeper.h"
 
-#include <pthread.h>
-
 #include <algorithm>
-#include <csignal>
 #include <system_error>
 #include <utility>
 
@@ -19,22 +16,6 @@ constexpr Duration sweep_every = seconds(30);
 // and frees locks in quick turns must not pay for waking it each time.
 constexpr Duration linger = seconds(1);
 
-// Signals are the program's business: its threads get them, never ours.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
 }  // namespace
 
 Keeper::Keeper(Backend& backend, const Owner& owner, ConfigCache& config, Settings settings)
@@ -46,14 +27,13 @@ Status Keeper::start() {
   const std::lock_guard lock(mutex_);
   if (stopping_) return Error{Errc::invalid, "the lock manager is closed"};
   if (watchdog_.joinable()) return {};
-  const SignalsBlocked blocked;
   try {
     if (!renewer_sleep_) renewer_sleep_ = std::make_unique<Sleep>();
     if (!watchdog_sleep_) watchdog_sleep_ = std::make_unique<Sleep>();
     next_refresh_ = BootClock::now() + settings_.refresh_config;
     next_sweep_ = BootClock::now() + sweep_every;
-    if (!renewer_.joinable()) renewer_ = std::thread([this] { renewer(); });
-    watchdog_ = std::thread([this] { watchdog(); });
+    if (!renewer_.joinable()) renewer_.start([this] { renewer(); });
+    watchdog_.start([this] { watchdog(); });
   } catch (const std::system_error& error) {
     return Error{Errc::unavailable,
                  std::string("can't start the threads that keep locks alive: ") + error.what()};
@@ -156,9 +136,12 @@ void Keeper::watchdog() {
       const TimePoint now = BootClock::now();
       TimePoint soonest = TimePoint::max();
       found = std::exchange(losses_, {});
+      // First, for all others end with it: also those that were granted since.
+      if (app_hold_ && app_hold_->tick()) found.push_back(app_hold_);
+      const bool app_lost = app_hold_ && app_hold_->lost_reason() != LostReason::not_lost;
       for (const auto& [stamp, hold] : holds_) {
         if (hold->renew_at() == TimePoint::max()) continue;  // lost or released: nothing to watch
-        if (hold->tick()) {
+        if (hold->tick() || (app_lost && hold->lose(LostReason::app_lost))) {
           found.push_back(hold);
         } else {
           soonest = std::min(soonest, hold->valid_until());
@@ -176,16 +159,7 @@ void Keeper::watchdog() {
       hold->announce_loss();
     }
     // What the callbacks of lost() took may have moved other ends: look again first.
-    if (found.empty()) {
-      watchdog_sleep_->alarm.wait_until(until);
-      continue;
-    }
-    const std::lock_guard lock(mutex_);
-    const bool app_lost = app_hold_ && app_hold_->lost_reason() != LostReason::not_lost;
-    if (!app_lost) continue;
-    for (const auto& [stamp, hold] : holds_) {
-      if (hold->lose(LostReason::app_lost)) losses_.push_back(hold);
-    }
+    if (found.empty()) watchdog_sleep_->alarm.wait_until(until);
   }
 }
 
@@ -303,19 +277,21 @@ Status Keeper::renew_chunk(std::span<const std::shared_ptr<HoldState>> holds) {
   }
   if (!reply) return std::move(reply).error();
 
-  const Duration margin = margin_of(holds.front()->lease());
+  clock_read(sent, received, reply->store_time_us, holds.front()->lease());
+  return {};
+}
+
+void Keeper::clock_read(TimePoint sent, TimePoint received, std::int64_t store_time_us,
+                        Duration lease) {
   std::optional<Duration> step;
   {
     const std::lock_guard lock(clock_mutex_);
-    step = clock_watch_.observe(sent, received, reply->store_time_us, margin);
+    step = clock_watch_.observe(sent, received, store_time_us, margin_of(lease));
   }
-  if (step) {
-    const std::string detail = "the store's clock went " +
-                               format_duration(std::chrono::abs(*step)) +
-                               (*step > Duration::zero() ? " ahead" : " back");
-    tell({.kind = Event::Kind::clock_stepped, .detail = detail});
-  }
-  return {};
+  if (!step) return;
+  const std::string detail = "the store's clock went " + format_duration(std::chrono::abs(*step)) +
+                             (*step > Duration::zero() ? " ahead" : " back");
+  tell({.kind = Event::Kind::clock_stepped, .detail = detail});
 }
 
 void Keeper::do_chore(const Chore& chore) {

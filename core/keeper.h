@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -16,6 +15,7 @@
 #include "core/clock_watch.h"
 #include "core/config_cache.h"
 #include "core/hold_state.h"
+#include "core/machine.h"
 #include "lockset/backend.h"
 #include "lockset/locks.h"
 #include "lockset/observer.h"
@@ -64,6 +64,10 @@ class Keeper {
 
   void tell(const Event& event) const noexcept;
 
+  // The store's clock was read between these two moments, for a hold with this lease. Tells of a
+  // step since the reading before, if it is beyond the lease's margin.
+  void clock_read(TimePoint sent, TimePoint received, std::int64_t store_time_us, Duration lease);
+
  private:
   using Holds = std::vector<std::shared_ptr<HoldState>>;
 
@@ -105,8 +109,8 @@ class Keeper {
   std::mutex clock_mutex_;
   ClockWatch clock_watch_;
 
-  std::thread renewer_;
-  std::thread watchdog_;
+  Thread renewer_;
+  Thread watchdog_;
 };
 
 }  // namespace lockset

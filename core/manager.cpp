@@ -1,11 +1,10 @@
 #include "core/manager.h"
 
 #include <algorithm>
-#include <array>
-#include <condition_variable>
 #include <utility>
 
 #include "core/identity.h"
+#include "core/machine.h"
 #include "core/time_math.h"
 
 namespace lockset {
@@ -22,30 +21,6 @@ std::uint32_t collisions_of(const Result<AcquireOutcome>& outcome) {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-Random& thread_random() {
-  const auto seed = [] {
-    const Token token = Token::random();
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < 8; ++i) value = value << 8 | token.bytes[i];
-    return value;
-  };
-  thread_local Random random(seed());
-  return random;
-}
-
-// The clock that condition variables know, for waits that need not notice a suspend.
-std::chrono::steady_clock::time_point on_steady_clock(TimePoint moment) {
-  const Duration left = std::min<Duration>(moment - BootClock::now(), std::chrono::hours(24));
-  return std::chrono::steady_clock::now() + left;
-}
-
-void sleep_until(TimePoint until, const std::stop_token& stop) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  never.wait_until(lock, stop, on_steady_clock(until), [] { return false; });
-}
-
 Error not_held(Stamp stamp, const std::string& app) {
   return {Errc::not_held, "stamp " + std::to_string(stamp.value) + " is not held by application " +
                               in_quotes(app) +
@@ -55,6 +30,12 @@ Error not_held(Stamp stamp, const std::string& app) {
 std::string describe(const Busy& busy) {
   return in_quotes(busy.name) + " is held (" + std::string(to_string(busy.mode)) + ", stamp " +
          std::to_string(busy.holder.value) + ") by " + busy.holder_label;
+}
+
+// A permanent hold that was lost with its application is there until somebody ends it.
+bool outlasts_its_loss(const HoldState& hold) {
+  const LostReason why = hold.lost_reason();
+  return hold.lease() == no_lease && (why == LostReason::app_lost || why == LostReason::superseded);
 }
 
 }  // namespace
@@ -366,15 +347,15 @@ Result<std::shared_ptr<HoldState>> Manager::finish(Call& call, AcquireLoop::Fini
 Result<std::shared_ptr<HoldState>> Manager::keep(Call& call, AcquireLoop::Granted granted) {
   const Stamp stamp = granted.grant.stamp;
   raise_high_water(stamp);
+  // Here as well, so that a step before the first renewal is noticed.
+  keeper_.clock_read(granted.sent, BootClock::now(), granted.grant.store_time_us,
+                     granted.grant.lease);
   auto hold = std::make_shared<HoldState>(HoldState::Made{call.set, call.token,
                                                           std::move(granted.grant), granted.sent,
                                                           call.lease, weak_from_this(), app_hold_});
   keeper_.add(hold);
   if (call.lease == no_lease) {
-    if (Status status = make_permanent(*hold); !status) {
-      static_cast<void>(release(*hold).ok());
-      return std::move(status).error();
-    }
+    if (Status status = make_permanent(*hold); !status) return give_up(*hold, std::move(status));
   }
   if (options_.observer) {
     keeper_.tell({.kind = Event::Kind::granted,
@@ -383,6 +364,18 @@ Result<std::shared_ptr<HoldState>> Manager::keep(Call& call, AcquireLoop::Grante
                   .took = BootClock::now() - call.began});
   }
   return hold;
+}
+
+// Of a hold that could not be made permanent, as far as is known: a lost reply may have made it
+// so, and then its lease would never end.
+Error Manager::give_up(HoldState& hold, Status why) {
+  const std::shared_ptr<HoldState> kept = keeper_.remove(hold.stamp());
+  if (hold.release().newly_lost && kept) keeper_.announce(kept);
+  bool reply_lost = false;
+  const bool gone = release_in_store(hold.stamp(), io_deadline(), reply_lost).ok();
+  if (!gone) keeper_.tidy_later(hold.stamp(), TimePoint::max());
+  return {gone ? Errc::unavailable : Errc::indeterminate,
+          "it was granted, and could not be made permanent: " + why.error().message};
 }
 
 Status Manager::make_permanent(HoldState& hold) {
@@ -427,7 +420,10 @@ Status Manager::release(HoldState& hold) {
   const HoldState::Released released = hold.release();
   const std::shared_ptr<HoldState> kept = keeper_.remove(hold.stamp());
   if (released.newly_lost && kept) keeper_.announce(kept);
-  if (!released.was_held) return not_held(hold.stamp(), owner_.app);
+  if (!released.was_held) {
+    if (kept && outlasts_its_loss(*kept)) keeper_.tidy_later(hold.stamp(), TimePoint::max());
+    return not_held(hold.stamp(), owner_.app);
+  }
 
   const TimePoint began = BootClock::now();
   bool reply_lost = false;
@@ -492,11 +488,13 @@ Result<Duration> Manager::renew(Stamp stamp, std::optional<Duration> lease) {
     reply = backend_->renew(owner_, {&request, 1}, io_deadline());
   }
   if (!reply) return std::move(reply).error();
-  if (reply->renewals.size() != 1 || !reply->renewals.front()) return not_held(stamp, owner_.app);
-  const Duration granted = reply->renewals.front()->lease;
-  if (const auto hold = keeper_.find(stamp); hold && hold->renewed(sent, granted)) {
-    keeper_.announce(hold);
+  const auto hold = keeper_.find(stamp);
+  if (reply->renewals.size() != 1 || !reply->renewals.front()) {
+    if (hold && hold->denied()) keeper_.announce(hold);
+    return not_held(stamp, owner_.app);
   }
+  const Duration granted = reply->renewals.front()->lease;
+  if (hold && hold->renewed(sent, granted)) keeper_.announce(hold);
   return granted;
 }
 
@@ -542,7 +540,8 @@ void Manager::close() noexcept {
   for (const auto& hold : keeper_.remove_all()) {
     const HoldState::Released released = hold->release();
     if (released.newly_lost) hold->announce_loss();
-    if (hold == app_hold_ || !released.was_held || BootClock::now() >= by) continue;
+    const bool there = released.was_held || outlasts_its_loss(*hold);
+    if (hold == app_hold_ || !there || BootClock::now() >= by) continue;
     if (backend_->release(hold->stamp(), owner_.app, by)) {
       keeper_.tell(
           {.kind = Event::Kind::released, .stamp = hold->stamp(), .items = hold->set().items()});

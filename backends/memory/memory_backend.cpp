@@ -52,6 +52,7 @@ class MemoryStore {
   std::optional<Grant> live_grant(const Token& token);
   void remove_expired_on(const LockSet& set);
   std::optional<Busy> blocker(const AcquireRequest& request);
+  Stamp wall_clock_stamp() const;
   Stamp draw_stamp(Stamp at_least);
   Duration remaining(const HoldRecord& hold) const;
   std::int64_t store_time_us() const;
@@ -68,15 +69,10 @@ class MemoryStore {
   std::unordered_map<std::string, NameState> names_;
 };
 
-namespace {
-
-Stamp wall_clock_stamp() {
+Stamp MemoryStore::wall_clock_stamp() const {
   using std::chrono::microseconds;
-  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-  return {std::chrono::duration_cast<microseconds>(since_epoch).count()};
+  return {std::chrono::duration_cast<microseconds>(clock_.wall().time_since_epoch()).count()};
 }
-
-}  // namespace
 
 MemoryStore::Holds::iterator MemoryStore::find_live(Stamp stamp) {
   const auto hold = holds_.find(stamp);
@@ -180,7 +176,7 @@ Result<AcquireOutcome> MemoryStore::try_acquire(const AcquireRequest& request) {
   holds_.emplace(grant.stamp, HoldRecord{{items.begin(), items.end()},
                                          request.token,
                                          *request.owner,
-                                         std::chrono::system_clock::now(),
+                                         clock_.wall(),
                                          clock_.now() + request.lease});
   return AcquireOutcome(std::move(grant));
 }

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "backends/mysql/sql.h"
+
 namespace lockset::mysql {
 namespace {
 
@@ -25,6 +27,11 @@ enum Code {
   column_access_denied = 1143,
   no_such_table = 1146,
   new_aborting = 1152,
+  net_packets_out_of_order = 1156,
+  net_read_error = 1158,
+  net_read_interrupted = 1159,
+  net_error_on_write = 1160,
+  net_write_interrupted = 1161,
   too_many_user_connections = 1203,
   lock_wait_timeout = 1205,
   lock_deadlock = 1213,
@@ -126,6 +133,10 @@ Error refusal(int code, const std::string& where, const std::string& said) {
       return misconfigured(
           "the server is read-only, a replica perhaps: name the one that is "
           "written to");
+    case not_durable:
+      return misconfigured(
+          "a crash of the server would lose what it grants now, so nothing was applied: set "
+          "innodb_flush_log_at_trx_commit to 1");
     case binlog_impossible:
     case binlog_unsafe_isolation:
       return misconfigured(
@@ -159,6 +170,12 @@ Error refusal(int code, const std::string& where, const std::string& said) {
           "server's certificate and the host name");
     case cr_auth_plugin_cannot_load:
     case cr_auth_plugin_err:
+      // Also what the client library says when the connection breaks just there.
+      if (said.find("read RSA public key") != std::string::npos) {
+        return unavailable(
+            "the server's key for the password did not arrive: the connection broke, or, if it "
+            "stays so, the server has none and needs TLS (ssl_mode=required)");
+      }
       return misconfigured(
           "the user's authentication plugin does not work from here: "
           "caching_sha2_password may need TLS (ssl_mode=required)");
@@ -198,6 +215,11 @@ bool breaks_connection(int code) noexcept {
     case 0:
     case server_shutdown:
     case new_aborting:
+    case net_packets_out_of_order:
+    case net_read_error:
+    case net_read_interrupted:
+    case net_error_on_write:
+    case net_write_interrupted:
     case connection_killed:
     case query_interrupted:
     case offline_mode:

@@ -1,5 +1,6 @@
 // The SQL of a space: tables and stored procedures. In the texts, {space} stands for the
-// tables' prefix, {now} for the server's clock, {items} for the set of a request.
+// tables' prefix, {now} for the server's clock, {items} for the set of a request, {durable}
+// for the condition that a crash loses nothing, {not_durable} for the refusal if it would.
 #pragma once
 
 #include <span>
@@ -9,6 +10,9 @@
 #include "backends/mysql/address.h"
 
 namespace lockset::mysql {
+
+// The number of that refusal; of no error of the servers' own.
+inline constexpr int not_durable = 45001;
 
 struct NamedSql {
   std::string_view name;  // without the prefix: "_locks"

@@ -97,6 +97,9 @@ main: BEGIN
     SELECT 'late';
     LEAVE main;
   END IF;
+  IF NOT {durable} THEN
+    {not_durable}
+  END IF;
   SELECT config_version, stamp_base INTO v_version, v_base FROM {space}_space WHERE id = 1
     LOCK IN SHARE MODE;
   IF v_version IS NULL OR v_version <> p_version THEN
@@ -251,7 +254,7 @@ main: BEGIN
     INTO v_base, v_now, v_seen
     FROM {space}_space s WHERE s.id = 1 AND s.config_version = p_version LOCK IN SHARE MODE;
   IF v_low IS NOT NULL AND v_base IS NOT NULL AND v_seen IS NULL
-     AND v_now - v_began <= p_patience THEN
+     AND v_now - v_began <= p_patience AND {durable} THEN
     INSERT INTO {space}_locks
       (name, stamp, item, mode, items, app, instance, epoch, label, token, created, expires)
       VALUES (p_name, NULL, 0, p_mode, 1, p_app, p_instance, p_epoch, p_label, p_token,

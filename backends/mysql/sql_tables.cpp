@@ -84,6 +84,11 @@ std::string filled_in(std::string_view text, const std::string& space) {
               "permanent INT PATH '$[3]'))");
   // SYSDATE, not NOW: the time at which this is reached, behind the locks.
   replace_all(result, "{now}", "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)");
+  // Looked at in each grant and renewal, for it can be changed while sessions are open.
+  replace_all(result, "{durable}", "@@GLOBAL.innodb_flush_log_at_trx_commit = 1");
+  replace_all(result, "{not_durable}",
+              "SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = " + std::to_string(not_durable) +
+                  ", MESSAGE_TEXT = 'innodb_flush_log_at_trx_commit is not 1';");
   replace_all(result, "{space}", space);
   return result;
 }

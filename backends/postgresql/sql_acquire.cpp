@@ -40,34 +40,39 @@ BEGIN
   IF pg_sequence_last_value('"@space@".config_version'::regclass) <> _version THEN
     RETURN 'S';
   END IF;
-  _stamp := nextval('"@space@".stamps'::regclass);
   _now := clock_timestamp();
-  IF _stamp < _least OR _stamp < (date_part('epoch', _now) * 1000000)::bigint - @slack@ THEN
-    _stamp := "@space@".raise_stamp_v@version@(_least);
+  IF coalesce(pg_sequence_last_value('"@space@".stamps'::regclass), 0)
+     < greatest(_least - 1, (date_part('epoch', _now) * 1000000)::bigint - @slack@) THEN
+    PERFORM "@space@".raise_stamp_v@version@(_least);
   END IF;
+  -- The stamp is drawn when the set was seen to be free, not before: a release takes no name's
+  -- lock, and a stamp older than the release that made room would be older than those of
+  -- grants that had returned before it.
   IF cardinality(_names) = 1 THEN
     INSERT INTO "@space@".locks (stamp, expires, created, epoch, token, size, mode, name, app,
                                  instance, label)
-    SELECT _stamp, _now + _lease * interval '1 microsecond', _now, _epoch, _token, 1,
-           _modes[1], _names[1], _app, _instance, _label
+    SELECT nextval('"@space@".stamps'::regclass), _now + _lease * interval '1 microsecond', _now,
+           _epoch, _token, 1, _modes[1], _names[1], _app, _instance, _label
      WHERE NOT EXISTS (SELECT FROM "@space@".locks l WHERE l.name = _names[1]);
   ELSE
     INSERT INTO "@space@".locks (stamp, expires, created, epoch, token, size, mode, name, app,
                                  instance, label)
-    SELECT _stamp, CASE WHEN n.item = 1 THEN _now + _lease * interval '1 microsecond' END,
+    WITH drawn AS MATERIALIZED (
+      SELECT nextval('"@space@".stamps'::regclass) AS stamp
+       WHERE NOT EXISTS (SELECT FROM "@space@".locks l WHERE l.name = ANY(_names)))
+    SELECT d.stamp, CASE WHEN n.item = 1 THEN _now + _lease * interval '1 microsecond' END,
            CASE WHEN n.item = 1 THEN _now END, CASE WHEN n.item = 1 THEN _epoch END,
            CASE WHEN n.item = 1 THEN _token END,
            CASE WHEN n.item = 1 THEN cardinality(_names) END, n.mode, n.name,
            CASE WHEN n.item = 1 THEN _app END, CASE WHEN n.item = 1 THEN _instance END,
            CASE WHEN n.item = 1 THEN _label END
-      FROM unnest(_names, _modes) WITH ORDINALITY n(name, mode, item)
-     WHERE NOT EXISTS (SELECT FROM "@space@".locks l WHERE l.name = ANY(_names));
+      FROM drawn d, unnest(_names, _modes) WITH ORDINALITY n(name, mode, item);
   END IF;
   IF NOT FOUND THEN
     RETURN "@space@".settle_v@version@(_names, _modes, _permits, _lease, _token, _app, _instance,
-                                       _epoch, _label, _waiter, _woken, _channel, _ticket,
-                                       _stamp);
+                                       _epoch, _label, _waiter, _woken, _channel, _ticket, NULL);
   END IF;
+  _stamp := currval('"@space@".stamps'::regclass);
   IF _waiter <> 0 THEN
     PERFORM "@space@".leave_line_v@version@(_waiter, _names, _modes, _permits, NULL, NULL, '{}');
   END IF;
@@ -171,7 +176,8 @@ BEGIN
   END IF;
 END $$;
 
--- The set is not simply free. REQUIRES: its names are locked, the version is right.
+-- The set is not simply free. A stamp that is NULL is drawn when the set is granted. REQUIRES:
+-- its names are locked, the version is right.
 CREATE OR REPLACE FUNCTION "@space@".settle_v@version@(
   _names text[], _modes "char"[], _permits integer[], _lease bigint, _token uuid, _app text,
   _instance text, _epoch bigint, _label text, _waiter bigint, _woken boolean, _channel text,
@@ -244,6 +250,7 @@ BEGIN
     END LOOP;
     IF NOT _busy THEN
       _now := clock_timestamp();
+      _stamp := coalesce(_stamp, nextval('"@space@".stamps'::regclass));
       @mark@
       PERFORM "@space@".record_v@version@(_stamp, _names, _modes, _lease, _now, _token, _app,
         _instance, _epoch, _label, NOT (0 < ANY(_reads) OR 0 < ANY(_writes)));

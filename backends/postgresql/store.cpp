@@ -46,6 +46,9 @@ std::string set_up_sql(int pid, Isolation isolation) {
   for (const auto& [name, value] : settings) {
     sql += "set_config('" + name + "','" + value + "',false),";
   }
+  // As it is now, which is looked at: it can't be taken back under way by a reload of the
+  // server's configuration.
+  sql += "set_config('synchronous_commit',current_setting('synchronous_commit'),false),";
   // Since PostgreSQL 14: a statement whose client is gone ends soon.
   return sql +
          "(SELECT set_config(name,'2000',false) FROM pg_settings "

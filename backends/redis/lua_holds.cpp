@@ -213,22 +213,26 @@ end
 return answer
 )", false, false, Sent::reading};
 
-// ARGV from 4: how many at most. {'X', records and stamps of holds whose lease has ended}.
-const Script expired{6, "a look for expired holds", "", R"(
+// ARGV from 4: how many at most. {'X', stamps and records of holds whose lease has ended,
+// ids and records of waiters that have not been heard of}.
+const Script expired{6, "a look for what has expired", "", R"(
 local stamps = call('ZRANGEBYSCORE', L, '-inf', format('%.0f', now), 'LIMIT', 0, ARGV[4])
-local answer = {'X'}
+local holds, dead = {}, {}
 for _, stamp in ipairs(stamps) do
-  answer[#answer + 1] = stamp
-  answer[#answer + 1] = call('HGET', M, 'h:' .. stamp) or ''
+  holds[#holds + 1] = stamp
+  holds[#holds + 1] = call('HGET', M, 'h:' .. stamp) or ''
 end
--- Waiters that have not been heard of.
-if call('HLEN', W) <= 1000 then
+if call('HLEN', W) <= 2000 then
   local waiters = call('HGETALL', W)
   for i = 1, #waiters, 2 do
-    if tonumber(string.sub(waiters[i + 1], 1, 16)) <= now then call('HDEL', W, waiters[i]) end
+    if #dead >= 2 * tonumber(ARGV[4]) then break end
+    if tonumber(string.sub(waiters[i + 1], 1, 16)) <= now then
+      dead[#dead + 1] = waiters[i]
+      dead[#dead + 1] = waiters[i + 1]
+    end
   end
 end
-return answer
+return {'X', holds, dead}
 )", false, false, Sent::reading};
 
 // KEYS from 4: for each item of each hold its string, its sorted set, its line.
@@ -257,10 +261,12 @@ end
 return {'X', removed}
 )", false, true};
 
-// KEYS from 4: the lines of n names. ARGV from 4: waiter, whether it was woken, modes.
+// KEYS from 4: the lines of n names. ARGV from 4: waiter, whether it was woken, modes, and '1'
+// if it is to stay in case it has been heard of.
 const Script end_wait{8, "a goodbye", "", R"(
 local id, modes = ARGV[4], ARGV[6]
 local me = call('HGET', W, id)
+if ARGV[7] == '1' and me and tonumber(string.sub(me, 1, 16)) > now then return {'X'} end
 call('HDEL', W, id)
 for i = 1, #modes do call('ZREM', KEYS[3 + i], string.sub(modes, i, i) .. id) end
 if ARGV[5] == '1' or (me and tonumber(string.sub(me, 17, 32)) ~= 0) then

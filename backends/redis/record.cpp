@@ -82,6 +82,13 @@ std::optional<Record> unpack(std::string_view text) {
   return record;
 }
 
+std::optional<std::vector<LockRequest>> items_of_waiter(std::string_view text) {
+  if (text.size() < waiter_head) return {};
+  std::optional<Record> record = unpack(text.substr(waiter_head));
+  if (!record) return {};
+  return std::move(record->items);
+}
+
 std::string modes_of(std::span<const LockRequest> items) {
   std::string modes;
   for (const LockRequest& item : items) modes += item.mode == Mode::read ? 'r' : 'w';

@@ -37,6 +37,11 @@ struct Record {
 // With SINCE. Unset if it is none.
 std::optional<Record> unpack(std::string_view text);
 
+// The fixed part of a waiter's record, before such a text: when it ends, when it was woken.
+inline constexpr std::size_t waiter_head = 32;
+// What a waiter waits for. Unset if it is no waiter's record.
+std::optional<std::vector<LockRequest>> items_of_waiter(std::string_view text);
+
 // "rwr".
 std::string modes_of(std::span<const LockRequest> items);
 

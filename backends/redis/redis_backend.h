@@ -59,6 +59,8 @@ class RedisBackend final : public Backend {
   Result<std::vector<std::shared_ptr<const KnownHold>>> look_up(const std::vector<Stamp>& stamps,
                                                                 TimePoint by);
   Result<std::size_t> remove(const std::vector<Ended>& ended, TimePoint by);
+  // Of ids and records of waiters those that have not been heard of.
+  Status forget_waiters(const Reply& dead, TimePoint by);
 
   // --- redis_renew.cpp ---
   Status renew_some(const Owner& owner, std::span<Renewing> some, RenewReply& reply, TimePoint by);

@@ -147,16 +147,33 @@ Result<std::size_t> RedisBackend::sweep(TimePoint by) {
     call.arguments = {std::to_string(sweep_at_once)};
     const Result<Reply> reply = store_->run(scripts::expired, call, by);
     if (!reply) return reply.error();
+    const Reply holds = (*reply)[1];
     std::vector<Ended> ended;
-    for (std::size_t i = 1; i + 1 < reply->size(); i += 2) {
-      ended.push_back({std::string((*reply)[i].text()), std::string((*reply)[i + 1].text())});
+    for (std::size_t i = 0; i + 1 < holds.size(); i += 2) {
+      ended.push_back({std::string(holds[i].text()), std::string(holds[i + 1].text())});
     }
     const Result<std::size_t> count = remove(ended, by);
     if (!count) return count.error();
     removed += *count;
+    if (Status status = forget_waiters((*reply)[2], by); !status) return status.error();
     if (ended.size() < sweep_at_once) break;
   }
   return removed;
+}
+
+// In every line they stand in; nobody may ever release those names again.
+Status RedisBackend::forget_waiters(const Reply& dead, TimePoint by) {
+  for (std::size_t i = 0; i + 1 < dead.size(); i += 2) {
+    Call call;
+    call.arguments = {std::string(dead[i].text()), "0", std::string(), "1"};
+    if (const auto items = items_of_waiter(dead[i + 1].text())) {
+      for (const LockRequest& item : *items) call.keys.push_back(store_->keys().line(item.name));
+      call.arguments[2] = modes_of(*items);
+    }
+    const Result<Reply> reply = store_->run(scripts::end_wait, call, by);
+    if (!reply) return reply.error();
+  }
+  return {};
 }
 
 Result<std::size_t> RedisBackend::reclaim(std::string_view app, std::int64_t epoch, TimePoint by) {

@@ -18,9 +18,6 @@ std::chrono::system_clock::time_point wall_time(std::int64_t since_us) {
       std::chrono::duration_cast<std::chrono::system_clock::duration>(microseconds(since_us)));
 }
 
-// The fixed part of a waiter's record: when it ends, when it was woken.
-constexpr std::size_t waiter_head = 32;
-
 std::vector<WaiterInfo> waiters_from(const Reply& reply, std::int64_t now_us) {
   std::map<std::pair<std::int64_t, std::string>, WaiterInfo> waiters;
   for (std::size_t i = 0; i + 1 < reply.size(); i += 2) {

@@ -63,11 +63,16 @@ local function wake(line, after, mode)
             return
           end
           gone = true
+          -- Its record says where else it stands: the sweep needs it.
+          if call('HLEN', W) <= 1000 then
+            call('HSET', W, id, format('%016.0f', now) .. string.sub(waiter, 17))
+          else
+            call('HDEL', W, id)
+          end
         end
       end
       if gone then
         call('ZREM', line, member)
-        call('HDEL', W, id)
       else
         from = from + 1
       end

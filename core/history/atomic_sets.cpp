@@ -1,4 +1,5 @@
-// I3: a picture of the store shows each hold whole, and nothing that was not granted.
+// I3: a picture of the store shows each hold whole, all that surely are there, and nothing that
+// was not granted.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -50,9 +51,39 @@ std::string told(const Timeline& line, const Snapshot& snapshot, const Row& row)
   return text;
 }
 
+// Which holds were surely there during all of a picture, whose turn comes in the order of time.
+class SurelyThere {
+ public:
+  explicit SurelyThere(const Timeline& line) : line_(line) {
+    for (std::uint32_t i = 0; i < line.ops.size(); ++i) {
+      const Op& op = line.ops[i];
+      if (op.granted() && op.must_end > op.returned) to_come_.push_back(i);
+    }
+    std::sort(to_come_.begin(), to_come_.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return line.ops[a].returned > line.ops[b].returned;
+    });
+  }
+  template <class Each>
+  void during(Interval picture, Each&& each) {
+    while (!to_come_.empty() && line_.ops[to_come_.back()].returned <= picture.begin) {
+      there_.push_back(to_come_.back());
+      to_come_.pop_back();
+    }
+    std::erase_if(there_, [&](std::uint32_t i) { return line_.ops[i].must_end <= picture.begin; });
+    for (const std::uint32_t i : there_) {
+      if (line_.ops[i].must_end > picture.end) each(line_.ops[i]);
+    }
+  }
+
+ private:
+  const Timeline& line_;
+  std::vector<std::uint32_t> to_come_;  // by the time of the grant, the next one last
+  std::vector<std::uint32_t> there_;
+};
+
 }  // namespace
 
-void check_atomic_sets(const Timeline& line, const Rules&, Findings& findings) {
+void check_atomic_sets(const Timeline& line, const Rules& rules, Findings& findings) {
   if (line.snapshots.empty()) return;
   std::vector<std::pair<Stamp, std::uint32_t>> granted;
   std::map<Names, Perhaps> perhaps;
@@ -67,6 +98,7 @@ void check_atomic_sets(const Timeline& line, const Rules&, Findings& findings) {
   std::sort(granted.begin(), granted.end());
   for (auto& [names, intervals] : perhaps) intervals.arrange();
 
+  SurelyThere surely(line);
   for (const Snapshot& snapshot : line.snapshots) {
     std::set<Stamp> shown;
     for (const Row& row : snapshot.rows) {
@@ -96,6 +128,15 @@ void check_atomic_sets(const Timeline& line, const Rules&, Findings& findings) {
         complain("a hold after its end", &op);
       }
     }
+    if (!rules.leases_last) continue;
+    surely.during(snapshot.taken, [&](const Op& op) {
+      if (shown.contains(op.stamp)) return;
+      findings.add(Invariant::atomic_sets, [&] {
+        return "a hold was not shown that was surely there, in the picture between " +
+               line.at(snapshot.taken.begin) + " and " + line.at(snapshot.taken.end) + "\n  " +
+               line.tell(op);
+      });
+    });
   }
 }
 

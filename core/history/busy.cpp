@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "core/history/may_hold.h"
+#include "core/history/permits_book.h"
 #include "core/history/timeline.h"
 
 namespace lockset::history {
@@ -32,6 +33,7 @@ std::string false_witness(const Timeline& line, const Holds& holds, const Op& op
 }  // namespace
 
 void check_busy(const Timeline& line, const Rules& rules, Findings& findings, Counts& counts) {
+  const PermitsBook book(line);
   std::vector<bool> explained(line.ops.size(), false);
   std::vector<bool> overlaps(line.ops.size(), false);
   for (std::uint32_t name = 0; name < line.names.size(); ++name) {
@@ -41,7 +43,15 @@ void check_busy(const Timeline& line, const Rules& rules, Findings& findings, Co
       const Item& item = line.items[ref.item];
       if (may.just_before(op.asked) > 0) overlaps[ref.op] = true;
       if (op.outcome != Op::Outcome::busy || explained[ref.op]) continue;
-      explained[ref.op] = may.can_block(item.mode, item.permits, {op.asked, op.returned});
+      std::uint32_t least = item.permits;
+      if (!item.said) {
+        // Of all that can have applied the least explains it best.
+        for (const std::uint32_t value :
+             book.during(item.name, item.mode, {op.asked, op.returned}).values) {
+          least = std::min(least, value);
+        }
+      }
+      explained[ref.op] = may.can_block(item.mode, least, {op.asked, op.returned});
     }
   }
   counts.overlaps += static_cast<std::uint64_t>(std::count(overlaps.begin(), overlaps.end(), true));
@@ -62,8 +72,7 @@ void check_busy(const Timeline& line, const Rules& rules, Findings& findings, Co
     ++counts.spurious_busy;
     if (spurious.size() < rules.most_told) spurious.emplace_back(i, std::move(why));
   }
-  const bool trouble = line.kills + line.stops + line.faults.size() > 0;
-  const double borne = trouble ? rules.spurious_busy * static_cast<double>(busy) : 0;
+  const double borne = line.had_trouble() ? rules.spurious_busy * static_cast<double>(busy) : 0;
   if (static_cast<double>(counts.spurious_busy) <= borne) return;
   for (std::uint64_t i = 0; i < counts.spurious_busy; ++i) {
     findings.add(Invariant::busy, [&] {

@@ -10,7 +10,9 @@ namespace {
 void count(const Timeline& line, Counts& counts) {
   counts.operations = line.ops.size();
   std::vector<TimePoint> grants;
+  TimePoint last = line.first;
   for (const Op& op : line.ops) {
+    last = std::max(last, op.returned == TimePoint::max() ? op.asked : op.returned);
     switch (op.outcome) {
       case Op::Outcome::granted:
         grants.push_back(op.returned);
@@ -37,9 +39,10 @@ void count(const Timeline& line, Counts& counts) {
   counts.faults = line.faults.size();
   counts.snapshots = line.snapshots.size();
   counts.uses = line.uses.size();
+  counts.ends = line.ends.size();
 
   std::sort(grants.begin(), grants.end());
-  grants.push_back(line.last);
+  grants.push_back(last);
   TimePoint before = line.first;
   for (const TimePoint grant : grants) {
     counts.longest_without_grant = std::max(counts.longest_without_grant, grant - before);
@@ -59,6 +62,8 @@ void judge(const Timeline& line, const Rules& rules, Report& report) {
   least(counts.grants, rules.least.grants, line.expect.grants, "grants");
   least(counts.overlaps, rules.least.overlaps, line.expect.overlaps, "overlaps");
   least(counts.busy, rules.least.busy, line.expect.busy, "busy answers");
+  least(counts.wakeups, rules.least.wakeups, line.expect.wakeups, "wake-ups");
+  least(counts.ends, rules.least.ends, line.expect.ends, "looks at the end");
   least(counts.kills + counts.stops + counts.faults, rules.least.faults, line.expect.faults,
         "faults");
 }
@@ -72,13 +77,14 @@ Result<Report> check(const History& history, const Rules& rules) {
   Report report;
   Findings findings(rules, report);
   count(line, report.counts);
-  check_exclusion(line, rules, findings);
+  if (rules.leases_last) check_exclusion(line, rules, findings);
   check_fencing(line, rules, findings);
   check_atomic_sets(line, rules, findings);
   check_busy(line, rules, findings, report.counts);
   check_lease(line, rules, findings);
   check_resource(line, rules, findings);
   check_liveness(line, rules, findings);
+  check_wakeups(line, rules, findings, report.counts);
   check_leaks(line, rules, findings);
   check_permits(line, rules, findings);
   judge(line, rules, report);

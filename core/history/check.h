@@ -29,6 +29,12 @@ struct Rules {
   Duration reply = std::chrono::seconds(10);
   // How long a set may be free for certain while somebody waits for it, without faults.
   Duration idle = std::chrono::seconds(10);
+  // How soon after a set has become free one that waits for it should have it: well below the
+  // time after which it would look by itself where the store wakes it.
+  Duration wakeup = std::chrono::milliseconds(250);
+  // The share of them that may be later, in runs without faults that expect wake-ups. In others
+  // they are only counted.
+  double late_wakeups = 0.001;
   // For names that no permits event speaks of, where the client did not say either.
   std::uint32_t read_permits = 1;
   std::uint32_t write_permits = 1;
@@ -36,6 +42,14 @@ struct Rules {
   double spurious_busy = 0.01;
   // Whether the recorder notes lost(): a hold that ends without it is a violation then.
   bool records_lost = true;
+  // Whether a hold lasts in the store as long as its holder was promised. A clock that steps
+  // forward may end it before: then I1 and the admission part of I2 are not asked, nor that a
+  // picture shows it or that the resource lets it in. Stamps and floors are judged all the same.
+  bool leases_last = true;
+  // Whether "not renewed" and "not held" mean that the store has the hold no more. A client that
+  // keeps a hold's time itself, as ZooKeeper's does, says so as well when the time is over, and the
+  // store may show it, and be busy by it, for a moment or until its lease ends there.
+  bool denials_end = true;
   // What the run has to contain; the history's own Expect is added.
   Expect least{.grants = 1};
   // How many violations of one invariant are told.
@@ -81,6 +95,10 @@ struct Counts {
   std::uint64_t faults = 0;  // of other kinds
   std::uint64_t snapshots = 0;
   std::uint64_t uses = 0;
+  std::uint64_t wakeups = 0;       // acquires that waited until their set became free
+  std::uint64_t late_wakeups = 0;  // of those, later than Rules::wakeup
+  std::uint64_t ends = 0;
+  // From the first event to the last call.
   Duration longest_without_grant{};
 };
 

@@ -194,6 +194,10 @@ struct Expect {
   std::uint64_t overlaps = 0;
   std::uint64_t busy = 0;
   std::uint64_t faults = 0;
+  // Acquires that waited, and were granted when the set became free. Without faults nearly
+  // all of these have to be prompt: see Rules::late_wakeups.
+  std::uint64_t wakeups = 0;
+  std::uint64_t ends = 0;
   bool operator==(const Expect&) const = default;
 };
 

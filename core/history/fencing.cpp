@@ -134,7 +134,7 @@ void check_fencing(const Timeline& line, const Rules& rules, Findings& findings)
     std::vector<std::uint32_t> items;
     items.reserve(grants.size());
     for (const Grant& grant : grants) items.push_back(item_of[grant.op]);
-    replay(line, name, grants, items, findings);
+    if (rules.leases_last) replay(line, name, grants, items, findings);
   }
 }
 

@@ -45,6 +45,8 @@ void for_fields(T& what, Each&& each) {
   if constexpr (requires { what.overlaps; }) each("overlaps", what.overlaps);
   if constexpr (requires { what.busy; }) each("busy", what.busy);
   if constexpr (requires { what.faults; }) each("faults", what.faults);
+  if constexpr (requires { what.wakeups; }) each("wakeups", what.wakeups);
+  if constexpr (requires { what.ends; }) each("ends", what.ends);
 }
 
 }  // namespace lockset::history

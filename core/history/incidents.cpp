@@ -133,6 +133,8 @@ class Incidents {
     all_.line.expect.overlaps += what.overlaps;
     all_.line.expect.busy += what.busy;
     all_.line.expect.faults += what.faults;
+    all_.line.expect.wakeups += what.wakeups;
+    all_.line.expect.ends += what.ends;
   }
 
  private:
@@ -157,12 +159,15 @@ class Incidents {
           "an answer about stamp=" + std::to_string(stamp.value) + " without a question";
       return;
     }
-    // Of several under way the answer may be anybody's: that of the first makes no false alarm.
-    Record& record = all[at->second.front()];
+    // Of several under way the answer may be anybody's. It makes no false alarm if what was done
+    // was asked first, and what was not, last.
+    const bool done = answer == static_cast<typename Record::Answer>(1);
+    const auto which = done ? at->second.begin() : std::prev(at->second.end());
+    Record& record = all[*which];
     record.answer = answer;
     record.returned = all_.now;
     if constexpr (requires { record.until; }) record.until = until;
-    at->second.erase(at->second.begin());
+    at->second.erase(which);
     if (at->second.empty()) pending_.erase(at);
   }
   // Renewals and endings of one hold may be under way together.

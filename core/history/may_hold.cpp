@@ -81,6 +81,16 @@ void MayHold::add_blocked(Mode mode, std::uint32_t permits, Interval during,
   }
 }
 
+TimePoint MayHold::free_since(Mode mode, std::uint32_t permits, Interval during) const {
+  const auto at = std::lower_bound(times_.begin(), times_.end(), during.end);
+  for (auto i = static_cast<std::size_t>(at - times_.begin()); i-- > 0;) {
+    const TimePoint end = i + 1 < times_.size() ? times_[i + 1] : TimePoint::max();
+    if (end <= during.begin) break;
+    if (counts_[i].blocks(mode, permits)) return std::min(end, during.end);
+  }
+  return during.begin;
+}
+
 std::uint32_t MayHold::just_before(TimePoint time) const {
   const auto at = std::lower_bound(times_.begin(), times_.end(), time);
   if (at == times_.begin()) return 0;

@@ -27,6 +27,10 @@ class MayHold {
   void add_blocked(Mode mode, std::uint32_t permits, Interval during,
                    std::vector<Interval>& blocked) const;
 
+  // Since when, up to the end of `during`, it can surely not have been refused any more;
+  // `during.begin` if it never can have been.
+  [[nodiscard]] TimePoint free_since(Mode mode, std::uint32_t permits, Interval during) const;
+
   // How many, of both modes, were there just before `time`.
   [[nodiscard]] std::uint32_t just_before(TimePoint time) const;
 

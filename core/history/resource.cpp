@@ -22,7 +22,7 @@ std::string told(const Timeline& line, const ResourceUse& use) {
 
 }  // namespace
 
-void check_resource(const Timeline& line, const Rules&, Findings& findings) {
+void check_resource(const Timeline& line, const Rules& rules, Findings& findings) {
   Stamp floor;
   const ResourceUse* raised_by = nullptr;
   const ResourceUse* before = nullptr;
@@ -47,7 +47,7 @@ void check_resource(const Timeline& line, const Rules&, Findings& findings) {
       }
       continue;
     }
-    if (item == nullptr) continue;
+    if (item == nullptr || !rules.leases_last) continue;
     const Op& op = line.ops[use.op];
     const bool fenced = op.has_floors || item->permits == 1;
     if (!fenced || use.at < op.returned || use.at >= op.must_end) continue;

@@ -27,6 +27,15 @@ TimePoint Timeline::last_trouble() const {
   return end;
 }
 
+bool Timeline::had_trouble(std::uint32_t process, Interval during) const {
+  const auto meets = [&](const Interval& each) {
+    return each.begin <= during.end && each.end >= during.begin;
+  };
+  const std::vector<Interval>& of_it = processes[process].stops;
+  return std::any_of(faults.begin(), faults.end(), meets) ||
+         std::any_of(of_it.begin(), of_it.end(), meets);
+}
+
 TimePoint Timeline::put_off(std::uint32_t process, TimePoint from, Duration delay) const {
   TimePoint deadline = later(from, delay);
   for (const Interval& stop : processes[process].stops) {

@@ -169,8 +169,8 @@ struct Timeline {
   ByOp<Loss> losses;                          // by time
   std::vector<ResourceUse> uses;              // by name, then time
   std::vector<PermitsChange> permits;         // by name, then begin
-  std::vector<Snapshot> snapshots;
-  std::vector<Interval> faults;  // of kinds other than kill and stop; by begin
+  std::vector<Snapshot> snapshots;            // by begin
+  std::vector<Interval> faults;               // of kinds other than kill and stop; by begin
   std::vector<Quiet> ends;
   Expect expect;
   std::uint64_t kills = 0;
@@ -182,6 +182,9 @@ struct Timeline {
   // When whatever was wrong is over: the end of the last fault, kill or stop; `first` if
   // there was none, TimePoint::max() if one never ended.
   [[nodiscard]] TimePoint last_trouble() const;
+  [[nodiscard]] bool had_trouble() const { return kills + stops + faults.size() > 0; }
+  // Whether a fault was under way meanwhile, or the process stopped.
+  [[nodiscard]] bool had_trouble(std::uint32_t process, Interval during) const;
   // `deadline`, put off for the time in which the process was stopped: all that it owes
   // between `from` and then, it owes so long after it went on.
   [[nodiscard]] TimePoint put_off(std::uint32_t process, TimePoint from, Duration delay) const;
@@ -221,6 +224,8 @@ void check_busy(const Timeline& line, const Rules& rules, Findings& findings, Co
 void check_lease(const Timeline& line, const Rules& rules, Findings& findings);
 void check_resource(const Timeline& line, const Rules& rules, Findings& findings);
 void check_liveness(const Timeline& line, const Rules& rules, Findings& findings);
+// Counts wake-ups, too.
+void check_wakeups(const Timeline& line, const Rules& rules, Findings& findings, Counts& counts);
 void check_leaks(const Timeline& line, const Rules& rules, Findings& findings);
 void check_permits(const Timeline& line, const Rules& rules, Findings& findings);
 

@@ -80,13 +80,14 @@ TimePoint may_end(const Timeline& line, const Rules& rules, const Op& op, std::s
   }
   // What the store said is gone, is gone.
   for (const Renewal& each : line.renewals.of(index)) {
-    if (each.process == op.process && each.answer == Renewal::Answer::gone) {
+    if (rules.denials_end && each.process == op.process && each.answer == Renewal::Answer::gone) {
       end = std::min(end, each.returned);
     }
   }
   for (const Ending& each : line.endings.of(index)) {
     const bool gone = each.answer == Ending::Answer::released ||
-                      (each.process == op.process && each.answer == Ending::Answer::not_held);
+                      (rules.denials_end && each.process == op.process &&
+                       each.answer == Ending::Answer::not_held);
     if (gone) end = std::min(end, each.returned);
   }
   return end;

@@ -33,6 +33,10 @@ class Clock {
  public:
   virtual ~Clock() = default;
   [[nodiscard]] virtual TimePoint now() const noexcept = 0;
+  // The calendar's time, for stamps and for people; may be set back and forth.
+  [[nodiscard]] virtual std::chrono::system_clock::time_point wall() const noexcept {
+    return std::chrono::system_clock::now();
+  }
 };
 
 // The machine's clock. Never destroyed.

@@ -15,10 +15,46 @@ Story seen(std::int64_t stamp, std::vector<Wish> set, std::int64_t at = 50) {
 TEST(AtomicSets, AWholeSetOrNothingIsKept) {
   expect_kept(seen(10, {w("a"), r("b")}).check());
   expect_kept(seen(10, {r("b"), w("a")}).check());
-  Story nothing;
-  nothing.had("p", 1, 10, {w("a"), r("b")}, 10, 20, 80, 90);
-  nothing.add("o", 30, SeenBegin{}).add("o", 40, SeenEnd{});
-  expect_kept(nothing.check());
+}
+
+TEST(AtomicSets, WhatIsSurelyThereIsShown) {
+  const auto nothing_between = [](std::int64_t from, std::int64_t to) {
+    Story story;
+    story.had("p", 1, 10, {w("a"), r("b")}, 10, 20, 80, 90);
+    return story.add("o", from, SeenBegin{}).add("o", to, SeenEnd{});
+  };
+  const std::string missing = "a hold was not shown that was surely there";
+  expect_only(nothing_between(20, 79).check(), Invariant::atomic_sets, missing);
+  expect_kept(nothing_between(19, 79).check());
+  expect_kept(nothing_between(20, 80).check());
+  // What is lost, broken or killed may be gone.
+  expect_kept(nothing_between(30, 40).add("p", 35, Lost{Stamp{10}}).check());
+  expect_kept(nothing_between(30, 40).add("c", 40, Kill{"p"}).check());
+  expect_only(nothing_between(30, 40).add("c", 41, Kill{"p"}).check(), Invariant::atomic_sets,
+              missing);
+  Story broken = nothing_between(30, 40);
+  broken.add("o", 35, Release{Stamp{10}});
+  expect_kept(Story(broken).add("o", 36, ReleaseUnknown{Stamp{10}}).check());
+  expect_only(Story(broken).add("o", 36, NotHeld{Stamp{10}}).check(), Invariant::atomic_sets,
+              missing);
+}
+
+TEST(AtomicSets, EveryPictureIsComparedInWhateverOrderTheyStand) {
+  Story story;
+  story.hold("p", 1, 10, {w("a")}, 10, 20, 70).hold("p", 2, 20, {w("b")}, 30, 40, 70);
+  const auto picture = [&](const std::string& who, std::int64_t at, std::vector<Seen> seen) {
+    story.add(who, at, SeenBegin{});
+    for (Seen& each : seen) story.add(who, at, std::move(each));
+    story.add(who, at + 1, SeenEnd{});
+  };
+  picture("o", 50, {{Stamp{10}, {w("a")}}, {Stamp{20}, {w("b")}}});
+  picture("n", 25, {{Stamp{10}, {w("a")}}});
+  picture("m", 75, {});
+  Rules rules;
+  rules.records_lost = false;
+  expect_kept(story.check(rules));
+  picture("z", 60, {{Stamp{20}, {w("b")}}});
+  expect_only(story.check(rules), Invariant::atomic_sets, "between 50 ms and 51 ms");
 }
 
 TEST(AtomicSets, APartIsNot) {
@@ -34,9 +70,9 @@ TEST(AtomicSets, NothingIsThereBeforeItWasAskedForNorAfterItsEnd) {
 }
 
 TEST(AtomicSets, WhatNobodyWasGrantedIsNotThere) {
-  expect_only(seen(11, {w("a"), r("b")}).check(), Invariant::atomic_sets, "nobody was granted");
+  expect_only(seen(11, {w("a"), r("b")}, 95).check(), Invariant::atomic_sets, "nobody was granted");
   const auto with = [](What outcome) {
-    Story story = seen(11, {w("c")});
+    Story story = seen(11, {w("c")}, 95);
     story.ask("q", 1, 0, {w("c")}).add("q", 5, std::move(outcome));
     return story.check().found_of(Invariant::atomic_sets);
   };
@@ -47,7 +83,7 @@ TEST(AtomicSets, WhatNobodyWasGrantedIsNotThere) {
 }
 
 TEST(AtomicSets, AnUnknownOutcomeExplainsItsOwnSetOnlyAndNotForEver) {
-  Story other = seen(11, {w("c")});
+  Story other = seen(11, {w("c")}, 95);
   other.ask("q", 1, 0, {w("c"), w("d")}).add("q", 5, Unknown{1});
   EXPECT_EQ(other.check().found_of(Invariant::atomic_sets), 1U);
   Rules rules;
@@ -69,6 +105,23 @@ TEST(AtomicSets, OneHoldIsShownOnce) {
   story.add("o", 31, Seen{Stamp{10}, {w("a")}}).add("o", 32, Seen{Stamp{10}, {w("a")}});
   story.add("o", 33, SeenEnd{});
   expect_only(story.check(), Invariant::atomic_sets, "shown twice");
+}
+
+// The holder's client says that its time is over, at 30; the store shows the hold at 40.
+TEST(AtomicSets, WhereClientsKeepTheTimeADeniedHoldMayStillBeShown) {
+  const auto denied = [] {
+    Story story;
+    story.hold("p", 1, 10, {w("a")}, 0, 1, 25);
+    story.add("p", 25, Lost{Stamp{10}}).add("p", 26, Renew{Stamp{10}});
+    story.add("p", 30, NotRenewed{Stamp{10}});
+    return story.add("s", 40, SeenBegin{})
+        .add("s", 41, Seen{Stamp{10}, {w("a")}})
+        .add("s", 41, SeenEnd{});
+  };
+  Rules rules;
+  rules.denials_end = false;
+  expect_kept(denied().check(rules));
+  expect_only(denied().check(), Invariant::atomic_sets, "a hold after its end");
 }
 
 }  // namespace

@@ -60,5 +60,15 @@ TEST(Busy, WithFaultsASmallShareIsBorne) {
   expect_only(story.check(rules), Invariant::busy, "op 10 of q");
 }
 
+// Nobody knows which applied, so the less explains it.
+TEST(Busy, DuringAChangeOfPermitsTheLessExplainsIt) {
+  Story story;
+  story.add("c", 0, PermitsBegin{"a", 1, 1}).add("c", 1, PermitsEnd{"a", 1, 1});
+  story.add("c", 30, PermitsBegin{"a", 1, 3}).add("c", 200, PermitsEnd{"a", 1, 3});
+  story.had("p", 1, 10, {w("a", 0)}, 10, 20, 180, 190);
+  story.ask("q", 1, 50, {w("a", 0)}).add("q", 60, Busy{1, "a", Stamp{10}});
+  expect_kept(story.check());
+}
+
 }  // namespace
 }  // namespace lockset::history

@@ -20,7 +20,7 @@ Story run() {
   story.ask("q", 3, 102, {w("b")}).add("q", 103, Refused{3});
   story.ask("q", 4, 104, {w("c")}).add("q", 105, TimedOut{4});
   story.add("c", 200, Kill{"p"}).add("c", 201, Stop{"q"}).add("c", 202, Cont{"q"});
-  return story.add("c", 203, FaultBegin{"cut"}).add("c", 204, FaultEnd{"cut"});
+  return story.add("c", 203, FaultBegin{"cut"}).add("c", 204, FaultEnd{"cut"}).add("c", 300, End{});
 }
 
 TEST(Check, CountsWhatHappened) {
@@ -37,16 +37,20 @@ TEST(Check, CountsWhatHappened) {
   EXPECT_EQ(report.counts.kills, 1U);
   EXPECT_EQ(report.counts.stops, 1U);
   EXPECT_EQ(report.counts.faults, 1U);
-  EXPECT_EQ(report.counts.longest_without_grant, std::chrono::milliseconds(133));
+  EXPECT_EQ(report.counts.wakeups, 0U);
+  EXPECT_EQ(report.counts.ends, 1U);
+  EXPECT_EQ(report.counts.longest_without_grant, std::chrono::milliseconds(70));
 }
 
 TEST(Check, WhatTheRunExpectsOfItselfHasToBeThere) {
-  EXPECT_TRUE(run().add("c", 0, Expect{2, 2, 1, 3}).check().kept());
+  EXPECT_TRUE(run().add("c", 0, Expect{2, 2, 1, 3, 0, 1}).check().kept());
   const auto short_of = [](Expect expect) { return run().add("c", 0, expect).check().vacuous; };
   EXPECT_EQ(short_of({3, 0, 0, 0}).at(0), "only 2 grants, expected 3 at least");
   EXPECT_EQ(short_of({0, 3, 0, 0}).at(0), "only 2 overlaps, expected 3 at least");
   EXPECT_EQ(short_of({0, 0, 2, 0}).at(0), "only 1 busy answers, expected 2 at least");
   EXPECT_EQ(short_of({0, 0, 0, 4}).at(0), "only 3 faults, expected 4 at least");
+  EXPECT_EQ(short_of({.wakeups = 1}).at(0), "only 0 wake-ups, expected 1 at least");
+  EXPECT_EQ(short_of({.ends = 2}).at(0), "only 1 looks at the end, expected 2 at least");
 }
 
 TEST(Check, TellsNoMoreThanAFewOfEachAndCountsAll) {

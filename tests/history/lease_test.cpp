@@ -82,6 +82,31 @@ TEST(Lease, ItEndsOnce) {
   expect_kept(refused.check());
 }
 
+TEST(Lease, WhoseReplyWasLostMayClaimAReleaseThatWasSomebodyElses) {
+  // p releases from 50 to 60, b breaks the hold meanwhile.
+  const auto both = [](std::int64_t from, std::int64_t to) {
+    Story story;
+    story.hold("p", 1, 10, {w("a")}, 0, 1, 900);
+    return story.release("p", 10, 50, 60).release("b", 10, from, to);
+  };
+  const auto count = [](const Story& story) { return story.check().found_of(Invariant::lease); };
+  EXPECT_EQ(count(both(52, 55)), 1U);
+  const auto cut = [](Story story, std::int64_t begin, std::int64_t end) {
+    return story.add("c", begin, FaultBegin{"cut"}).add("c", end, FaultEnd{"cut"});
+  };
+  EXPECT_EQ(count(cut(both(52, 55), 40, 51)), 0U);
+  EXPECT_EQ(count(cut(both(52, 55), 40, 49)), 1U);
+  EXPECT_EQ(count(cut(both(52, 55), 61, 70)), 1U);
+  EXPECT_EQ(count(both(52, 55).add("c", 53, Stop{"p"}).add("c", 54, Cont{"p"})), 0U);
+  // Not one after the other, and not three.
+  EXPECT_EQ(count(cut(both(61, 65), 40, 51)), 1U);
+  EXPECT_EQ(count(cut(both(52, 55).release("b", 10, 56, 57), 40, 51)), 1U);
+  // It has to be the holder's own.
+  Story strangers;
+  strangers.hold("p", 1, 10, {w("a")}, 0, 1, 900).release("a", 10, 50, 60).release("b", 10, 52, 55);
+  EXPECT_EQ(count(cut(strangers, 40, 51)), 1U);
+}
+
 TEST(Lease, OfTwoReleasesAtOnceByOneProcessOneSucceeds) {
   Story story = held();
   story.add("p", 50, Release{Stamp{10}}).add("p", 51, Release{Stamp{10}});
@@ -123,6 +148,17 @@ TEST(Lease, WhoIsStoppedIsToldWhenHeGoesOn) {
 TEST(Lease, TheDeadAreNotTold) {
   expect_kept(held().add("c", 2000, Kill{"p"}).add("p", 5000, answer(false, 5000)).check());
   expect_kept(held().add("p", 2000, answer(false, 2000)).check());
+}
+
+// A slow answer, and one to a later question that overtakes it.
+TEST(Lease, OfTwoRenewalsUnderWayWhatWasDoneWasAskedFirst) {
+  Story story;
+  story.hold("p", 1, 10, {w("a")}, 10, 20, 1810);
+  story.add("p", 50, Renew{Stamp{10}});
+  story.release("q", 10, 60, 70);
+  story.add("p", 100, Renew{Stamp{10}}).add("p", 110, NotRenewed{Stamp{10}});
+  story.add("p", 110, Lost{Stamp{10}}).add("p", 200, Renewed{Stamp{10}, ms(1850)});
+  expect_kept(story.check());
 }
 
 }  // namespace

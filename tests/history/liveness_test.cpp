@@ -73,6 +73,67 @@ TEST(Liveness, FaultsDelayIt) {
   expect_only(until(9999), Invariant::liveness, "from 9999 ms to 20000 ms");
 }
 
+// h gives "a" back at 1000; p, which waits for it, has it at `granted`; q, which did not have
+// to wait, is no wake-up. As often as that makes `times`.
+Story woken(std::int64_t granted, std::int64_t times = 1) {
+  Story story;
+  for (std::int64_t i = 0; i < times; ++i) {
+    const std::int64_t t = 10000 * i;
+    const auto op = static_cast<std::uint64_t>(i);
+    story.had("h", op, 10 * i + 1, {w("a"), w("c")}, t, t + 1, t + 900, t + 1000);
+    story.ask("p", op, t + 500, {w("a"), w("b")}, seconds(60));
+    // The last ones are the late ones.
+    const std::int64_t at = t + (i + 1 == times ? granted : 1010);
+    story.add("p", at, Granted{op, Stamp{10 * i + 5}, ms(at + 900), {}});
+    story.release("p", 10 * i + 5, at + 10, at + 20);
+    story.ask("q", op, t + 5000, {w("c")}, seconds(60));
+    story.add("q", t + 5400, Granted{op, Stamp{10 * i + 9}, ms(t + 9000), {}});
+    story.release("q", 10 * i + 9, t + 5500, t + 5600);
+  }
+  return story;
+}
+
+TEST(Liveness, WakeupsAreCountedAndHowManyWereLate) {
+  const auto late = [](const Story& story) {
+    const Report report = story.check();
+    expect_kept(report);
+    EXPECT_EQ(report.counts.wakeups, 1U);
+    return report.counts.late_wakeups;
+  };
+  EXPECT_EQ(late(woken(1250)), 0U);
+  EXPECT_EQ(late(woken(1251)), 1U);
+  // Somebody else was faster: what counts is when it was free again.
+  EXPECT_EQ(late(woken(1500).had("n", 1, 3, {w("b")}, 1100, 1110, 1240, 1250)), 0U);
+  EXPECT_EQ(late(woken(1500).had("n", 1, 3, {w("d")}, 1100, 1110, 1240, 1250)), 1U);
+}
+
+TEST(Liveness, WhereWakeupsAreExpectedNearlyAllAreInTime) {
+  const auto expecting = [](Story story, std::uint64_t wakeups) {
+    return story.add("c", 0, Expect{.wakeups = wakeups});
+  };
+  expect_only(expecting(woken(1251), 1).check(), Invariant::liveness,
+              "free from 1000.000001 ms on");
+  expect_only(expecting(woken(1251, 999), 1).check(), Invariant::liveness, "woken late");
+  const Report borne = expecting(woken(1251, 1000), 1000).check();
+  EXPECT_TRUE(borne.kept());
+  EXPECT_EQ(borne.counts.late_wakeups, 1U);
+  EXPECT_FALSE(expecting(woken(1250, 999), 1000).check().vacuous.empty());
+  // With faults they are no more than counted.
+  EXPECT_TRUE(expecting(woken(1251), 1).add("c", 700, Kill{"n"}).check().kept());
+}
+
+TEST(Liveness, WhenPermitsChangeMeanwhileNobodyKnowsWhatWasFree) {
+  const auto wakeups = [](std::int64_t begin, std::int64_t end) {
+    Story story = woken(1251);
+    story.add("c", begin, PermitsBegin{"a", 1, 1}).add("c", end, PermitsEnd{"a", 1, 1});
+    return story.check().counts.wakeups;
+  };
+  EXPECT_EQ(wakeups(400, 499), 1U);
+  EXPECT_EQ(wakeups(400, 500), 0U);
+  EXPECT_EQ(wakeups(1251, 1300), 0U);
+  EXPECT_EQ(wakeups(1252, 1300), 1U);
+}
+
 TEST(Leaks, NothingLeftIsKept) {
   Story story;
   story.had("p", 1, 10, {w("a")}, 0, 1, 2, 3).add("c", 9000, End{});

@@ -35,6 +35,33 @@ TEST(Resource, ALiveHolderRefusedIsNot) {
   expect_kept(two().add("p", 50, use(10, false)).check());
 }
 
+// SEM 20: p is promised until 1060, and the store ends its hold at 30, for its clock stepped
+// forward. q has the name from 41 on.
+TEST(Resource, WhereLeasesEndEarlyOnlyTheFenceIsJudged) {
+  const auto stepped = [] {
+    Story story;
+    story.hold("p", 1, 10, {w("a")}, 0, 1, 1060).had("q", 1, 11, {w("a")}, 40, 41, 100, 110);
+    story.add("p", 1061, Lost{Stamp{10}});
+    story.add("q", 70, use(11, true)).add("p", 80, use(10, false));
+    return story.add("s", 60, SeenBegin{})
+        .add("s", 60, Seen{Stamp{11}, {w("a")}})
+        .add("s", 61, SeenEnd{});
+  };
+  Rules rules;
+  rules.leases_last = false;
+  expect_kept(stepped().check(rules));
+  const Report strict = stepped().check();
+  for (const Invariant broken :
+       {Invariant::exclusion, Invariant::fencing, Invariant::atomic_sets, Invariant::resource}) {
+    EXPECT_EQ(strict.found_of(broken), 1U) << to_string(broken);
+  }
+  expect_only(stepped().add("p", 81, use(10, true)).check(rules), Invariant::resource,
+              "a stale holder was let in: stamp 10");
+  // Stamps still grow.
+  expect_only(stepped().had("t", 1, 9, {w("b")}, 120, 121, 130, 131).check(rules),
+              Invariant::fencing, "has the smaller stamp");
+}
+
 // Two readers with stamps 10 and 11 share; the floor is 10 for both.
 TEST(Resource, ThoseWhoShareGoByTheirFloors) {
   const auto shared = [](std::vector<Stamp> floors) {

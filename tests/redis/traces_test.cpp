@@ -85,5 +85,34 @@ TEST_F(RedisTraces, ADeadSetOfWhichOneNameWasTakenLeavesNothing) {
   EXPECT_EQ(keys(), before);
 }
 
+// The waiter stands in the lines of both names, and nobody ever releases "b".
+TEST_F(RedisTraces, ADeadWaiterOfNamesThatNobodyReleasesLeavesNothing) {
+  if (!start()) return;
+  Client one = client();
+  const std::set<std::string> before = keys();
+  const Grant first = one.take({write("a")});
+  {
+    Client two = client();
+    two.meet_busy({write("a"), write("b")}, {.will_wait = true});
+  }  // without a goodbye
+  EXPECT_EQ(admin().number({"HLEN", "{lockset}:waiters"}), 1);
+  EXPECT_TRUE(one.release(first.stamp));  // nobody hears that it is woken
+  EXPECT_EQ(one.inspect().waiters.size(), 0U);
+  EXPECT_EQ(admin().number({"EXISTS", "{lockset}:wait:b"}), 1);
+  sweep_all(one);
+  EXPECT_EQ(keys(), before);
+}
+
+TEST_F(RedisTraces, ALivingWaiterStaysInItsLines) {
+  if (!start()) return;
+  Client one = client();
+  one.take({write("a")});
+  Client two = client();
+  const Busy busy = two.meet_busy({write("a"), write("b")}, {.will_wait = true});
+  EXPECT_EQ(one.backend().sweep(soon()).value(), 0U);
+  EXPECT_EQ(one.inspect().waiters.size(), 1U);
+  EXPECT_EQ(admin().number({"EXISTS", "{lockset}:wait:b"}), 1);
+}
+
 }  // namespace
 }  // namespace lockset::redis_tests

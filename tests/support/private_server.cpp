@@ -28,6 +28,13 @@ std::filesystem::path new_folder() {
   return path;
 }
 
+// The beginning of a command that shall see these variables.
+std::vector<std::string> with(const std::vector<std::string>& environment) {
+  std::vector<std::string> argv{"/usr/bin/env"};
+  argv.insert(argv.end(), environment.begin(), environment.end());
+  return argv;
+}
+
 }  // namespace
 
 struct PrivateServer::Impl {
@@ -53,8 +60,11 @@ struct PrivateServer::Impl {
   }
 };
 
-std::optional<std::string> PrivateServer::unavailable(const std::string& kind) {
-  Child check({LOCKSET_SERVER_SCRIPT, kind, "check"});
+std::optional<std::string> PrivateServer::unavailable(const std::string& kind,
+                                                      const std::vector<std::string>& environment) {
+  std::vector<std::string> argv = with(environment);
+  argv.insert(argv.end(), {LOCKSET_SERVER_SCRIPT, kind, "check"});
+  Child check(argv);
   std::string why;
   try {
     why = check.receive();
@@ -64,11 +74,13 @@ std::optional<std::string> PrivateServer::unavailable(const std::string& kind) {
   return why.empty() ? "scripts/server knows no " + kind : why;
 }
 
-PrivateServer::PrivateServer(const std::string& kind, const std::vector<std::string>& lines)
+PrivateServer::PrivateServer(const std::string& kind, const std::vector<std::string>& lines,
+                             const std::vector<std::string>& environment)
     : impl_(std::make_unique<Impl>()) {
   impl_->kind = kind;
   impl_->folder = new_folder();
-  std::vector<std::string> argv{LOCKSET_SERVER_SCRIPT, kind, "run", impl_->folder.string()};
+  std::vector<std::string> argv = with(environment);
+  argv.insert(argv.end(), {LOCKSET_SERVER_SCRIPT, kind, "run", impl_->folder.string()});
   argv.insert(argv.end(), lines.begin(), lines.end());
   impl_->script = std::make_unique<Child>(argv);
   try {
@@ -107,6 +119,15 @@ void PrivateServer::pause(int member) { impl_->command("pause-one", member); }
 void PrivateServer::resume(int member) { impl_->command("resume-one", member); }
 void PrivateServer::kill(int member) { impl_->command("kill-one", member); }
 void PrivateServer::start(int member) { impl_->command("start-one", member); }
+
+std::string PrivateServer::address(int member) const {
+  const std::filesystem::path file = folder() / ("address-" + std::to_string(member));
+  return std::filesystem::exists(file) ? first_line(file) : "127.0.0.1";
+}
+
+void PrivateServer::cut_off(int member) { impl_->command("cut-off", member); }
+void PrivateServer::cut_apart(int member) { impl_->command("cut-apart", member); }
+void PrivateServer::rejoin() { impl_->command("rejoin"); }
 
 int PrivateServer::leader() const {
   Child child({LOCKSET_SERVER_SCRIPT, impl_->kind, "leader", impl_->folder.string()});

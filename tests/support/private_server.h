@@ -18,11 +18,14 @@ class PrivateServer {
   // Why a server of this kind ("postgresql", "mariadb", "mysql", "redis", "zookeeper",
   // "zookeeper-ensemble") can't be started here; unset if it can. Quick: looks for programs,
   // starts nothing.
-  static std::optional<std::string> unavailable(const std::string& kind);
+  static std::optional<std::string> unavailable(const std::string& kind,
+                                                const std::vector<std::string>& environment = {});
 
   // Makes the data folder and starts the server. The lines of configuration go to
   // folder()/extra.conf, which the kinds without SQL read at each start, after their own.
-  explicit PrivateServer(const std::string& kind, const std::vector<std::string>& lines = {});
+  // `environment`: variables for scripts/server, "LOCKSET_SERVER_FSYNC=off".
+  explicit PrivateServer(const std::string& kind, const std::vector<std::string>& lines = {},
+                         const std::vector<std::string>& environment = {});
   PrivateServer(const PrivateServer&) = delete;
   PrivateServer& operator=(const PrivateServer&) = delete;
   // Stops it and removes its data. It ends as well when this process is killed.
@@ -51,6 +54,13 @@ class PrivateServer {
   void start(int member);
   // The one that leads; waits until there is one.
   [[nodiscard]] int leader() const;
+  // Where a member listens: 127.0.0.1, unless it lives in a namespace of its own.
+  [[nodiscard]] std::string address(int member) const;
+  // In namespaces (LOCKSET_SERVER_NETWORK): nothing passes between this member and the others;
+  // the others hear it, but not each other; the end of both.
+  void cut_off(int member);
+  void cut_apart(int member);
+  void rejoin();
 
  private:
   struct Impl;

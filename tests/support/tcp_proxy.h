@@ -9,14 +9,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace lockset::test {
 
 class TcpProxy {
  public:
-  // Forwards to this port of 127.0.0.1. Throws std::runtime_error.
-  explicit TcpProxy(std::uint16_t server_port);
+  // Forwards to this port of 127.0.0.1, or of another numeric address. Throws
+  // std::runtime_error.
+  explicit TcpProxy(std::uint16_t server_port, const std::string& address = "127.0.0.1");
   TcpProxy(const TcpProxy&) = delete;
   TcpProxy& operator=(const TcpProxy&) = delete;
   // Resets all connections.
@@ -38,6 +40,8 @@ class TcpProxy {
   // that sends several requests before it needs an answer may get the first answer between
   // two of them, and seem to take more round trips than it does.
   void far(std::chrono::milliseconds delay);
+  // New connections go there from now on.
+  void forward_to(std::uint16_t server_port, const std::string& address = "127.0.0.1");
 
   // --- one request's fate ---
   // Each catches the next request on one of the connections that are open now: those
@@ -70,6 +74,26 @@ class TcpProxy {
   void black_hole(Way way);
   // New connections are refused.
   void refuse();
+
+  // What befalls requests, by dice: the probability of each fate; all others pass.
+  struct Weather {
+    double reset = 0;  // the connection is reset, the request does not leave here
+    double cut = 0;    // as cut_next_reply, up to most_passed bytes of the reply pass
+    std::size_t most_passed = 64;
+    double hold = 0;  // the request comes that late, even if its client gives up meanwhile
+    std::chrono::milliseconds shortest_hold{};
+    std::chrono::milliseconds longest_hold{};
+    double half_close = 0;  // the request passes; then one side has heard the last of the other
+    std::uint64_t seed = 0;
+  };
+  // What is held when the weather ends still comes late.
+  void weather(const Weather& weather);
+  // How many requests this weather, or the last one, has caught.
+  [[nodiscard]] std::size_t hits() const;
+  // Connections with requests that are held.
+  [[nodiscard]] std::size_t holding() const;
+
+  // Ends all of these, and far().
   void heal();
 
   // Resets the connections that are open now.

@@ -274,6 +274,76 @@ TEST_F(Proxy, CutsAll) {
   EXPECT_EQ(Caller(proxy.port()).ask("y\n"), "y\n");
 }
 
+// Asks on new connections until the weather has caught one; what that one got.
+std::string caught(TcpProxy& proxy, const TcpProxy::Weather& weather) {
+  proxy.weather(weather);
+  for (int i = 0; i < 1000; ++i) {
+    Caller caller(proxy.port());
+    const std::string answer = caller.ask("hello\n");
+    if (proxy.hits() > 0) return answer;
+    EXPECT_EQ(answer, "hello\n");
+  }
+  return "nobody";
+}
+
+TEST_F(Proxy, WeatherResetsBeforeTheServerHears) {
+  EXPECT_EQ(caught(proxy, {.reset = 1}), "RESET");
+  EXPECT_EQ(server.lines, 0);
+}
+
+TEST_F(Proxy, WeatherCutsReplies) {
+  EXPECT_EQ(caught(proxy, {.cut = 1, .most_passed = 0}), "RESET");
+  EXPECT_EQ(server.lines, 1);
+}
+
+TEST_F(Proxy, WeatherHoldsRequestsAndTheyComeLate) {
+  proxy.weather({.hold = 1, .shortest_hold = 200ms, .longest_hold = 200ms});
+  const TimePoint began = BootClock::now();
+  {
+    Caller caller(proxy.port());
+    caller.send("late\n");
+    EXPECT_TRUE(eventually([&] { return proxy.holding() == 1; }));
+    proxy.heal();  // what is held comes all the same, though nobody waits for it
+  }
+  EXPECT_TRUE(eventually([&] { return server.lines == 1; }));
+  EXPECT_GE(BootClock::now() - began, 200ms);
+  EXPECT_EQ(proxy.holding(), 0U);
+  EXPECT_EQ(Caller(proxy.port()).ask("x\n"), "x\n");
+}
+
+TEST_F(Proxy, WeatherHalfClosesEitherSide) {
+  int client_heard_end = 0;
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const std::string answer = caught(proxy, {.half_close = 1, .seed = seed});
+    if (answer == "EOF") ++client_heard_end;
+  }
+  EXPECT_TRUE(eventually([&] { return server.lines == 20; }));
+  EXPECT_GT(client_heard_end, 0);
+  EXPECT_LT(client_heard_end, 20);
+}
+
+TEST_F(Proxy, WeatherGoesBySeeds) {
+  const auto fates = [&](std::uint64_t seed) {
+    proxy.weather({.reset = 0.5, .seed = seed});
+    std::string all;
+    for (int i = 0; i < 20; ++i) all += Caller(proxy.port()).ask("x\n")[0];
+    return all;
+  };
+  EXPECT_EQ(fates(1), fates(1));
+  EXPECT_NE(fates(1), fates(2));
+}
+
+TEST_F(Proxy, ForwardsToAnother) {
+  EchoServer other;
+  Caller a(proxy.port());
+  EXPECT_EQ(a.ask("x\n"), "x\n");
+  proxy.forward_to(other.port());
+  EXPECT_EQ(a.ask("x\n"), "x\n");
+  EXPECT_EQ(Caller(proxy.port()).ask("y\n"), "y\n");
+  EXPECT_EQ(server.lines, 2);
+  EXPECT_EQ(other.lines, 1);
+}
+
 TEST(ProxyWithoutServer, EndsConnections) {
   std::uint16_t port = 0;
   {

@@ -92,6 +92,17 @@ TEST_F(AcquireLoopTest, AConfigurationThatNeverRestsEndsTheTry) {
   EXPECT_EQ(error_code(action), Errc::unavailable);
 }
 
+// A try bears one trouble in all: with a store that hardly answers and a configuration that
+// changes meanwhile it ends as well.
+TEST_F(AcquireLoopTest, AStaleConfigurationDoesNotRenewThePatienceOfATry) {
+  auto l = loop(single_try());
+  l.begin(at(0s));
+  expect<AcquireLoop::Resolve>(l.attempted(fails(Errc::indeterminate), at(1s)));
+  expect<AcquireLoop::Attempt>(l.resolved(std::optional<Grant>(), at(2s)));
+  expect<AcquireLoop::Attempt>(l.attempted(AcquireOutcome(Stale{}), at(3s)));
+  EXPECT_EQ(error_code(l.attempted(fails(Errc::indeterminate), at(4s))), Errc::indeterminate);
+}
+
 // SEM 13
 TEST_F(AcquireLoopTest, PollsMoreSeldomTheLongerItWaitsAndWithinABound) {
   auto l = loop(waiting(TimePoint::max()));

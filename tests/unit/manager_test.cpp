@@ -24,6 +24,7 @@ class Switchable final : public ForwardingBackend {
   struct Switches {
     std::atomic<int> lose_acquire_replies{0};
     std::atomic<int> lose_release_replies{0};
+    std::atomic<bool> lose_renewal_replies{false};
     std::atomic<bool> renewals_hang{false};
     std::atomic<bool> down{false};
     std::atomic<std::int64_t> grant_stamp{0};
@@ -74,6 +75,7 @@ class Switchable final : public ForwardingBackend {
     }
     if (switches_->down) return Error{Errc::unavailable, "down"};
     Result<RenewReply> reply = ForwardingBackend::renew(owner, requests, by);
+    if (switches_->lose_renewal_replies) return Error{Errc::indeterminate, "the reply was lost"};
     if (reply) reply->store_time_us += switches_->store_clock_ahead_us;
     return reply;
   }
@@ -115,6 +117,20 @@ class ManagerTest : public ::testing::Test {
   }
   std::size_t holds() {
     return make_memory_backend(store_)->inspect({}, BootClock::now() + 5s).value().holds.size();
+  }
+
+  void break_application() {
+    const auto backend = make_memory_backend(store_);
+    for (const HoldInfo& info : backend->inspect({}, TimePoint::max()).value().holds) {
+      if (!info.items.front().name.starts_with("@app:")) continue;
+      ASSERT_TRUE(backend->break_hold(info.stamp, TimePoint::max()).value());
+    }
+  }
+  // Whether nothing is held any more within 5 s.
+  bool all_free() {
+    const TimePoint patience = BootClock::now() + 5s;
+    while (holds() > 0 && BootClock::now() < patience) std::this_thread::yield();
+    return holds() == 0;
   }
 
   std::shared_ptr<MemoryStore> store_ = make_memory_store();
@@ -228,6 +244,15 @@ TEST_F(ManagerTest, AStoreClockThatStepsIsReported) {
   EXPECT_EQ(events_->count(Event::Kind::clock_stepped), 1);
 }
 
+// Also when it steps between the grant and the first renewal.
+TEST_F(ManagerTest, AStoreClockThatStepsBeforeTheFirstRenewalIsReported) {
+  Locks locks = open_locks({.lease = 1s});
+  Hold hold = locks.acquire({write("a")}).value();
+  switches_->store_clock_ahead_us = 5'000'000;
+  EXPECT_TRUE(hold.renew());
+  EXPECT_EQ(events_->count(Event::Kind::clock_stepped), 1);
+}
+
 // SEM 14: trouble is bounded, and told as what it is
 TEST_F(ManagerTest, AStoreThatIsDownEndsAWaitAfterItsPatience) {
   Locks locks = open_locks({.store_patience = 200ms});
@@ -268,6 +293,48 @@ TEST_F(ManagerTest, LosingTheApplicationEndsItsHolds) {
   EXPECT_LT(time_to_loss(hold), 2s);
   EXPECT_FALSE(hold.valid());
   EXPECT_EQ(hold.lost_reason(), LostReason::app_lost);
+}
+
+// SEM 12: also those that are granted when the application is lost already
+TEST_F(ManagerTest, AHoldGrantedAfterItsApplicationWasLostIsLost) {
+  Locks locks = open_locks({.app = "svc", .reclaim = true, .lease = 1s});
+  Hold before = locks.acquire({write("a")}, {.lease = 60s}).value();
+  break_application();
+  EXPECT_LT(time_to_loss(before), 2s);
+  Hold after = locks.acquire({write("b")}, {.lease = 60s}).value();
+  EXPECT_FALSE(after.valid());
+  EXPECT_LT(time_to_loss(after), 2s);
+  EXPECT_EQ(after.lost_reason(), LostReason::app_lost);
+}
+
+// SEM 11: no lease ends it, so letting go of it must
+TEST_F(ManagerTest, APermanentHoldLostWithItsApplicationIsReleasedAllTheSame) {
+  Locks locks = open_locks({.app = "svc", .reclaim = true, .lease = 1s});
+  Hold hold = locks.acquire({write("a")}, {.lease = no_lease}).value();
+  break_application();
+  EXPECT_LT(time_to_loss(hold), 2s);
+  EXPECT_EQ(hold.release().error().code, Errc::not_held);
+  EXPECT_TRUE(all_free());
+}
+
+// SEM 11: the renewal that made it permanent was done, and nobody heard of it
+TEST_F(ManagerTest, AHoldThatPerhapsBecamePermanentIsReleased) {
+  Locks locks = open_locks();
+  locks.set_max_lease(1s).value();
+  switches_->lose_renewal_replies = true;
+  Result<Hold> hold = locks.acquire({write("a")}, {.wait = 1s, .lease = no_lease});
+  ASSERT_FALSE(hold.ok());
+  EXPECT_EQ(hold.error().code, Errc::unavailable) << hold.error().message;
+  EXPECT_TRUE(all_free());
+}
+
+// SEM 10: who was told that it is gone must not find it valid
+TEST_F(ManagerTest, RenewingByStampWhatIsGoneMakesItLost) {
+  Locks locks = open_locks();
+  const Stamp stamp = locks.try_locks({write("a")}, {.lease = 60s}).value();
+  ASSERT_TRUE(make_memory_backend(store_)->break_hold(stamp, TimePoint::max()).value());
+  EXPECT_EQ(locks.renew_locks(stamp).error().code, Errc::not_held);
+  EXPECT_FALSE(locks.valid(stamp));
 }
 
 // SEM 12: told by the configuration, long before the next renewal would find out

@@ -31,6 +31,9 @@ Result<AcquireOutcome> take_item(Backend& backend, const AcquireRequest& request
 const Grant* grant_in(const Result<AcquireOutcome>& outcome) {
   return outcome ? std::get_if<Grant>(&*outcome) : nullptr;
 }
+Grant* grant_in(Result<AcquireOutcome>& outcome) {
+  return outcome ? std::get_if<Grant>(&*outcome) : nullptr;
+}
 
 // Takes what it gets and forgets about it.
 class BusyLeavesAPart final : public ForwardingBackend {
@@ -128,17 +131,20 @@ class NamesTakenOneByOne final : public InParts {
   using InParts::InParts;
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
     std::vector<Stamp> parts;
+    std::vector<Stamp> floors;
     for (std::size_t i = 0; i < request.set->size(); ++i) {
       Result<AcquireOutcome> outcome = take_item(inner(), request, i, request.lease);
-      const Grant* grant = grant_in(outcome);
+      Grant* grant = grant_in(outcome);
       if (grant == nullptr) {
         for (const Stamp part : parts) (void)inner().release(part, request.owner->app, request.by);
         return outcome;
       }
       parts.push_back(grant->stamp);
+      floors.push_back(grant->floors.at(0));
       std::this_thread::yield();
       if (i + 1 == request.set->size()) {
         parts.pop_back();
+        grant->floors = floors;
         remember(grant->stamp, parts);
         return outcome;
       }
@@ -162,8 +168,9 @@ class MembersExpireOneByOne final : public InParts {
     other.set = &rest;
     other.permits = request.permits.subspan(1);
     Result<AcquireOutcome> outcome = inner().try_acquire(other);
-    if (const Grant* grant = grant_in(outcome)) {
+    if (Grant* grant = grant_in(outcome)) {
       remember(grant->stamp, {part->stamp});
+      grant->floors.insert(grant->floors.begin(), part->floors.at(0));
     } else {
       (void)inner().release(part->stamp, request.owner->app, soon());
     }

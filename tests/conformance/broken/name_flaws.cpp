@@ -37,7 +37,13 @@ class Renaming : public ForwardingBackend {
     AcquireRequest other = request;
     other.set = &set;
     other.permits = permits;
-    return inner().try_acquire(other);
+    Result<AcquireOutcome> outcome = inner().try_acquire(other);
+    if (auto* busy = outcome ? std::get_if<Busy>(&*outcome) : nullptr) {
+      for (const LockRequest& item : request.set->items()) {
+        if (rename(item) == busy->name) busy->name = item.name;
+      }
+    }
+    return outcome;
   }
 
  protected:

@@ -1,0 +1,143 @@
+#include "core/machine.h"
+
+#include <pthread.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <condition_variable>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "core/fork_guard.h"
+
+namespace lockset {
+
+// --- time ---
+
+TimePoint BootClock::now() noexcept {
+#ifdef CLOCK_BOOTTIME
+  constexpr clockid_t id = CLOCK_BOOTTIME;
+#else
+  constexpr clockid_t id = CLOCK_MONOTONIC;
+#endif
+  timespec ts{};
+  clock_gettime(id, &ts);
+  return TimePoint(std::chrono::seconds(ts.tv_sec) + std::chrono::nanoseconds(ts.tv_nsec));
+}
+
+namespace {
+
+// The clock that condition variables know.
+std::chrono::steady_clock::time_point on_steady_clock(TimePoint moment) {
+  const Duration left = std::min<Duration>(moment - BootClock::now(), std::chrono::hours(24));
+  return std::chrono::steady_clock::now() + left;
+}
+
+}  // namespace
+
+void sleep_until(TimePoint until, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  never.wait_until(lock, stop, on_steady_clock(until), [] { return false; });
+}
+
+// --- chance ---
+
+namespace {
+
+void fill_random(std::uint8_t* to, std::size_t size) {
+  while (size > 0) {
+    const ssize_t got = getrandom(to, size, 0);
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      std::perror("lockset: getrandom");  // no kernel that Lockset runs on lacks it
+      std::abort();
+    }
+    to += got;
+    size -= static_cast<std::size_t>(got);
+  }
+}
+
+static_assert(sizeof(Token) == 16, "tokens are filled as one run of bytes");
+
+}  // namespace
+
+Token Token::random() {
+  // One system call for many tokens. A forked child must not go on with its parent's.
+  struct Supply {
+    std::array<Token, 16> tokens;
+    std::size_t left = 0;
+    ForkGuard filled_in;
+  };
+  thread_local Supply supply;
+  if (supply.left == 0 || supply.filled_in.in_child()) {
+    fill_random(reinterpret_cast<std::uint8_t*>(supply.tokens.data()), sizeof supply.tokens);
+    supply.left = supply.tokens.size();
+    supply.filled_in = ForkGuard();
+  }
+  return supply.tokens[--supply.left];
+}
+
+Random& thread_random() {
+  const auto seed = [] {
+    const Token token = Token::random();
+    std::uint64_t value = 0;
+    for (std::size_t i = 0; i < 8; ++i) value = value << 8 | token.bytes[i];
+    return value;
+  };
+  thread_local Random random(seed());
+  return random;
+}
+
+// --- threads ---
+
+namespace {
+
+// Signals are the program's business: its threads get them, never ours.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+}  // namespace
+
+struct Thread::Impl {
+  std::thread thread;
+};
+
+Thread::Thread() noexcept = default;
+Thread::~Thread() = default;
+
+void Thread::start(std::function<void()> run) {
+  const SignalsBlocked blocked;
+  impl_ = std::make_unique<Impl>(Impl{std::thread(std::move(run))});
+}
+
+bool Thread::joinable() const noexcept { return impl_ && impl_->thread.joinable(); }
+
+void Thread::join() {
+  impl_->thread.join();
+  impl_.reset();
+}
+
+}  // namespace lockset

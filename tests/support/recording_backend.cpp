@@ -1,0 +1,153 @@
+#include "tests/support/recording_backend.h"
+
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "core/lease_state.h"
+
+namespace lockset::test {
+
+RecordingBackend::RecordingBackend(std::shared_ptr<Backend> inner,
+                                   std::shared_ptr<Recorder> recorder, Level level)
+    : ForwardingBackend(std::move(inner)), recorder_(std::move(recorder)), level_(level) {}
+
+void RecordingBackend::note_grant(const Open& asked, const Grant& grant) {
+  recorder_->record(
+      history::Granted{asked.op, grant.stamp, validity_end(asked.sent, grant.lease), grant.floors});
+}
+
+// An attempt whose reply was lost may be granted beside the one that the caller is answered
+// for. So is one whose grant came when it was over: the core gives it back.
+Result<AcquireOutcome> RecordingBackend::beneath_api(const AcquireRequest& request) {
+  const TimePoint sent = recorder_->now();
+  Result<AcquireOutcome> outcome = inner().try_acquire(request);
+  const Grant* const grant = outcome ? std::get_if<Grant>(&*outcome) : nullptr;
+  const bool late = grant != nullptr && recorder_->now() >= validity_end(sent, grant->lease);
+  if (late || (!outcome && outcome.error().may_have_applied())) {
+    const std::uint64_t op = recorder_->ask_at(sent, request.set->items(), request.lease,
+                                               Duration::zero(), request.permits);
+    recorder_->record(history::Unknown{op});
+  }
+  return outcome;
+}
+
+Result<AcquireOutcome> RecordingBackend::try_acquire(const AcquireRequest& request) {
+  if (level_ != Level::attempts) return beneath_api(request);
+  Open asked;
+  asked.op = recorder_->ask(request.set->items(), request.lease, Duration::zero(), request.permits);
+  asked.sent = recorder_->now();
+  Result<AcquireOutcome> outcome = inner().try_acquire(request);
+  if (!outcome) {
+    if (!outcome.error().may_have_applied()) {
+      recorder_->record(history::Refused{asked.op});
+      return outcome;
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      open_[request.token] = asked;
+    }
+    recorder_->record(history::Unknown{asked.op});
+  } else if (const auto* grant = std::get_if<Grant>(&*outcome)) {
+    note_grant(asked, *grant);
+  } else if (const auto* busy = std::get_if<Busy>(&*outcome)) {
+    recorder_->record(history::Busy{asked.op, busy->name, busy->holder});
+  } else {
+    recorder_->record(history::Refused{asked.op});
+  }
+  return outcome;
+}
+
+Result<std::optional<Grant>> RecordingBackend::resolve(const Token& token, TimePoint by) {
+  const TimePoint sent = recorder_->now();
+  Result<std::optional<Grant>> found = inner().resolve(token, by);
+  if (level_ != Level::attempts || !found || !*found) return found;
+  std::optional<Open> asked;
+  {
+    const std::lock_guard lock(mutex_);
+    if (auto node = open_.extract(token)) asked = node.mapped();
+  }
+  if (asked) {
+    asked->sent = sent;
+    note_grant(*asked, **found);
+  }
+  return found;
+}
+
+Result<RenewReply> RecordingBackend::renew(const Owner& owner,
+                                           std::span<const RenewRequest> requests, TimePoint by) {
+  for (const RenewRequest& request : requests) recorder_->record(history::Renew{request.stamp});
+  const TimePoint sent = recorder_->now();
+  Result<RenewReply> reply = inner().renew(owner, requests, by);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const Stamp stamp = requests[i].stamp;
+    if (!reply || i >= reply->renewals.size()) {
+      recorder_->record(history::RenewUnknown{stamp});
+    } else if (const std::optional<Renewal>& renewal = reply->renewals[i]) {
+      recorder_->record(history::Renewed{stamp, validity_end(sent, renewal->lease)});
+    } else {
+      recorder_->record(history::NotRenewed{stamp});
+    }
+  }
+  return reply;
+}
+
+void RecordingBackend::note_end(Stamp stamp, const Result<bool>& answer) {
+  if (!answer) {
+    recorder_->record(history::ReleaseUnknown{stamp});
+  } else if (*answer) {
+    recorder_->record(history::Released{stamp});
+  } else {
+    recorder_->record(history::NotHeld{stamp});
+  }
+}
+
+Result<bool> RecordingBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
+  if (level_ != Level::attempts) return inner().release(stamp, app, by);
+  recorder_->record(history::Release{stamp});
+  Result<bool> answer = inner().release(stamp, app, by);
+  note_end(stamp, answer);
+  return answer;
+}
+
+Result<bool> RecordingBackend::break_hold(Stamp stamp, TimePoint by) {
+  if (level_ != Level::attempts) return inner().break_hold(stamp, by);
+  recorder_->record(history::Release{stamp});
+  Result<bool> answer = inner().break_hold(stamp, by);
+  note_end(stamp, answer);
+  return answer;
+}
+
+Result<Inspection> RecordingBackend::inspect(const InspectQuery& query, TimePoint by) {
+  const TimePoint from = recorder_->now();
+  Result<Inspection> answer = inner().inspect(query, by);
+  const bool whole = query.match == InspectQuery::Match::all;
+  if (level_ != Level::attempts || !whole || !answer || answer->quarantine) return answer;
+  const std::lock_guard lock(picture_);
+  record_picture(*recorder_, from, *answer);
+  return answer;
+}
+
+Result<SpaceConfig> RecordingBackend::change_config(const ConfigChange& change, TimePoint by) {
+  const auto* permits = std::get_if<SetPermits>(&change);
+  if (level_ != Level::attempts || permits == nullptr) return inner().change_config(change, by);
+  const Result<SpaceConfig> before = inner().load_config(by);
+  if (!before) return before;
+  const Permits after = changed(*before, change).permits_of(permits->name);
+  recorder_->record(history::PermitsBegin{permits->name, after.read, after.write});
+  Result<SpaceConfig> answer = inner().change_config(change, by);
+  // Without its end the change counts as under way for ever, which is what is known of it.
+  if (answer) recorder_->record(history::PermitsEnd{permits->name, after.read, after.write});
+  return answer;
+}
+
+void record_picture(Recorder& recorder, TimePoint from, const Inspection& inspection) {
+  const TimePoint to = recorder.now();
+  recorder.record_at(from, history::SeenBegin{});
+  for (const HoldInfo& hold : inspection.holds) {
+    recorder.record_at(to, history::Seen{hold.stamp, wishes(hold.items)});
+  }
+  recorder.record_at(to, history::SeenEnd{});
+}
+
+}  // namespace lockset::test

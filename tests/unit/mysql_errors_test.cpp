@@ -1,0 +1,42 @@
+// SEM 14: what MySQL's and MariaDB's error numbers say about whether something was applied.
+#include <gtest/gtest.h>
+
+#include "backends/mysql/errors.h"
+
+namespace lockset::mysql {
+namespace {
+
+// The server says these of a connection that breaks, if it can still say something: a proxy
+// that closed one direction, a timeout of its own.
+TEST(MysqlErrors, ABrokenConnectionThatTheServerTellsOfIsOneAllTheSame) {
+  for (const int code : {1152, 1156, 1158, 1159, 1160, 1161}) {
+    EXPECT_TRUE(breaks_connection(code)) << code;
+    const std::string said = "Got an error reading communication packets";
+    EXPECT_EQ(error_from(code, said, "x", Sent::nothing).code, Errc::unavailable) << code;
+    EXPECT_EQ(error_from(code, said, "x", Sent::reading).code, Errc::unavailable) << code;
+    EXPECT_EQ(error_from(code, said, "x", Sent::change).code, Errc::indeterminate) << code;
+  }
+}
+
+// The client library gives both cases one number; what it says tells them apart.
+TEST(MysqlErrors, ALoginThatBreaksOffIsNoWrongSetting) {
+  EXPECT_EQ(error_from(2061, "Couldn't read RSA public key from server", "x", Sent::nothing).code,
+            Errc::unavailable);
+  EXPECT_EQ(error_from(2061, "Authentication plugin said no", "x", Sent::nothing).code,
+            Errc::misconfigured);
+}
+
+TEST(MysqlErrors, WhatTheServerRefusedWasNotApplied) {
+  EXPECT_EQ(error_from(1040, "Too many connections", "x", Sent::change).code, Errc::unavailable);
+  EXPECT_EQ(error_from(1370, "execute command denied", "x", Sent::change).code,
+            Errc::misconfigured);
+  EXPECT_FALSE(breaks_connection(1370));
+}
+
+TEST(MysqlErrors, WhatNobodyKnowsAfterAChangeWasSentIsIndeterminate) {
+  EXPECT_EQ(error_from(9999, "new", "x", Sent::change).code, Errc::indeterminate);
+  EXPECT_EQ(error_from(9999, "new", "x", Sent::reading).code, Errc::internal);
+}
+
+}  // namespace
+}  // namespace lockset::mysql
