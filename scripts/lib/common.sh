@@ -10,9 +10,9 @@ say() { printf '\n== %s\n' "$*"; }
 # Debian packages: to build and test, and what the gate needs besides.
 build_packages=(g++ cmake ninja-build pkg-config libboost-program-options-dev libsqlite3-dev
   libpqxx-dev libmysqlcppconn-dev libhiredis-dev libzookeeper-mt-dev nlohmann-json3-dev)
-test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libboost-dev sqlite3 util-linux procps
-  postgresql pgbouncer mariadb-server-core openssl redis-server libzookeeper-java
-  default-jre-headless)
+test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libboost-dev libboost-context-dev
+  sqlite3 util-linux procps postgresql pgbouncer mariadb-server-core openssl redis-server
+  libzookeeper-java default-jre-headless iproute2)
 gate_packages=(clang-format debootstrap)
 
 # install_missing PACKAGE...: quick when nothing is missing.

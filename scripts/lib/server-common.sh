@@ -26,6 +26,12 @@ run_as() {
   fi
 }
 
+# What the server's program is started with, before its name: env and a clock that can be stepped.
+with_clock() {
+  [ ! -e "$dir/clock" ] ||
+    printf '%s\n' env "LD_PRELOAD=$dir/clock.so" "LOCKSET_CLOCK_FILE=$dir/clock"
+}
+
 # give_to USER PATH...: the same for ownership.
 give_to() {
   local user=$1

@@ -1,6 +1,10 @@
 # Part of scripts/server: Debian's MariaDB.
 
-exec_mysqld() { exec /usr/sbin/mariadbd --no-defaults "$@"; }
+exec_mysqld() {
+  local clock
+  mapfile -t clock < <(with_clock)
+  exec "${clock[@]}" /usr/sbin/mariadbd --no-defaults "$@"
+}
 
 server_unavailable() {
   if [ ! -x /usr/sbin/mariadbd ] || [ ! -x /usr/bin/mariadb-install-db ]; then

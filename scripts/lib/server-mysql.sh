@@ -7,11 +7,12 @@ mysql_root() {
 }
 
 exec_mysqld() {
-  local tree libraries
+  local tree libraries clock
   tree=$(mysql_root)
   libraries=$(echo "$tree"/usr/lib/*-linux-gnu*/)
-  exec "$(echo "$tree"/usr/lib/*-linux-gnu*/ld-linux*.so.*)" --library-path "${libraries// /:}" \
-    "$tree/usr/sbin/mysqld" --no-defaults --basedir="$tree/usr" \
+  mapfile -t clock < <(with_clock)
+  exec "${clock[@]}" "$(echo "$tree"/usr/lib/*-linux-gnu*/ld-linux*.so.*)" \
+    --library-path "${libraries// /:}" "$tree/usr/sbin/mysqld" --no-defaults --basedir="$tree/usr" \
     --lc-messages-dir="$tree/usr/share/mysql" --plugin-dir="$tree/usr/lib/mysql/plugin" "$@"
 }
 

@@ -60,10 +60,12 @@ server_port_changed() {
 # No process lives (start has looked), so a lock file is stale. The server could not tell: a
 # killed one that nobody has waited for yet, as may be in a container, still counts for it.
 server_start() {
+  local clock
   server_removed
   rm -f "$dir/data/postmaster.pid" "$dir"/socket/.s.*
-  run_as "$server_user" "$(server_bin)/pg_ctl" start --pgdata="$dir/data" --silent --wait \
-    --timeout=120 --log="$dir/server.log" >/dev/null 2>&1 </dev/null
+  mapfile -t clock < <(with_clock)
+  run_as "$server_user" "${clock[@]}" "$(server_bin)/pg_ctl" start --pgdata="$dir/data" \
+    --silent --wait --timeout=120 --log="$dir/server.log" >/dev/null 2>&1 </dev/null
 }
 
 server_stop() {

@@ -59,8 +59,11 @@ server_start() {
 
 # Becomes the server.
 server_serve() {
+  local clock
+  mapfile -t clock < <(with_clock)
   cd "$dir/data"
-  exec redis-server "$dir/redis.conf" --port "$(cat "$dir/port")" --include "$dir/extra.conf"
+  exec "${clock[@]}" redis-server "$dir/redis.conf" --port "$(cat "$dir/port")" \
+    --include "$dir/extra.conf"
 }
 
 server_stop() { end_all TERM 60; }

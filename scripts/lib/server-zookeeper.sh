@@ -12,6 +12,10 @@ server_ports() {
 
 members() { if [ "$kind" = zookeeper ]; then echo 1; else echo 1 2 3; fi; }
 
+# Where clients reach a member, and where the others do.
+host_of() { if in_namespaces; then client_address "$1"; else echo 127.0.0.1; fi; }
+peer_host_of() { if in_namespaces; then member_address "$1"; else echo 127.0.0.1; fi; }
+
 client_port() { cat "$dir/port$([ "$1" = 1 ] || echo "-$1")"; }
 
 # Both come with libzookeeper-java; the first names in itself what else it needs.
@@ -24,6 +28,8 @@ server_unavailable() {
     echo 'Java is not installed: install the Debian package default-jre-headless.'
   elif ! command -v openssl >/dev/null; then
     echo 'openssl is not installed: install the Debian package openssl.'
+  elif [ "${LOCKSET_SERVER_NETWORK:-}" = namespaces ]; then
+    namespaces_unavailable
   else
     return 1
   fi
@@ -39,15 +45,16 @@ server_create() {
     echo "$member" >"$dir/data/$member/myid"
   done
   touch "$dir/server.log"
+  if [ "${LOCKSET_SERVER_NETWORK:-}" = namespaces ]; then make_namespaces; fi
   server_port_changed
 }
 
 server_port_changed() {
   local member servers='' hosts=''
   for member in $(members); do
-    hosts+=${hosts:+,}127.0.0.1:$(client_port "$member")
+    hosts+=${hosts:+,}$(host_of "$member"):$(client_port "$member")
     [ "$kind" = zookeeper ] ||
-      servers+="server.$member=127.0.0.1:$(cat "$dir/port-$member-quorum"):$(
+      servers+="server.$member=$(peer_host_of "$member"):$(cat "$dir/port-$member-quorum"):$(
         cat "$dir/port-$member-election")"$'\n'
   done
   echo "zookeeper://$hosts" >"$dir/url"
@@ -60,7 +67,7 @@ initLimit=100
 syncLimit=30
 dataDir=$dir/data/$member
 clientPort=$(client_port "$member")
-clientPortAddress=127.0.0.1
+clientPortAddress=$(host_of "$member")
 maxClientCnxns=0
 admin.enableServer=false
 4lw.commands.whitelist=*
@@ -111,20 +118,22 @@ majority() {
 
 # ask MEMBER FOUR-LETTERS: the answer; nothing from one that is paused or not there.
 ask() {
-  timeout 1 bash -c 'exec 3<>"/dev/tcp/127.0.0.1/$0" && printf "$1" >&3 && cat <&3' \
-    "$(client_port "$1")" "$2" 2>/dev/null || true
+  timeout 1 bash -c 'exec 3<>"/dev/tcp/$0" && printf "$1" >&3 && cat <&3' \
+    "$(host_of "$1")/$(client_port "$1")" "$2" 2>/dev/null || true
 }
 
 # serve MEMBER: becomes that server. The options are those of a quick start of a small JVM.
 server_serve() {
-  local member=$1 main=org.apache.zookeeper.server.ZooKeeperServerMain options=() digest
+  local member=$1 main=org.apache.zookeeper.server.ZooKeeperServerMain options=() digest clock
   [ "$kind" = zookeeper ] || main=org.apache.zookeeper.server.quorum.QuorumPeerMain
   [ "${LOCKSET_SERVER_FSYNC:-on}" != off ] || options=(-Dzookeeper.forceSync=no)
   digest=$(printf 'super:%s' "$(cat "$dir/password")" | openssl dgst -sha1 -binary |
     openssl base64)
   cd "$dir/data/$member"
   cat own.cfg "$dir/extra.conf" >zoo.cfg
-  exec java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xmx256m \
+  mapfile -t clock < <(with_clock)
+  ! in_namespaces || clock=(nsenter "--net=/run/netns/$(namespace_of "$member")" "${clock[@]}")
+  exec "${clock[@]}" java -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Xmx256m \
     -Dzookeeper.jmx.log4j.disable=true -Dzookeeper.preAllocSize=4096 \
     -Dzookeeper.DigestAuthenticationProvider.superDigest="super:$digest" \
     -Dorg.slf4j.simpleLogger.showDateTime=true \
@@ -141,4 +150,4 @@ server_pids() {
   for member in $(members); do member_pids "$member"; done
 }
 
-server_removed() { :; }
+server_removed() { remove_namespaces; }

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# What lockset_chaos and scripts/chaos answer to wrong input:
+# bad_input.sh LOCKSET_CHAOS SCRIPTS_CHAOS
+set -u
+chaos=${1:?} script=${2:?}
+work=$(mktemp -d "${TMPDIR:-/tmp}/lockset-chaos-input.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+failures=0
+
+fail() {
+  echo "FAILED: $*" >&2
+  failures=$((failures + 1))
+}
+
+# refused PART ARGUMENT...: one line that has PART, exit 64, nothing on standard output.
+refused() {
+  local part=$1 code=0
+  shift
+  "$chaos" "$@" >"$work/out" 2>"$work/err" || code=$?
+  [ "$code" -eq 64 ] || fail "$*: exit $code"
+  [ ! -s "$work/out" ] || fail "$*: says something on standard output"
+  [ "$(wc -l <"$work/err")" -eq 1 ] || fail "$*: not one line: $(cat "$work/err")"
+  grep -qF -- "$part" "$work/err" || fail "$*: no '$part' in: $(cat "$work/err")"
+}
+
+refused '--minutes is missing' --backend sqlite
+refused '--backend is missing' --minutes 1
+refused 'there is no backend "sqlte"; did you mean sqlite?; there are: ' --backend sqlte --minutes 1
+refused "'--backend' should follow" --backend= --minutes 1
+refused '--minutes takes' --backend sqlite --minutes 0
+refused '--minutes takes' --backend sqlite --minutes nan
+refused '--minutes takes' --backend sqlite --minutes -3
+refused '--minutes takes' --backend sqlite --minutes 10x
+refused '--minutes takes' --backend sqlite --minutes 1e300
+refused '--seed takes' --backend sqlite --minutes 1 --seed one
+refused '--processes takes a number from 1 to' --backend sqlite --minutes 1 --processes 0
+refused '--names takes a number from 2 to' --backend sqlite --minutes 1 --names 1
+refused '--threads takes' --backend sqlite --minutes 1 --threads 99999999999999999999999
+refused '--faults none stands alone' --backend sqlite --minutes 1 --faults kill,none
+refused '--faults needs a list' --backend sqlite --minutes 1 --faults ,
+refused 'sqlite has no fault "kil"; did you mean kill?; it has: ' --backend sqlite --minutes 1 --faults kil
+refused 'minute' --backend sqlite --minute 1
+refused 'seed' --backend sqlite --minutes 1 --seed 1 --seed 2
+refused 'too many positional' --backend sqlite --minutes 1 more
+touch "$work/file"
+refused "can't make the folder" --backend sqlite --minutes 1 --report "$work/file/below"
+refused 'is not empty' --backend sqlite --minutes 1 --report "$work"
+refused "'--report' should follow" --backend sqlite --minutes 1 --report=
+
+# Without arguments the script says how it is used, and names what there is.
+code=0
+"$script" >"$work/out" 2>"$work/err" || code=$?
+[ "$code" -eq 64 ] || fail "scripts/chaos alone: exit $code"
+for backend in $("$chaos" --backends); do
+  grep -qE "(^| )$backend( |$)" "$work/err" || fail "scripts/chaos does not list $backend"
+done
+"$chaos" --help | grep -q -- --report || fail '--help'
+
+[ "$failures" -eq 0 ] || exit 1

@@ -1,0 +1,42 @@
+#include "tests/chaos/choice.h"
+
+#include <algorithm>
+
+#include "cli/failure.h"
+#include "cli/nearest.h"
+#include "lockset/lock_set.h"
+
+namespace lockset::chaos {
+namespace {
+
+// Every kind is known everywhere: a list may serve several backends.
+bool is_kind(const std::string& word) {
+  for (const FaultKind kind :
+       {FaultKind::network, FaultKind::server, FaultKind::session, FaultKind::load,
+        FaultKind::state, FaultKind::clock, FaultKind::partition}) {
+    if (word == to_string(kind)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::size_t> choose_faults(const Options& options, const std::vector<Fault>& faults) {
+  std::vector<std::string_view> known{"kill", "stop"};
+  for (const Fault& fault : faults) known.push_back(fault.name);
+  for (const std::string& word : options.faults) {
+    if (word == "all" || word == "clock-forward" || is_kind(word)) continue;
+    if (std::find(known.begin(), known.end(), word) != known.end()) continue;
+    std::string all;
+    for (const std::string_view each : known) all += (all.empty() ? "" : ", ") + std::string(each);
+    throw cli::Failure(cli::exit_usage, options.backend + " has no fault " + in_quotes(word) +
+                                            cli::did_you_mean(word, known) + "; it has: " + all);
+  }
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    if (options.wants(faults[i].name, std::string(to_string(faults[i].kind)))) chosen.push_back(i);
+  }
+  return chosen;
+}
+
+}  // namespace lockset::chaos

@@ -1,0 +1,16 @@
+// Which of a store's faults a run gives.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "tests/chaos/options.h"
+#include "tests/chaos/stores/store.h"
+
+namespace lockset::chaos {
+
+// By index into `faults`. Throws cli::Failure(exit_usage) if a part of --faults names nothing
+// that there is.
+std::vector<std::size_t> choose_faults(const Options& options, const std::vector<Fault>& faults);
+
+}  // namespace lockset::chaos

@@ -1,0 +1,36 @@
+// The names that all workers of a run fight for: few, so that they meet; of each kind of
+// permits one, if there are enough.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "lockset/space_config.h"
+
+namespace lockset::chaos {
+
+struct HotName {
+  std::string name;
+  Permits permits;       // at the beginning
+  bool changes = false;  // the observer changes them during the run
+};
+
+inline std::vector<HotName> hot_names(std::size_t count) {
+  static const HotName kinds[] = {
+      {"one", {.read = 1, .write = 1}, false},
+      {"few readers", {.read = 3, .write = 1}, false},
+      {"changing", {.read = 1, .write = 1}, true},
+      {"pairs", {.read = 2, .write = 2}, false},
+  };
+  std::vector<HotName> names;
+  for (std::size_t i = 0; i < count; ++i) {
+    HotName name = kinds[i % std::size(kinds)];
+    // Neither a copy of another nor of use without care: a blank, and more than ASCII.
+    if (i >= std::size(kinds)) name.name += " \xC3\xA9" + std::to_string(i / std::size(kinds));
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+}  // namespace lockset::chaos

@@ -1,0 +1,153 @@
+#include "tests/chaos/observer.h"
+
+#include <algorithm>
+#include <array>
+#include <condition_variable>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+#include "lockset/registry.h"
+#include "tests/support/recording_backend.h"
+#include "tests/support/wait.h"
+
+namespace lockset::chaos {
+
+namespace {
+
+std::unique_ptr<Backend> open(const Observer::Options& options) {
+  auto backend = open_backend(options.url, BootClock::now() + std::chrono::seconds(20));
+  if (!backend) throw std::runtime_error("the observer can't open: " + backend.error().message);
+  return *std::move(backend);
+}
+
+// Returns when it is `until`, or at `stop`.
+void pause(TimePoint until, const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  never.wait_for(lock, stop, until - BootClock::now(), [] { return false; });
+}
+
+}  // namespace
+
+Observer::Observer(Options options)
+    : options_(std::move(options)),
+      backend_(open(options_)),
+      recorder_("observer", options_.log),
+      dice_(options_.seed),
+      names_(hot_names(options_.names)) {}
+
+Observer::~Observer() {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+}
+
+void Observer::start() {
+  for (HotName& name : names_) {
+    const Permits wanted = std::exchange(name.permits, Permits{});
+    const bool set = set_permits(name, Mode::read, wanted.read, {}) &&
+                     set_permits(name, Mode::write, wanted.write, {});
+    if (!set) throw std::runtime_error("the permits of " + name.name + " can't be set");
+  }
+  thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+}
+
+void Observer::run(const std::stop_token& stop) {
+  TimePoint permits_at = BootClock::now() + options_.permits_every;
+  TimePoint break_at = BootClock::now() + options_.break_every;
+  while (!stop.stop_requested()) {
+    const TimePoint now = BootClock::now();
+    take_picture();
+    if (now >= permits_at) {
+      change_permits(stop);
+      permits_at = now + options_.permits_every;
+    }
+    if (options_.break_every > Duration::zero() && now >= break_at) {
+      break_one();
+      break_at = now + options_.break_every;
+    }
+    pause(now + options_.picture_every, stop);
+  }
+}
+
+void Observer::take_picture() {
+  const TimePoint from = recorder_.now();
+  const Result<Inspection> all = backend_->inspect({}, soon());
+  // A store that lost its state does not know what there is, and says so.
+  if (!all || all->quarantine) return;
+  test::record_picture(recorder_, from, *all);
+  ++pictures_;
+  seen_.clear();
+  for (const HoldInfo& hold : all->holds) seen_.push_back(hold.stamp);
+}
+
+// Until the store confirms it: an end line says that the new values hold from now on.
+bool Observer::set_permits(HotName& name, Mode mode, std::uint32_t value,
+                           const std::stop_token& stop) {
+  (mode == Mode::read ? name.permits.read : name.permits.write) = value;
+  recorder_.record(history::PermitsBegin{name.name, name.permits.read, name.permits.write});
+  const TimePoint give_up = BootClock::now() + std::chrono::minutes(5);
+  while (!backend_->change_config(SetPermits{name.name, mode, value}, soon())) {
+    if (stop.stop_requested() || BootClock::now() > give_up) return false;
+    pause(BootClock::now() + options_.picture_every, stop);
+  }
+  recorder_.record(history::PermitsEnd{name.name, name.permits.read, name.permits.write});
+  return true;
+}
+
+void Observer::change_permits(const std::stop_token& stop) {
+  constexpr std::array<std::uint32_t, 4> values = {1, 2, 3, 1000};
+  std::vector<HotName*> changing;
+  for (HotName& name : names_) {
+    if (name.changes) changing.push_back(&name);
+  }
+  if (changing.empty()) return;
+  HotName& name = *changing[dice_() % changing.size()];
+  set_permits(name, dice_() % 2 == 0 ? Mode::read : Mode::write, values[dice_() % values.size()],
+              stop);
+}
+
+void Observer::break_one() {
+  if (seen_.empty()) return;
+  const Stamp stamp = seen_[dice_() % seen_.size()];
+  recorder_.record(history::Release{stamp});
+  const Result<bool> broken = backend_->break_hold(stamp, soon());
+  if (!broken) {
+    recorder_.record(history::ReleaseUnknown{stamp});
+  } else if (*broken) {
+    recorder_.record(history::Released{stamp});
+  } else {
+    recorder_.record(history::NotHeld{stamp});
+  }
+}
+
+void Observer::count(const CountLeft& left, history::End& all) {
+  all = left ? left() : history::End{};
+  // Then all that is left to count are connections, of which this is one.
+  if (!backend_) return;
+  for (;;) {
+    const Result<std::size_t> swept = backend_->sweep(soon());
+    if (!swept || *swept == 0) break;
+  }
+  const Result<Inspection> shown = backend_->inspect({}, soon());
+  if (!shown) throw std::runtime_error("the end can't be looked at: " + shown.error().message);
+  all.holds = std::max<std::uint64_t>(all.holds, shown->holds.size());
+  all.waiters = std::max<std::uint64_t>(all.waiters, shown->waiters.size());
+  if (all.holds == 0 && all.waiters == 0) backend_.reset();
+}
+
+history::End Observer::finish(const CountLeft& left, Duration limit) {
+  thread_.request_stop();
+  if (thread_.joinable()) thread_.join();
+  history::End last;
+  const auto clean = [&] {
+    count(left, last);
+    return !backend_ && last == history::End{};
+  };
+  test::eventually(clean, limit);
+  recorder_.record(last);
+  return last;
+}
+
+}  // namespace lockset::chaos

@@ -1,0 +1,82 @@
+// Looks at the store from outside while the workers hammer it, and records what it sees:
+// pictures of all holds; and, to give the workers something to bear, changes permits and
+// breaks a hold now and then.
+//
+//   Observer observer({.url = store.direct_url(), .log = folder + "/observer.log", ...});
+//   observer.start();          // sets the permits of the hot names: before any worker starts
+//   ...                        // workers run, faults come and go
+//   ...                        // all workers have ended, the store is settled
+//   observer.finish(left, limit);
+//
+// Thread-safety: all calls from one thread; it has a thread of its own in between.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/history/event.h"
+#include "lockset/backend.h"
+#include "tests/chaos/names.h"
+#include "tests/support/recorder.h"
+
+namespace lockset::chaos {
+
+class Observer {
+ public:
+  struct Options {
+    std::string url;  // past all proxies
+    std::string log;  // a new file
+    std::uint64_t seed = 0;
+    std::size_t names = 4;
+    Duration picture_every = std::chrono::milliseconds(100);
+    Duration permits_every = std::chrono::milliseconds(700);
+    // Zero: never.
+    Duration break_every = std::chrono::seconds(3);
+    // What one call may take. A server that hangs delays it, no more.
+    Duration io_timeout = std::chrono::seconds(2);
+  };
+  // What is left besides what the backend itself shows: as tests/chaos/stores counts it.
+  using CountLeft = std::function<history::End()>;
+
+  // Throws std::runtime_error if the store can't be opened or the log be made.
+  explicit Observer(Options options);
+  Observer(const Observer&) = delete;
+  Observer& operator=(const Observer&) = delete;
+  ~Observer();
+
+  // Throws std::runtime_error if the permits can't be set.
+  void start();
+  // Stops looking. When nothing is left, or at `limit` from now, writes the `end` line; what
+  // expired without anybody asking for it is swept first, as any client's housekeeping does.
+  // Returns what was left. REQUIRES: no worker runs, and the store is well.
+  history::End finish(const CountLeft& left, Duration limit);
+
+  [[nodiscard]] std::uint64_t pictures() const noexcept { return pictures_; }
+
+ private:
+  void run(const std::stop_token& stop);
+  void take_picture();
+  void change_permits(const std::stop_token& stop);
+  bool set_permits(HotName& name, Mode mode, std::uint32_t value, const std::stop_token& stop);
+  void break_one();
+  void count(const CountLeft& left, history::End& all);
+  [[nodiscard]] TimePoint soon() const { return BootClock::now() + options_.io_timeout; }
+
+  const Options options_;
+  std::unique_ptr<Backend> backend_;  // null at the very end
+  test::Recorder recorder_;
+  std::mt19937_64 dice_;
+  std::vector<HotName> names_;
+  std::vector<Stamp> seen_;  // in the last picture
+  std::atomic<std::uint64_t> pictures_{0};
+  std::jthread thread_;
+};
+
+}  // namespace lockset::chaos

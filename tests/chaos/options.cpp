@@ -1,0 +1,172 @@
+#include "tests/chaos/options.h"
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <charconv>
+#include <cmath>
+#include <random>
+#include <set>
+
+#include "cli/failure.h"
+#include "cli/nearest.h"
+#include "lockset/lock_set.h"
+#include "tests/chaos/stores/store.h"
+
+namespace lockset::chaos {
+namespace {
+
+namespace po = boost::program_options;
+
+constexpr double longest_minutes = 7 * 24 * 60;
+
+cli::Failure wrong(const std::string& what) {
+  return {cli::exit_usage, what + "; see scripts/chaos --help"};
+}
+
+std::uint64_t number(const std::string& option, const std::string& text, std::uint64_t least,
+                     std::uint64_t most) {
+  std::uint64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || at != end || value < least || value > most) {
+    throw wrong(option + " takes a number from " + std::to_string(least) + " to " +
+                std::to_string(most) + ", not " + in_quotes(text));
+  }
+  return value;
+}
+
+Duration minutes(const std::string& text) {
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || at != end || !(value > 0) || value > longest_minutes) {
+    throw wrong("--minutes takes a number above 0, as 10 or 0.3, not " + in_quotes(text));
+  }
+  return std::chrono::duration_cast<Duration>(std::chrono::duration<double, std::ratio<60>>(value));
+}
+
+std::string backend(const std::string& text) {
+  if (const auto name = Store::find(text)) return *name;
+  const std::vector<std::string> names = Store::names();
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  throw wrong("there is no backend " + in_quotes(text) + cli::did_you_mean(text, views, "") +
+              "; there are: " + all);
+}
+
+std::vector<std::string> parts(const std::string& text) {
+  std::vector<std::string> result;
+  std::size_t at = 0;
+  while (at <= text.size()) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    if (comma > at) result.push_back(text.substr(at, comma - at));
+    at = comma + 1;
+  }
+  if (result.empty()) throw wrong("--faults needs a list, as kill,network or none");
+  if (result == std::vector<std::string>{"none"}) return {};
+  if (std::find(result.begin(), result.end(), "none") != result.end()) {
+    throw wrong("--faults none stands alone");
+  }
+  return result;
+}
+
+po::options_description description() {
+  po::options_description known;
+  auto add = known.add_options();
+  for (const char* const name :
+       {"backend", "minutes", "seed", "processes", "names", "threads", "faults", "report"}) {
+    add(name, po::value<std::string>(), "");
+  }
+  return known;
+}
+
+std::uint64_t fresh_seed() { return std::random_device()() % 1'000'000'000; }
+
+}  // namespace
+
+bool Options::wants(const std::string& fault, const std::string& kind) const {
+  return std::any_of(faults.begin(), faults.end(), [&](const std::string& each) {
+    return each == "all" || each == fault || each == kind;
+  });
+}
+
+bool Options::clock_forward() const {
+  return std::find(faults.begin(), faults.end(), "clock-forward") != faults.end();
+}
+
+std::string Options::command() const {
+  const double asked = std::chrono::duration<double, std::ratio<60>>(time).count();
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", asked);
+  std::string list;
+  for (const std::string& each : faults) list += (list.empty() ? "" : ",") + each;
+  return "scripts/chaos --backend " + backend + " --minutes " + text + " --seed " +
+         std::to_string(seed) + " --processes " + std::to_string(processes) + " --names " +
+         std::to_string(names) + " --threads " + std::to_string(threads) + " --faults " +
+         (list.empty() ? "none" : list);
+}
+
+Options parse_options(const std::vector<std::string>& words) {
+  po::variables_map given;
+  try {
+    po::store(
+        po::command_line_parser(words)
+            .options(description())
+            .style(po::command_line_style::unix_style & ~po::command_line_style::allow_guessing)
+            .positional(po::positional_options_description())
+            .run(),
+        given);
+  } catch (const po::error& error) {
+    throw wrong(error.what());
+  }
+  const auto text = [&](const char* name) -> const std::string* {
+    return given.count(name) == 0 ? nullptr : &given[name].as<std::string>();
+  };
+  Options options;
+  if (text("backend") == nullptr) throw wrong("--backend is missing");
+  if (text("minutes") == nullptr) throw wrong("--minutes is missing");
+  options.backend = backend(*text("backend"));
+  options.time = minutes(*text("minutes"));
+  options.seed = fresh_seed();
+  if (const auto* seed = text("seed")) {
+    options.seed = number("--seed", *seed, 0, 999'999'999'999'999'999);
+  }
+  if (const auto* count = text("processes")) {
+    options.processes = number("--processes", *count, 1, 256);
+  }
+  if (const auto* count = text("names")) options.names = number("--names", *count, 2, 1000);
+  if (const auto* count = text("threads")) options.threads = number("--threads", *count, 1, 64);
+  if (const auto* list = text("faults")) options.faults = parts(*list);
+  if (const auto* folder = text("report")) {
+    if (folder->empty()) throw wrong("--report needs the name of a folder");
+    options.report = *folder;
+  }
+  return options;
+}
+
+std::string usage() {
+  std::string text =
+      "Hammers one backend on a private server, breaks everything meanwhile, and checks the\n"
+      "recorded history.\n"
+      "\n"
+      "  scripts/chaos --backend X[:STRATEGY] --minutes N [OPTION...]\n"
+      "\n"
+      "  --seed S        decides faults and sets; default: a new one, which is shown\n"
+      "  --processes N   default 8; each opens the space by itself\n"
+      "  --threads N     of each process; default 2\n"
+      "  --names N       few names are hot names; default 6\n"
+      "  --faults LIST   with commas between: kill, stop (of processes), a fault's name, a kind\n"
+      "                  (network, server, session, load, state, clock, partition), all, none.\n"
+      "                  Default: all. clock-forward is a run of its own: exclusion may break\n"
+      "  --report DIR    keeps logs and summary there. Without it they are kept on failure only\n"
+      "\n"
+      "Exit: 0 all was kept. 1 a promise was broken, or the run shows too little. 64 usage.\n"
+      "69 a server is missing or does not start.\n"
+      "\n"
+      "Backends:\n";
+  for (const std::string& name : Store::names()) text += "  " + name + "\n";
+  return text;
+}
+
+}  // namespace lockset::chaos

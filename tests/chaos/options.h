@@ -1,0 +1,38 @@
+// What a run of chaos is asked to do, from the command line.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "lockset/clock.h"
+
+namespace lockset::chaos {
+
+struct Options {
+  std::string backend;  // as Store::find gives it
+  Duration time{};
+  std::uint64_t seed = 0;
+  std::size_t processes = 8;
+  std::size_t names = 6;
+  std::size_t threads = 2;  // of each process
+  // Names and kinds of faults, "kill", "stop", "all"; empty: none.
+  std::vector<std::string> faults{"all"};
+  std::filesystem::path report;  // empty: none was named
+
+  // Whether a fault of this name and kind was asked for.
+  [[nodiscard]] bool wants(const std::string& fault, const std::string& kind) const;
+  // The server's clock is to step forward.
+  [[nodiscard]] bool clock_forward() const;
+  // What has to be typed to have the same run again.
+  [[nodiscard]] std::string command() const;
+};
+
+// Throws cli::Failure(exit_usage) with one line.
+Options parse_options(const std::vector<std::string>& words);
+
+// The text of --help.
+std::string usage();
+
+}  // namespace lockset::chaos

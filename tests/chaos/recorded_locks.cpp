@@ -1,0 +1,215 @@
+#include "tests/chaos/recorded_locks.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <utility>
+
+#include "lockset/registry.h"
+#include "tests/support/recording_backend.h"
+
+namespace lockset::chaos {
+namespace {
+
+// One line of the output for each step of the store's clock that is noticed.
+class StepReport final : public lockset::Observer {
+ public:
+  void on_event(const Event& event) noexcept override {
+    if (event.kind != Event::Kind::clock_stepped) return;
+    std::printf("clock_stepped: %.*s\n", static_cast<int>(event.detail.size()),
+                event.detail.data());
+    std::fflush(stdout);
+  }
+};
+
+Result<Locks> open_once(const RecordedLocks::Options& options,
+                        const std::shared_ptr<test::Recorder>& recorder) {
+  auto store = open_backend(options.url, BootClock::now() + 5 * options.io_timeout);
+  if (!store) return std::move(store).error();
+  lockset::Options how;
+  how.app = options.app;
+  how.lease = options.lease;
+  how.io_timeout = options.io_timeout;
+  how.store_patience = 3 * options.io_timeout;
+  how.refresh_config = std::chrono::seconds(1);
+  how.observer = std::make_shared<StepReport>();
+  return lockset::open(std::make_unique<test::RecordingBackend>(
+                           *std::move(store), recorder, test::RecordingBackend::Level::beneath_api),
+                       how);
+}
+
+}  // namespace
+
+Unexpected::Unexpected(const std::string& what, const Error& error)
+    : std::runtime_error(what + ": " + std::string(to_string(error.code)) + ": " + error.message) {}
+
+bool is_trouble(const Error& error, bool lost_state) noexcept {
+  return error.retryable() || error.may_have_applied() ||
+         (lost_state && error.code == Errc::rolled_back);
+}
+
+RecordedLocks::RecordedLocks(Locks locks, Options options, std::shared_ptr<test::Recorder> recorder)
+    : locks_(std::move(locks)), options_(std::move(options)), recorder_(std::move(recorder)) {}
+
+std::unique_ptr<RecordedLocks> RecordedLocks::open(const Options& options,
+                                                   std::shared_ptr<test::Recorder> recorder,
+                                                   const std::stop_token& stop) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  while (!stop.stop_requested()) {
+    Result<Locks> locks = open_once(options, recorder);
+    if (locks) {
+      return std::unique_ptr<RecordedLocks>(
+          new RecordedLocks(*std::move(locks), options, std::move(recorder)));
+    }
+    // Of a space that is lost a newcomer knows nothing, until somebody puts it back.
+    if (!options.lost_state && !is_trouble(locks.error(), false)) {
+      throw Unexpected("open", locks.error());
+    }
+    never.wait_for(lock, stop, std::chrono::milliseconds(50), [] { return false; });
+  }
+  return nullptr;
+}
+
+void RecordedLocks::bear(const std::string& what, const Error& error) const {
+  if (!is_trouble(error, options_.lost_state)) throw Unexpected(what, error);
+}
+
+void RecordedLocks::note_refusal(std::uint64_t op, const LockSet& set, const Error* error) {
+  if (error == nullptr) {
+    recorder_->record(history::Busy{op, set.items().front().name, Stamp{}});
+  } else if (error->code == Errc::timeout) {
+    recorder_->record(history::TimedOut{op});
+  } else if (error->retryable()) {
+    recorder_->record(history::Refused{op});
+  } else {
+    recorder_->record(history::Unknown{op});
+  }
+}
+
+std::unique_ptr<RecordedHold> RecordedLocks::acquire(const Wish& wish, bool& trouble) {
+  const LockSet set = LockSet::make(wish.set).value();
+  const std::uint64_t op = recorder_->ask(set.items(), options_.lease, wish.wait);
+  Result<std::optional<Hold>> answer = [&]() -> Result<std::optional<Hold>> {
+    if (wish.wait == Duration::zero()) return locks_.try_acquire(set);
+    AcquireOptions how;
+    how.wait = wish.wait;
+    how.stop = wish.stop;
+    Result<Hold> hold = locks_.acquire(set, how);
+    if (!hold) return std::move(hold).error();
+    return std::optional(*std::move(hold));
+  }();
+  if (!answer || !*answer) {
+    note_refusal(op, set, answer ? nullptr : &answer.error());
+    if (answer) return nullptr;
+    const Errc code = answer.error().code;
+    if (code == Errc::timeout || code == Errc::cancelled) return nullptr;
+    bear("acquire", answer.error());
+    trouble = true;
+    return nullptr;
+  }
+  Hold hold = **std::move(answer);
+  // Nowhere if it is lost already.
+  const TimePoint until = hold.valid_until();
+  std::vector<Stamp> floors;
+  if (locks_.traits().floors) {
+    for (const LockRequest& item : set.items()) floors.push_back(hold.floor(item.name));
+  }
+  recorder_->record(history::Granted{op, hold.stamp(), until, std::move(floors)});
+  return std::unique_ptr<RecordedHold>(new RecordedHold(*this, std::move(hold)));
+}
+
+void RecordedLocks::renew(Stamp stamp) {
+  const Result<Duration> renewed = locks_.renew_locks(stamp, options_.lease);
+  if (!renewed && renewed.error().code != Errc::not_held) bear("renew_locks", renewed.error());
+}
+
+void RecordedLocks::release(Stamp stamp) {
+  recorder_->record(history::Release{stamp});
+  const Status released = locks_.release_locks(stamp);
+  if (released) {
+    recorder_->record(history::Released{stamp});
+  } else if (released.error().code == Errc::not_held) {
+    recorder_->record(history::NotHeld{stamp});
+  } else {
+    recorder_->record(history::ReleaseUnknown{stamp});
+    bear("release_locks", released.error());
+  }
+}
+
+RecordedHold::RecordedHold(RecordedLocks& locks, Hold hold)
+    : locks_(locks), hold_(std::move(hold)), stamp_(hold_.stamp()) {
+  lost_.emplace(hold_.lost(), [&] { locks_.recorder().record(history::Lost{stamp_}); });
+}
+
+RecordedHold::~RecordedHold() {
+  try {
+    release();
+  } catch (const std::exception&) {
+    // Somebody is on the way out with an error already, and this is recorded.
+  }
+}
+
+bool RecordedHold::valid() {
+  test::Recorder& recorder = locks_.recorder();
+  const TimePoint asked = recorder.now();
+  const bool answer = hold_.valid();
+  recorder.record(history::Valid{stamp_, asked, answer});
+  return answer;
+}
+
+void RecordedHold::renew() {
+  const Status renewed = hold_.renew();
+  if (!renewed && renewed.error().code != Errc::not_held) locks_.bear("renew", renewed.error());
+}
+
+void RecordedHold::use(FencedResource& resource,
+                       const std::function<bool(const LockRequest&)>& exclusive) {
+  const bool floors = locks_.traits().floors;
+  for (const LockRequest& item : hold_.items()) {
+    if (!floors && !exclusive(item)) continue;
+    resource.use(item.name, stamp_, floors ? hold_.floor(item.name) : stamp_);
+  }
+}
+
+void RecordedHold::release() {
+  if (std::exchange(over_, true)) return;
+  test::Recorder& recorder = locks_.recorder();
+  recorder.record(history::Release{stamp_});
+  const Status released = hold_.release();
+  if (released) {
+    recorder.record(history::Released{stamp_});
+    return;
+  }
+  // One that ran out here was not asked about there, where the rest of its lease is left.
+  const bool asked = hold_.lost_reason() != LostReason::expired;
+  if (released.error().code == Errc::not_held && asked) {
+    recorder.record(history::NotHeld{stamp_});
+    return;
+  }
+  recorder.record(history::ReleaseUnknown{stamp_});
+  if (released.error().code != Errc::not_held) locks_.bear("release", released.error());
+}
+
+void RecordedHold::release_again() {
+  test::Recorder& recorder = locks_.recorder();
+  recorder.record(history::Release{stamp_});
+  const Status released = hold_.release();
+  recorder.record(released ? history::What(history::Released{stamp_})
+                           : history::What(history::ReleaseUnknown{stamp_}));
+  locks_.release(stamp_);
+}
+
+std::optional<Stamp> RecordedHold::detach() {
+  over_ = true;
+  // Its holder relies on it no more, and gets no answer.
+  locks_.recorder().record(history::Release{stamp_});
+  Result<Stamp> detached = hold_.detach();
+  if (detached) return *detached;
+  if (detached.error().code != Errc::not_held) throw Unexpected("detach", detached.error());
+  return {};
+}
+
+}  // namespace lockset::chaos

@@ -1,0 +1,257 @@
+#include "tests/chaos/run.h"
+
+#include <algorithm>
+#include <fstream>
+#include <memory>
+#include <thread>
+
+#include "cli/failure.h"
+#include "tests/chaos/choice.h"
+#include "tests/chaos/grant_watch.h"
+#include "tests/chaos/interrupt.h"
+#include "tests/chaos/observer.h"
+#include "tests/chaos/progress.h"
+#include "tests/chaos/schedule.h"
+#include "tests/chaos/store_trouble.h"
+
+namespace lockset::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How long the first grant, the first after all faults, and the end of a process may take on a
+// busy machine.
+constexpr Duration patience = 60s;
+// From here on a run has to have given every fault that it was to give.
+constexpr Duration long_run = 5min;
+
+std::unique_ptr<Store> start_store(const Options& options) {
+  const StoreOptions how{.scenario =
+                             options.clock_forward() ? Scenario::clock_forward : Scenario::safe};
+  if (const auto why = Store::unavailable(options.backend, how)) {
+    throw cli::Failure(cli::exit_store, options.backend + " can't run here: " + *why);
+  }
+  try {
+    return Store::start(options.backend, how);
+  } catch (const std::runtime_error& error) {
+    throw cli::Failure(cli::exit_store, options.backend + " does not start: " + error.what());
+  }
+}
+
+// Those that begin like this, in all files of the folder.
+std::size_t count_lines(const std::filesystem::path& folder, std::string_view beginning) {
+  std::size_t count = 0;
+  for (const auto& each : std::filesystem::directory_iterator(folder)) {
+    std::ifstream file(each.path());
+    for (std::string line; std::getline(file, line);) count += line.starts_with(beginning) ? 1 : 0;
+  }
+  return count;
+}
+
+class Run {
+ public:
+  Run(const Options& options, const Folders& folders, Store& store, Progress& progress)
+      : options_(options),
+        folders_(folders),
+        store_(store),
+        progress_(progress),
+        chosen_(choose_faults(options, store.faults())),
+        log_("controller", (folders.logs() / "controller.log").string()),
+        workers_(options, store, folders, log_, loses_state()),
+        grants_(folders.logs()) {}
+
+  Outcome play() {
+    Outcome outcome;
+    outcome.store = store_.name();
+    outcome.version = store_.version();
+    outcome.lease = store_.lease();
+    outcome.rules = store_.rules();
+    outcome.not_judged = store_.not_judged();
+    const TimePoint began = BootClock::now();
+    Observer::Options looking{.url = store_.direct_url(),
+                              .log = (folders_.logs() / "observer.log").string(),
+                              .seed = options_.seed,
+                              .names = options_.names};
+    // A store that loses its state forgets that a hold was broken: its holder puts it back.
+    if (loses_state()) looking.break_every = Duration::zero();
+    Observer observer(std::move(looking));
+    for (const std::string& each : store_.missing()) progress_.say("Not done here: " + each);
+    observer.start();
+    workers_.start();
+    if (grants_come("at first", 0)) trouble(began, outcome);
+    outcome.lasted = BootClock::now() - began;
+    outcome.interrupted = interrupted();
+    if (auto wrong = workers_.finish(patience)) troubles_.push_back(std::move(*wrong));
+    wait_for_leases(observer, outcome.rules);
+    expect(outcome);
+    outcome.kills = workers_.kills();
+    outcome.stops = workers_.stops();
+    outcome.troubles = std::move(troubles_);
+    return outcome;
+  }
+
+ private:
+  [[nodiscard]] bool loses_state() const {
+    return std::any_of(chosen_.begin(), chosen_.end(), [&](std::size_t index) {
+      return store_.faults().at(index).kind == FaultKind::state;
+    });
+  }
+
+  // Faults, then calm.
+  void trouble(TimePoint began, Outcome& outcome) {
+    const Duration calm = std::clamp<Duration>(options_.time / 5, 2s, 20s);
+    // A short run has less of both.
+    const Duration lease = store_.lease();
+    const Duration apart = std::clamp<Duration>(options_.time / 8, lease / 2, 2 * lease);
+    store_.record_with([this](history::What what) { log_.record(std::move(what)); });
+    StoreTrouble faults(store_, chosen_, apart, options_.seed * 2 + 1, log_,
+                        [this](const std::string& what) { progress_.note(what); });
+    ProcessSchedule schedule(options_.seed * 2, options_.processes, lease, apart * 3 / 2,
+                             options_.wants("kill", "kill"), options_.wants("stop", "stop"));
+    const bool signals = options_.wants("kill", "kill") || options_.wants("stop", "stop");
+    play_until(began + options_.time - calm, faults, signals ? &schedule : nullptr);
+    progress_.show("Ending the faults");
+    faults.end();
+    workers_.continue_all();
+    outcome.faults = faults.given();
+    if (auto why = faults.failure()) troubles_.push_back(std::move(*why));
+    settle();
+    progress_.note("all faults are over");
+    const std::uint64_t before = grants_.grants();
+    grants_come("after the last fault", before);
+    play_until(BootClock::now() + calm, faults, nullptr);
+  }
+
+  // Signals to processes as the schedule says, if there is one, until then or until something
+  // is wrong.
+  void play_until(TimePoint end, const StoreTrouble& faults, ProcessSchedule* schedule) {
+    std::optional<ProcessSchedule::Step> step;
+    TimePoint due = TimePoint::max();
+    const auto draw = [&] {
+      if (schedule == nullptr) return;
+      step = schedule->next();
+      due = BootClock::now() + step->pause;
+    };
+    draw();
+    while (BootClock::now() < end && !interrupted() && !faults.failure()) {
+      if (auto wrong = workers_.trouble()) {
+        troubles_.push_back(std::move(*wrong));
+        return;
+      }
+      const TimePoint now = BootClock::now();
+      TimePoint next = std::min({workers_.continue_due(now), now + 100ms, end});
+      if (step && due <= now) {
+        if (step->kill) {
+          workers_.kill(step->victim);
+        } else {
+          workers_.stop(step->victim, now + step->stopped);
+        }
+        draw();
+      }
+      next = std::min(next, due);
+      show(end, faults);
+      std::this_thread::sleep_until(next);
+    }
+  }
+
+  void show(TimePoint end, const StoreTrouble& faults) {
+    if (!progress_.due()) return;
+    progress_.show(
+        options_.backend + ": " + readable(std::max<Duration>(end - BootClock::now(), 0s)) +
+        " left, " + std::to_string(grants_.grants()) + " grants, " +
+        std::to_string(workers_.kills()) + " kills, " + std::to_string(workers_.stops()) +
+        " stops, " + std::to_string(faults.total()) + " faults, now: " + faults.present());
+  }
+
+  // Whether somebody is granted something soon.
+  bool grants_come(const std::string& when, std::uint64_t before) {
+    const TimePoint limit = BootClock::now() + patience;
+    while (grants_.grants() <= before) {
+      if (interrupted()) return false;
+      if (auto wrong = workers_.trouble()) {
+        troubles_.push_back(std::move(*wrong));
+        return false;
+      }
+      if (BootClock::now() > limit) {
+        troubles_.push_back("nothing was granted for " + readable(patience) + " " + when);
+        return false;
+      }
+      std::this_thread::sleep_for(20ms);
+    }
+    return true;
+  }
+
+  void settle() {
+    try {
+      store_.settle();
+    } catch (const std::runtime_error& error) {
+      troubles_.push_back(std::string("the store does not come back: ") + error.what());
+    }
+  }
+
+  // Those of processes that were killed end by themselves. What is left then is a leak.
+  void wait_for_leases(Observer& observer, const history::Rules& rules) {
+    progress_.show("Waiting for the last leases");
+    try {
+      const auto count = [this] {
+        const Left left = store_.left();
+        return history::End{left.holds, left.waiters, left.connections};
+      };
+      observer.finish(count, store_.lease() + rules.slack + rules.late);
+    } catch (const std::runtime_error& error) {
+      troubles_.push_back(std::string("what is left can't be seen: ") + error.what());
+    }
+  }
+
+  // A run that contains less has shown nothing.
+  void expect(Outcome& outcome) {
+    const auto seconds = static_cast<std::uint64_t>(outcome.lasted / 1s);
+    history::Expect least{seconds, seconds, seconds / 4, 0};
+    if (!options_.faults.empty()) least.faults = seconds / 10;
+    least.ends = 1;
+    log_.record(least);
+    if (outcome.interrupted) return;
+    if (options_.clock_forward()) expect_notice(outcome);
+    if (outcome.lasted < long_run) return;
+    for (const auto& [name, given] : outcome.faults) {
+      if (given.times == 0) troubles_.push_back("the fault " + name + " was never given");
+      if (given.times > 0 && given.hits == 0U) {
+        troubles_.push_back("the fault " + name + " never struck anybody");
+      }
+    }
+  }
+
+  // Who renews next after a step by more than the margin reports it (semantics 20).
+  void expect_notice(Outcome& outcome) {
+    outcome.steps_noticed = count_lines(folders_.output(), "clock_stepped");
+    const std::size_t steps = outcome.faults["clock-forward"].times;
+    if (steps == 0) troubles_.push_back("the clock did not step");
+    if (steps > 0 && outcome.steps_noticed == 0) {
+      troubles_.push_back("the clock stepped " + std::to_string(steps) +
+                          " times, and no client noticed");
+    }
+  }
+
+  const Options& options_;
+  const Folders folders_;
+  Store& store_;
+  Progress& progress_;
+  const std::vector<std::size_t> chosen_;
+  test::Recorder log_;
+  Workers workers_;
+  GrantWatch grants_;
+  std::vector<std::string> troubles_;
+};
+
+}  // namespace
+
+Outcome run(const Options& options, const Folders& folders) {
+  Progress progress(folders.report / "timeline.txt");
+  progress.show("Starting " + options.backend);
+  const std::unique_ptr<Store> store = start_store(options);
+  Outcome outcome = Run(options, folders, *store, progress).play();
+  store->save_logs(folders.servers());
+  return outcome;
+}
+
+}  // namespace lockset::chaos

@@ -1,0 +1,37 @@
+// One run: a store, processes that hammer it, faults, calm, and what was recorded.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/chaos/options.h"
+#include "tests/chaos/store_trouble.h"
+#include "tests/chaos/workers.h"
+
+namespace lockset::chaos {
+
+struct Outcome {
+  std::string store;    // "postgresql:advisory"
+  std::string version;  // "PostgreSQL 15.8"
+  Duration lease{};
+  Duration lasted{};  // from the first process to the end of the faults
+  bool interrupted = false;
+  std::size_t kills = 0;
+  std::size_t stops = 0;
+  std::map<std::string, Given> faults;  // by name; also those that were not given
+  // How often a client said that the server's clock had stepped.
+  std::size_t steps_noticed = 0;
+  // What is wrong apart from the history, a text each: a process that ended by itself, a
+  // fault that could not be given, a store that did not come back.
+  std::vector<std::string> troubles;
+  history::Rules rules;
+  std::vector<history::Invariant> not_judged;
+};
+
+// Writes into `folders`, which exist; the logs are whole when it returns, and the store is
+// gone. Shows how it goes on standard error. Throws cli::Failure: usage, or no store.
+Outcome run(const Options& options, const Folders& folders);
+
+}  // namespace lockset::chaos

@@ -1,0 +1,77 @@
+// Gives the store its faults, as the schedule says, on a thread of its own.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/chaos/schedule.h"
+#include "tests/chaos/stores/store.h"
+#include "tests/support/recorder.h"
+
+namespace lockset::chaos {
+
+// What became of one fault in a run.
+struct Given {
+  std::size_t times = 0;
+  // How often it struck somebody, all times together; unset: one blow each time.
+  std::optional<std::size_t> hits;
+};
+
+// Thread-safe.
+class StoreTrouble {
+ public:
+  // Told of each begin and end, for people.
+  using Told = std::function<void(const std::string& line)>;
+
+  // Of store.faults() those in `chosen`, by index; without any it does nothing. `log`: that of
+  // the controller.
+  StoreTrouble(Store& store, std::vector<std::size_t> chosen, Duration longest_calm,
+               std::uint64_t seed, test::Recorder& log, Told told);
+  StoreTrouble(const StoreTrouble&) = delete;
+  StoreTrouble& operator=(const StoreTrouble&) = delete;
+  ~StoreTrouble() { end(); }
+
+  // Ends the faults that are under way, and begins no more.
+  void end();
+
+  // "server-kill, delay", or "none".
+  [[nodiscard]] std::string present() const;
+  // By name; also those that have not begun.
+  [[nodiscard]] std::map<std::string, Given> given() const;
+  [[nodiscard]] std::size_t total() const;
+  // Why one could not be begun or ended.
+  [[nodiscard]] std::optional<std::string> failure() const;
+
+ private:
+  struct Running {
+    std::size_t fault = 0;
+    TimePoint until;
+  };
+  void run(const std::stop_token& stop);
+  void play(const StoreSchedule::Round& round, const std::stop_token& stop);
+  bool begin(const StoreSchedule::One& one);
+  void end_one(const Running& running);
+  void wait(TimePoint until, const std::stop_token& stop);
+  void fail(const std::string& what);
+  [[nodiscard]] Fault& fault(std::size_t index) { return store_.faults().at(chosen_.at(index)); }
+
+  Store& store_;
+  const std::vector<std::size_t> chosen_;
+  StoreSchedule schedule_;
+  test::Recorder& log_;
+  const Told told_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any wake_;
+  std::vector<Running> running_;
+  std::map<std::string, Given> given_;
+  std::optional<std::string> failure_;
+  std::jthread thread_;  // last: it uses all of the above
+};
+
+}  // namespace lockset::chaos

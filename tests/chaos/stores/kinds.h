@@ -1,0 +1,26 @@
+// The stores of each kind, a file each. Inside of this folder only.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/chaos/stores/store.h"
+
+namespace lockset::chaos {
+
+struct Kind {
+  std::string name;
+  std::function<std::optional<std::string>(const StoreOptions&)> unavailable;
+  std::function<std::unique_ptr<Store>(const StoreOptions&)> start;
+};
+
+std::vector<Kind> sqlite_kinds();
+std::vector<Kind> postgresql_kinds();
+std::vector<Kind> mysql_kinds();
+std::vector<Kind> redis_kinds();
+std::vector<Kind> zookeeper_kinds();
+
+}  // namespace lockset::chaos

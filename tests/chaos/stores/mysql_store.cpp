@@ -1,0 +1,150 @@
+// MySQL and MariaDB, each with both strategies. Workers come as a user of their own with no more
+// rights than the page asks for, the observer as the administrator.
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include "lockset/lockset.h"
+#include "tests/chaos/stores/dice.h"
+#include "tests/chaos/stores/kinds.h"
+#include "tests/chaos/stores/server_store.h"
+#include "tests/mysql/raw_client.h"
+#include "tests/support/wait.h"
+
+namespace lockset::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+using test::RawMysql;
+
+const std::string workers = "FROM information_schema.processlist WHERE user = 'chaos_worker'";
+
+class MysqlStore final : public ServerStore {
+ public:
+  MysqlStore(const std::string& kind, const std::string& strategy, const StoreOptions& options)
+      : ServerStore(kind + ":" + strategy, kind, options),
+        parameters_("/lockset?ssl_mode=disabled&space=chaos&strategy=" + strategy),
+        password_(Token::random().hex()) {
+    init_space(direct_url(), test::soon()).value();
+    RawMysql admin = session();
+    admin.rows("CREATE USER chaos_worker@'%' IDENTIFIED BY '" + password_ + "'");
+    admin.rows("GRANT SELECT, EXECUTE ON lockset.* TO chaos_worker@'%'");
+    version_ = (kind == "mysql" ? "MySQL " : "MariaDB ") + admin.value("SELECT VERSION()");
+    make_network({{.port = server().port()}}, options.proxies);
+    add_server_faults();
+    add_sweep();
+    add_session_faults();
+    add_load();
+    add_clock_faults();
+  }
+
+  [[nodiscard]] std::string version() const override { return version_; }
+  [[nodiscard]] std::string worker_url(std::size_t worker) const override {
+    return worker_at(network().hosts(worker)) + parameters_;
+  }
+  [[nodiscard]] std::string direct_url() const override {
+    const std::string admin = server().admin_url();
+    return admin.substr(0, admin.rfind('/')) + parameters_;
+  }
+  [[nodiscard]] Left count() override {
+    RawMysql admin = session();
+    return {.holds = static_cast<std::uint64_t>(admin.number("SELECT COUNT(*) FROM chaos_locks")),
+            .connections = static_cast<std::uint64_t>(admin.number("SELECT COUNT(*) " + workers))};
+  }
+
+ private:
+  [[nodiscard]] std::string worker_at(const std::string& hosts) const {
+    return "mysql://chaos_worker:" + password_ + "@" + hosts;
+  }
+  [[nodiscard]] std::string server_host() const {
+    return "127.0.0.1:" + std::to_string(server().port());
+  }
+  [[nodiscard]] RawMysql session() const { return RawMysql(server().admin_url()); }
+
+  // Some of the workers' sessions, at least one. Their number.
+  std::size_t kill(const std::string& what, double share) {
+    RawMysql admin = session();
+    std::size_t hit = 0;
+    const double number = share * static_cast<double>(admin.number("SELECT COUNT(*) " + workers));
+    for (const auto& row : admin.rows("SELECT id " + workers + " ORDER BY RAND() LIMIT " +
+                                      std::to_string(1 + static_cast<int>(number)))) {
+      // It may have gone.
+      if (admin.code_of("KILL " + what + " " + row.front().value()) == 0) ++hit;
+    }
+    return hit;
+  }
+
+  void add_session_faults() {
+    add("sessions-killed", FaultKind::session, 0s, 0s, [this](Dice& dice) {
+      return "end of " + std::to_string(kill("CONNECTION", real(dice, 0, 1))) + " sessions";
+    });
+    add_repeated("sessions-dying", FaultKind::session, 50ms, "sessions end one after the other",
+                 [this] { kill("CONNECTION", 0.1); });
+    add_repeated("calls-cancelled", FaultKind::session, 10ms, "calls of workers cancelled",
+                 [this] { kill("QUERY", 0.3); });
+    add(
+        "connections-used-up", FaultKind::load, lease() / 2, 2 * lease(),
+        [this](Dice&) {
+          // Who is there stays, as the connection that undoes it.
+          limiter_ = std::make_unique<RawMysql>(server().admin_url());
+          limiter_->rows("SET GLOBAL max_connections = 10");  // the least there can be
+          try {
+            while (taken_.size() < 10) {
+              taken_.push_back(std::make_unique<RawMysql>(worker_at(server_host()) + "/lockset"));
+            }
+          } catch (const std::exception&) {  // that was the last
+          }
+          return std::string("no connection is free");
+        },
+        [this] {
+          if (limiter_ == nullptr) return;
+          taken_.clear();
+          limiter_->rows("SET GLOBAL max_connections = 150");
+          limiter_.reset();
+        });
+    add(
+        "rows-locked", FaultKind::load, lease() / 20, lease() * 3 / 2,
+        [this](Dice&) {
+          blocker_ = std::make_unique<RawMysql>(server().admin_url());
+          blocker_->rows("BEGIN");
+          blocker_->rows("SELECT * FROM chaos_names FOR UPDATE");
+          return std::string("somebody's transaction holds all rows");
+        },
+        [this] { blocker_.reset(); });
+  }
+
+  void add_load() {
+    add_repeated("analyze", FaultKind::load, 5ms, "ANALYZE",
+                 [this] { session().rows("ANALYZE TABLE chaos_locks, chaos_names"); });
+    add_repeated("optimize", FaultKind::load, 200ms, "tables made anew",
+                 [this] { session().rows("OPTIMIZE TABLE chaos_locks, chaos_names"); });
+    add_repeated("flush", FaultKind::load, 50ms, "tables closed and caches cleared",
+                 [this] { session().rows("FLUSH TABLES"); });
+  }
+
+  const std::string parameters_;
+  const std::string password_;
+  std::string version_;
+  std::unique_ptr<RawMysql> blocker_;
+  std::unique_ptr<RawMysql> limiter_;
+  std::vector<std::unique_ptr<RawMysql>> taken_;
+};
+
+Kind kind(const std::string& server, const std::string& strategy) {
+  return {server + ":" + strategy,
+          [server](const StoreOptions& options) {
+            return ServerStore::server_unavailable(server, options);
+          },
+          [server, strategy](const StoreOptions& options) {
+            return std::make_unique<MysqlStore>(server, strategy, options);
+          }};
+}
+
+}  // namespace
+
+std::vector<Kind> mysql_kinds() {
+  return {kind("mariadb", "select-for-update"), kind("mariadb", "unique-index"),
+          kind("mysql", "select-for-update"), kind("mysql", "unique-index")};
+}
+
+}  // namespace lockset::chaos

@@ -1,0 +1,163 @@
+// PostgreSQL, with either strategy. Workers come as a user of their own with no more rights
+// than the page asks for, the observer as the administrator.
+#include <memory>
+#include <pqxx/pqxx>
+#include <stdexcept>
+#include <utility>
+
+#include "lockset/lockset.h"
+#include "tests/chaos/stores/dice.h"
+#include "tests/chaos/stores/kinds.h"
+#include "tests/chaos/stores/server_store.h"
+#include "tests/support/wait.h"
+
+namespace lockset::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Past the code under test.
+class Session {
+ public:
+  explicit Session(const std::string& url) : connection_(url), quiet_(connection_) {}
+  pqxx::result run(const std::string& sql) {
+    pqxx::nontransaction work(connection_);
+    return work.exec(sql);
+  }
+  std::uint64_t number(const std::string& sql) { return run(sql)[0][0].as<std::uint64_t>(); }
+
+ private:
+  pqxx::connection connection_;
+  pqxx::quiet_errorhandler quiet_;
+};
+
+constexpr const char* workers = "FROM pg_stat_activity WHERE usename = 'chaos_worker'";
+
+class PostgresqlStore final : public ServerStore {
+ public:
+  PostgresqlStore(const std::string& strategy, const StoreOptions& options)
+      : ServerStore("postgresql:" + strategy, "postgresql", options),
+        parameters_("/lockset?sslmode=disable&space=chaos&strategy=" + strategy),
+        password_(Token::random().hex()) {
+    init_space(direct_url(), test::soon()).value();
+    Session admin = session();
+    admin.run("CREATE ROLE chaos_worker LOGIN PASSWORD '" + password_ + "'");
+    admin.run("GRANT USAGE ON SCHEMA chaos TO chaos_worker");
+    version_ = "PostgreSQL " + admin.run("SHOW server_version")[0][0].as<std::string>();
+    make_network({{.port = server().port()}}, options.proxies);
+    add_server_faults();
+    add_sweep();
+    add_session_faults();
+    add_load();
+    add_clock_faults();
+  }
+
+  [[nodiscard]] std::string version() const override { return version_; }
+  [[nodiscard]] std::string worker_url(std::size_t worker) const override {
+    return worker_at(network().hosts(worker)) + parameters_;
+  }
+  [[nodiscard]] std::string direct_url() const override {
+    const std::string admin = server().admin_url();
+    return admin.substr(0, admin.rfind('/')) + parameters_;
+  }
+
+ private:
+  [[nodiscard]] Left count() override {
+    Session admin = session();
+    return {.holds = admin.number("SELECT count(*) FROM chaos.locks"),
+            .waiters = admin.number("SELECT count(*) FROM chaos.waiters") +
+                       admin.number("SELECT count(*) FROM chaos.waiter_names"),
+            .connections = admin.number(std::string("SELECT count(*) ") + workers)};
+  }
+  [[nodiscard]] std::string worker_at(const std::string& hosts) const {
+    return "postgresql://chaos_worker:" + password_ + "@" + hosts;
+  }
+  [[nodiscard]] Session session() const { return Session(server().admin_url()); }
+
+  void add_session_faults() {
+    const auto each = [this](const std::string& call, const std::string& what) {
+      return [this, call, what](Dice& dice) {
+        const std::string share = std::to_string(real(dice, 0, 1));
+        const auto hit = session().number("SELECT count(" + call + "(pid)) FROM (SELECT pid " +
+                                          workers + " ORDER BY random() LIMIT 1 + " + share +
+                                          " * (SELECT count(*) " + workers + ")) w");
+        return what + " of " + std::to_string(hit) + " sessions";
+      };
+    };
+    add("sessions-killed", FaultKind::session, 0s, 0s, each("pg_terminate_backend", "end"));
+    add_repeated("calls-cancelled", FaultKind::session, 10ms, "calls of workers cancelled", [this] {
+      session().run(std::string("SELECT pg_cancel_backend(pid) ") + workers +
+                    " AND state = 'active' AND random() < 0.3");
+    });
+    add_repeated("sessions-dying", FaultKind::session, 50ms, "sessions end one after the other",
+                 [this] {
+                   session().run(std::string("SELECT pg_terminate_backend(pid) ") + workers +
+                                 " AND random() < 0.1");
+                 });
+    // Whatever becomes free is taken as well.
+    add_repeated("connections-used-up", FaultKind::load, 20ms, "no connection is free", [this] {
+      try {
+        for (;;) {
+          taken_.push_back(std::make_unique<Session>(worker_at(server_host()) + "/lockset"));
+        }
+      } catch (const pqxx::broken_connection&) {  // that was the last
+      }
+    });
+    Fault& taking = faults().back();
+    taking.end = [this, stop = taking.end] {
+      stop();
+      taken_.clear();
+    };
+    add(
+        "rows-locked", FaultKind::load, lease() / 20, lease() * 3 / 2,
+        [this](Dice&) {
+          blocker_ = std::make_unique<Session>(server().admin_url());
+          blocker_->run("BEGIN");
+          blocker_->run("LOCK TABLE chaos.locks IN SHARE ROW EXCLUSIVE MODE");
+          return std::string("somebody's transaction keeps all others from writing");
+        },
+        [this] { blocker_.reset(); });
+  }
+
+  void add_load() {
+    for (const char* const table : {"locks", "waiters", "waiter_names"}) {
+      add_repeated(
+          "vacuum-" + dashed(table), FaultKind::load, 5ms, "VACUUM and ANALYZE",
+          [this, table] { session().run(std::string("VACUUM (ANALYZE) chaos.") + table); });
+    }
+    add_repeated("vacuum-full", FaultKind::load, 200ms, "VACUUM FULL and CHECKPOINT", [this] {
+      session().run("VACUUM (FULL) chaos.locks");
+      session().run("CHECKPOINT");
+    });
+  }
+
+  static std::string dashed(std::string text) {
+    for (char& each : text) each = each == '_' ? '-' : each;
+    return text;
+  }
+  [[nodiscard]] std::string server_host() const {
+    return "127.0.0.1:" + std::to_string(server().port());
+  }
+
+  const std::string parameters_;
+  const std::string password_;
+  std::string version_;
+  std::vector<std::unique_ptr<Session>> taken_;
+  std::unique_ptr<Session> blocker_;
+};
+
+Kind kind(const std::string& strategy) {
+  return {"postgresql:" + strategy,
+          [](const StoreOptions& options) {
+            return ServerStore::server_unavailable("postgresql", options);
+          },
+          [strategy](const StoreOptions& options) {
+            return std::make_unique<PostgresqlStore>(strategy, options);
+          }};
+}
+
+}  // namespace
+
+std::vector<Kind> postgresql_kinds() { return {kind("advisory"), kind("serializable")}; }
+
+}  // namespace lockset::chaos

@@ -1,0 +1,28 @@
+// The wall clock of a private server, which can be stepped while it runs.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+
+#include "lockset/clock.h"
+
+namespace lockset::chaos {
+
+class ServerClock {
+ public:
+  // What the server needs in its environment when it is made: see scripts/server.
+  static std::string environment() { return "LOCKSET_SERVER_CLOCK=" LOCKSET_CLOCK_SHIM; }
+
+  // `folder` of the server.
+  explicit ServerClock(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  // Steps it by that much: at once, and for good.
+  void step(Duration by);
+
+ private:
+  std::filesystem::path folder_;
+  Duration offset_{};
+};
+
+}  // namespace lockset::chaos

@@ -1,0 +1,70 @@
+// What all stores with a server have in common: a private server, the network before it, and
+// the faults of both.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/chaos/stores/network.h"
+#include "tests/chaos/stores/repeater.h"
+#include "tests/chaos/stores/server_clock.h"
+#include "tests/chaos/stores/store.h"
+#include "tests/support/private_server.h"
+
+namespace lockset::chaos {
+
+class ServerStore : public Store {
+ public:
+  static std::optional<std::string> server_unavailable(const std::string& kind,
+                                                       const StoreOptions& options);
+
+  [[nodiscard]] std::string name() const override { return name_; }
+  [[nodiscard]] Duration lease() const override { return std::chrono::seconds(2); }
+  [[nodiscard]] std::vector<Fault>& faults() override { return faults_; }
+  void settle() override;
+  [[nodiscard]] Left left() override;
+  [[nodiscard]] history::Rules rules() const override;
+  void save_logs(const std::filesystem::path& folder) override;
+
+ protected:
+  // Starts the server. `lines` and `environment` as for PrivateServer.
+  ServerStore(std::string name, const std::string& kind, const StoreOptions& options,
+              const std::vector<std::string>& lines = {},
+              std::vector<std::string> environment = {});
+
+  [[nodiscard]] test::PrivateServer& server() { return server_; }
+  [[nodiscard]] const test::PrivateServer& server() const { return server_; }
+  [[nodiscard]] Network& network() { return *network_; }
+  [[nodiscard]] const Network& network() const { return *network_; }
+  void make_network(const std::vector<Target>& servers, std::size_t groups);
+
+  // Of the group "server", as all that needs a server that answers, or takes it away.
+  void add(
+      const std::string& name, FaultKind kind, Duration shortest, Duration longest,
+      std::function<std::string(Dice&)> begin, std::function<void()> end = [] {});
+  // Does `work` every `pause` while the fault lasts.
+  void add_repeated(const std::string& name, FaultKind kind, Duration pause, std::string what,
+                    std::function<void()> work);
+  // Killed, paused and restarted as a whole.
+  void add_server_faults();
+  // Sweeps and looks beside the workers, over a client of its own.
+  void add_sweep();
+  void add_clock_faults();
+  // kill -9; start_again() brings it back, as it does one that pauses. Harmless otherwise.
+  void take_down();
+  void start_again();
+
+ private:
+  const std::string name_;
+  const StoreOptions options_;
+  test::PrivateServer server_;
+  ServerClock clock_;
+  std::unique_ptr<Network> network_;
+  std::vector<Fault> faults_;
+  bool down_ = false;
+  bool paused_ = false;
+  Repeater repeater_;
+};
+
+}  // namespace lockset::chaos

@@ -1,0 +1,144 @@
+// Each fault bites, and is over when it has ended.
+#include <gtest/gtest.h>
+
+#include <cctype>
+#include <iostream>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "tests/chaos/stores/prober.h"
+#include "tests/chaos/stores/store.h"
+#include "tests/support/requirement.h"
+#include "tests/support/seed.h"
+#include "tests/support/wait.h"
+
+namespace lockset::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+using test::eventually;
+
+// After which a worker that keeps asking is refused, or gets no answer in time.
+const std::set<std::string> harsh{
+    "net-cut",    "net-late",        "net-reset",   "net-half-close", "net-black-hole",
+    "net-refuse", "server-kill",     "server-stop", "server-pause",   "server-pause-long",
+    "write-lock", "write-lock-long", "disk-full",   "rows-locked",    "restart-empty",
+    "flushall",   "no-quorum",       "leader-kill", "leader-pause",   "partition-leader"};
+
+// The first number in a text.
+std::optional<int> number_in(const std::string& text) {
+  const std::size_t at = text.find_first_of("0123456789");
+  if (at == std::string::npos) return {};
+  return std::stoi(text.substr(at));
+}
+
+// "on 1 of 3 ways": the prober may use another. "end of 0 sessions": it had none just then.
+bool misses(const std::string& what) {
+  if (what.starts_with("end of 0 ")) return true;
+  const std::size_t at = what.rfind(" on ");
+  const std::size_t of = what.rfind(" of ");
+  return at != std::string::npos && of != std::string::npos && at < of &&
+         number_in(what.substr(at)) != number_in(what.substr(of));
+}
+
+class ChaosStore : public testing::TestWithParam<std::string> {
+ protected:
+  void SetUp() override {
+    const auto why = Store::unavailable(GetParam());
+    const std::string kind = GetParam().substr(0, GetParam().find(':'));
+    if (why && kind != "sqlite" && !test::have_server(kind)) GTEST_SKIP() << *why;
+    store_ = Store::start(GetParam(), {.proxies = 1});
+    ASSERT_TRUE(store_->missing().empty()) << store_->missing().front();
+  }
+
+  void strike(Fault& fault, Prober& prober);
+  [[nodiscard]] bool well(Prober& prober) {
+    prober.forget();
+    return eventually([&] { return prober.seen().good >= 3; }, 30s);
+  }
+
+  std::unique_ptr<Store> store_;
+  Dice dice_{test::test_seed()};
+};
+
+void ChaosStore::strike(Fault& fault, Prober& prober) {
+  ASSERT_TRUE(well(prober)) << "not well before it: " << prober.seen().last_error;
+  std::string what = fault.begin(dice_);
+  EXPECT_TRUE(eventually([&] {
+    if (!misses(what)) return true;
+    fault.end();
+    EXPECT_TRUE(well(prober));
+    what = fault.begin(dice_);
+    return false;
+  }));
+  prober.forget();
+  if (harsh.contains(fault.name)) {
+    EXPECT_TRUE(eventually([&] { return prober.seen().bad > 0; })) << "nobody notices";
+  } else if (fault.name == "net-delay") {
+    ASSERT_TRUE(eventually([&] { return prober.seen().good + prober.seen().bad >= 3; }));
+    EXPECT_GE(prober.seen().quickest, 20ms);
+  } else if (fault.name == "connections-used-up") {
+    // Who has a connection goes on.
+    EXPECT_TRUE(eventually([&] { return !open_backend(store_->worker_url(0), test::soon()); }));
+  } else if (what.starts_with("end of ")) {
+    EXPECT_GE(number_in(what).value_or(0), 1) << what;
+  }
+  if (fault.hits) {
+    EXPECT_TRUE(eventually([&] { return fault.hits() > 0; })) << "it does nothing";
+  }
+  const Prober::Seen seen = prober.seen();
+  std::cout << fault.name << ": " << what << "; " << seen.good << " good, " << seen.bad << " bad, "
+            << seen.busy << " busy, " << seen.slowest / 1ms << " ms"
+            << (seen.bad > 0 ? ", " + seen.last_error : "") << "\n";
+  fault.end();
+  fault.end();  // does no harm
+}
+
+TEST_P(ChaosStore, EachFaultBites) {
+  Prober prober(store_->worker_url(0));
+  for (Fault& fault : store_->faults()) {
+    SCOPED_TRACE(fault.name);
+    fault.end();
+    strike(fault, prober);
+    if (HasFatalFailure()) return;
+  }
+  store_->settle();
+  EXPECT_TRUE(well(prober)) << prober.seen().last_error;
+}
+
+TEST_P(ChaosStore, CountsWhatIsLeft) {
+  {
+    const std::shared_ptr<Backend> backend =
+        open_backend(store_->worker_url(0), test::soon()).value();
+    test::Client client(backend);
+    test::Ask ask;
+    ask.lease = 2s;
+    client.take({{"left", Mode::write}, {"also", Mode::read}}, ask);
+    ask.will_wait = true;
+    const Busy busy = client.meet_busy({{"left", Mode::write}}, ask);
+    const Left left = store_->count();
+    EXPECT_GT(left.holds, 0U);
+    if (!GetParam().starts_with("m")) {  // MySQL keeps none
+      EXPECT_GT(left.waiters, 0U);
+    }
+    if (GetParam() != "sqlite") {
+      EXPECT_GT(left.connections, 0U);
+    }
+    if (busy.ticket) backend->end_wait(*busy.ticket, test::soon());
+  }
+  store_->settle();
+  const Left left = store_->left();
+  EXPECT_EQ(left.holds, 0U);
+  EXPECT_EQ(left.waiters, 0U);
+  EXPECT_EQ(left.connections, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(, ChaosStore, testing::ValuesIn(Store::names()), [](const auto& which) {
+  std::string name = which.param;
+  for (char& each : name) each = std::isalnum(static_cast<unsigned char>(each)) != 0 ? each : '_';
+  return name;
+});
+
+}  // namespace
+}  // namespace lockset::chaos

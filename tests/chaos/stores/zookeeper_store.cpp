@@ -1,0 +1,279 @@
+// An ensemble of three ZooKeeper servers. Each worker knows all three, by proxies.
+#include <map>
+#include <memory>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+#include "lockset/lockset.h"
+#include "tests/chaos/stores/dice.h"
+#include "tests/chaos/stores/kinds.h"
+#include "tests/chaos/stores/server_store.h"
+#include "tests/support/wait.h"
+#include "tests/zookeeper/four_letters.h"
+#include "tests/zookeeper/raw_client.h"
+#include "tests/zookeeper/session_end.h"
+
+namespace lockset::chaos {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int members[] = {1, 2, 3};
+
+class ZookeeperStore final : public ServerStore {
+ public:
+  explicit ZookeeperStore(const StoreOptions& options)
+      : ServerStore("zookeeper", "zookeeper-ensemble", options, {}, namespaces()) {
+    init_space(direct_url(), test::soon()).value();
+    std::vector<Target> targets;
+    for (const int member : members) {
+      targets.push_back({server().port(member), server().address(member)});
+      loopback_.push_back(
+          std::make_unique<test::TcpProxy>(targets.back().port, targets.back().address));
+    }
+    make_network(targets, options.proxies);
+    const std::string said = test::four_letters(loopback(1), "srvr");
+    version_ = said.substr(0, said.find(','));
+    add_server_faults();
+    add_sweep();
+    add_member_faults();
+    add_session_faults();
+    add_clock_faults();
+    if (const auto why = no_namespaces()) {
+      missing_.push_back("partition: " + *why);
+    } else {
+      add_partitions();
+    }
+  }
+
+  [[nodiscard]] std::vector<std::string> missing() const override { return missing_; }
+  [[nodiscard]] std::string version() const override { return version_; }
+  [[nodiscard]] std::string worker_url(std::size_t worker) const override {
+    return "zookeeper://" + network().hosts(worker) + parameters_;
+  }
+  [[nodiscard]] std::string direct_url() const override {
+    return server().admin_url() + parameters_;
+  }
+  [[nodiscard]] history::Rules rules() const override {
+    history::Rules rules = ServerStore::rules();
+    // Whoever leads anew gives every session its whole time again, and while nobody leads no
+    // session ends. A lease takes two thirds of its session.
+    rules.slack += 3 * lease() + 10s;
+    rules.idle += 10s;
+    // A client whose hold is over by its own clock says so before it has deleted the node.
+    rules.denials_end = false;
+    return rules;
+  }
+  [[nodiscard]] Left count() override {
+    Left left;
+    test::RawZookeeper raw(hosts());
+    raw.sync();
+    const std::string root = "/chaos";
+    left.holds = raw.children(root + "/holds").size();
+    for (const std::string& name : raw.children(root + "/names")) {
+      left.holds += raw.children(root + "/names/" + name).size();
+    }
+    for (const std::string& queue : raw.children(root + "/queues")) {
+      left.waiters += raw.children(root + "/queues/" + queue).size();
+    }
+    left.connections = network().open_connections();
+    return left;
+  }
+
+ private:
+  void add_member_faults() {
+    const auto pick = [this](Dice& dice, bool leader) {
+      return leader ? server().leader() : static_cast<int>(between(dice, 1, 3));
+    };
+    const auto one = [this, pick](const std::string& name, bool leader, bool kill,
+                                  Duration longest) {
+      add(
+          name, FaultKind::server, lease() / 20, longest,
+          [this, pick, leader, kill](Dice& dice) {
+            const int member = pick(dice, leader);
+            take(member, kill);
+            return std::string(kill ? "kill -9" : "pause") + " of member " +
+                   std::to_string(member) + (leader ? ", which leads" : "");
+          },
+          [this] { give_back(); });
+    };
+    one("member-kill", false, true, 2 * lease());
+    one("member-pause", false, false, 3 * lease());
+    one("leader-kill", true, true, 2 * lease());
+    one("leader-pause", true, false, 3 * lease());
+    add(
+        "no-quorum", FaultKind::server, lease() / 20, 2 * lease(),
+        [this](Dice& dice) {
+          const int spared = static_cast<int>(between(dice, 1, 3));
+          const bool kill = chance(dice, 0.5);
+          for (const int member : members) {
+            if (member != spared) take(member, kill);
+          }
+          return std::string(kill ? "kill -9" : "pause") + " of all members but " +
+                 std::to_string(spared);
+        },
+        [this] { give_back(); });
+  }
+
+  [[nodiscard]] std::string hosts() const {
+    return server().admin_url().substr(std::string("zookeeper://").size());
+  }
+
+  static std::vector<std::string> in_namespaces() { return {"LOCKSET_SERVER_NETWORK=namespaces"}; }
+  static std::optional<std::string> no_namespaces() {
+    return test::PrivateServer::unavailable("zookeeper-ensemble", in_namespaces());
+  }
+  static std::vector<std::string> namespaces() {
+    return no_namespaces() ? std::vector<std::string>() : in_namespaces();
+  }
+
+  // The members don't hear each other; their clients hear them all.
+  void add_partitions() {
+    const auto rejoin = [this] {
+      if (std::exchange(parted_, false)) server().rejoin();
+    };
+    const auto one = [this, rejoin](const std::string& name, auto part) {
+      add(
+          "partition-" + name, FaultKind::partition, lease() / 4, 3 * lease(),
+          [this, part](Dice& dice) {
+            parted_ = true;
+            return part(static_cast<int>(between(dice, 1, 3)));
+          },
+          rejoin);
+    };
+    one("member", [this](int member) {
+      server().cut_off(member);
+      return "member " + std::to_string(member) + " is cut off from the others";
+    });
+    one("leader", [this](int) {
+      const int leader = server().leader();
+      server().cut_off(leader);
+      return "member " + std::to_string(leader) + ", which leads, is cut off from the others";
+    });
+    one("bridge", [this](int member) {
+      server().cut_apart(member);
+      return "only member " + std::to_string(member) + " hears the others";
+    });
+  }
+
+  // Where the loopback leads to that member.
+  [[nodiscard]] std::uint16_t loopback(int member) const {
+    return loopback_[static_cast<std::size_t>(member) - 1]->port();
+  }
+
+  void take(int member, bool kill) {
+    (kill ? killed_ : stopped_).push_back(member);
+    kill ? server().kill(member) : server().pause(member);
+  }
+  void give_back() {
+    for (const int member : std::exchange(stopped_, {})) server().resume(member);
+    for (const int member : std::exchange(killed_, {})) server().start(member);
+  }
+
+  // Those of everybody, the observer too.
+  std::vector<std::int64_t> sessions() {
+    std::vector<std::int64_t> found;
+    for (const auto& each : loopback_) each->reset_counts();  // forgets closed connections
+    for (const int member : members) {
+      std::istringstream lines(test::four_letters(loopback(member), "cons"));
+      for (std::string line; std::getline(lines, line);) {
+        const std::size_t at = line.find("sid=0x");
+        if (at == std::string::npos) continue;
+        const std::string hex =
+            line.substr(at + 6, line.find_first_not_of("0123456789abcdef", at + 6) - at - 6);
+        found.push_back(static_cast<std::int64_t>(std::stoull(hex, nullptr, 16)));
+      }
+    }
+    return found;
+  }
+
+  // The stamps of the holds of each session.
+  std::map<std::int64_t, std::vector<Stamp>> holds_of_sessions() {
+    std::map<std::int64_t, std::vector<Stamp>> holds;
+    test::RawZookeeper raw(hosts());
+    raw.sync();
+    for (const std::string& token : raw.children("/chaos/holds")) {
+      const auto record = raw.get("/chaos/holds/" + token);
+      if (!record) continue;
+      const std::size_t base = record->data.find("base=");
+      if (base == std::string::npos) throw std::runtime_error("a record without base");
+      holds[record->owner].push_back(
+          Stamp{std::stoll(record->data.substr(base + 5)) + record->created});
+    }
+    return holds;
+  }
+
+  // Closes some sessions from outside, which breaks their holds: their clients can't know it
+  // before the next answer. No grant is on its way meanwhile that nobody would tell of. How
+  // many it were.
+  std::size_t end_sessions(Dice& dice, double share) {
+    if (!network().freeze()) return 0;
+    std::size_t ended = 0;
+    try {
+      test::linger(50ms);  // for what was on its way
+      const auto holds = holds_of_sessions();
+      for (const std::int64_t session : sessions()) {
+        if (!chance(dice, share)) continue;
+        const auto mine = holds.find(session);
+        const std::vector<Stamp> none;
+        const std::vector<Stamp>& broken = mine == holds.end() ? none : mine->second;
+        for (const Stamp stamp : broken) record(history::Release{stamp});
+        try {
+          test::end_session(loopback(static_cast<int>(between(dice, 1, 3))), session);
+          ++ended;
+          for (const Stamp stamp : broken) record(history::Released{stamp});
+        } catch (const std::runtime_error&) {  // it has gone, or that member does not know it yet
+          for (const Stamp stamp : broken) record(history::ReleaseUnknown{stamp});
+        }
+      }
+    } catch (...) {
+      network().thaw();
+      throw;
+    }
+    network().thaw();
+    return ended;
+  }
+
+  void add_session_faults() {
+    add("sessions-expired", FaultKind::session, 0s, 0s, [this](Dice& dice) {
+      const double share = real(dice, 0.1, 1);
+      return "end of " + std::to_string(end_sessions(dice, share)) + " sessions";
+    });
+    add("connections-cut", FaultKind::session, 0s, 0s, [this](Dice& dice) {
+      const std::size_t first = between(dice, 0, 2);
+      for (std::size_t i = first; i < first + 3; ++i) {
+        const int member = members[i % 3];
+        const std::size_t cut = network().cut(i % 3);
+        if (cut > 0) {
+          return "end of " + std::to_string(cut) + " connections to member " +
+                 std::to_string(member);
+        }
+      }
+      return std::string("end of 0 connections");
+    });
+  }
+
+  const std::string parameters_ = "?space=chaos&short_leases=on";
+  std::string version_;
+  std::vector<std::unique_ptr<test::TcpProxy>> loopback_;
+  std::vector<std::string> missing_;
+  bool parted_ = false;
+  std::vector<int> killed_;
+  std::vector<int> stopped_;
+};
+
+}  // namespace
+
+std::vector<Kind> zookeeper_kinds() {
+  return {{"zookeeper",
+           [](const StoreOptions& options) -> std::optional<std::string> {
+             if (options.scenario == Scenario::clock_forward) {
+               return "its sessions go by a clock that nobody can set";
+             }
+             return ServerStore::server_unavailable("zookeeper-ensemble", options);
+           },
+           [](const StoreOptions& options) { return std::make_unique<ZookeeperStore>(options); }}};
+}
+
+}  // namespace lockset::chaos

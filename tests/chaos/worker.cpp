@@ -1,0 +1,216 @@
+#include "tests/chaos/worker.h"
+
+#include <algorithm>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <random>
+#include <stop_token>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/time_math.h"
+#include "tests/chaos/fenced_resource.h"
+#include "tests/chaos/names.h"
+#include "tests/chaos/recorded_locks.h"
+
+namespace lockset::chaos {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+void pause(Duration time) { std::this_thread::sleep_for(time); }
+
+// One thread of the process.
+class Worker {
+ public:
+  Worker(const WorkerOptions& options, RecordedLocks& locks, FencedResource& resource,
+         std::uint64_t seed, std::stop_token stop)
+      : options_(options),
+        locks_(locks),
+        resource_(resource),
+        names_(hot_names(options.names)),
+        dice_(seed),
+        stop_(std::move(stop)) {}
+
+  void run() {
+    // Seldom, or the others would do nothing but wait.
+    next_long_ = now_plus(between(seconds(0), seconds(60)));
+    next_orphan_ = now_plus(between(seconds(5), seconds(90)));
+    while (!stop_.stop_requested()) {
+      bool trouble = false;
+      if (const auto hold = take(trouble)) keep(*hold);
+      if (trouble) pause(between(milliseconds(5), milliseconds(25)));
+      if (!detached_.empty()) look_after_detached();
+    }
+    for (const Stamp stamp : std::exchange(detached_, {})) locks_.release(stamp);
+  }
+
+ private:
+  bool chance(unsigned percent) { return dice_() % 100 < percent; }
+  Duration between(Duration from, Duration to) {
+    return Duration(std::uniform_int_distribution<Duration::rep>(from.count(), to.count())(dice_));
+  }
+  static TimePoint now_plus(Duration time) { return BootClock::now() + time; }
+
+  std::vector<LockRequest> random_set() {
+    std::map<std::string, Mode> chosen;
+    const std::size_t size = std::min<std::size_t>(names_.size(), 1 + dice_() % 3);
+    while (chosen.size() < size) {
+      chosen[names_[dice_() % names_.size()].name] = chance(50) ? Mode::read : Mode::write;
+    }
+    std::vector<LockRequest> set;
+    for (const auto& [name, mode] : chosen) set.push_back({name, mode});
+    return set;
+  }
+
+  std::unique_ptr<RecordedHold> take(bool& trouble) {
+    RecordedLocks::Wish wish{random_set()};
+    const auto kind = dice_() % 100;
+    if (kind < 40) return locks_.acquire(wish, trouble);
+    std::stop_source cancel;
+    const std::stop_callback at_end(stop_, [&] { cancel.request_stop(); });
+    wish.stop = cancel.get_token();
+    if (kind < 65) {
+      wish.wait = between(milliseconds(1), milliseconds(40));
+    } else if (kind < 88) {
+      wish.wait = between(milliseconds(200), seconds(3));
+    } else {
+      wish.wait = Duration::max();
+    }
+    if (kind < 95) return locks_.acquire(wish, trouble);
+    const Duration after = between(microseconds(0), milliseconds(30));
+    const std::jthread canceller([&] {
+      pause(after);
+      cancel.request_stop();
+    });
+    return locks_.acquire(wish, trouble);
+  }
+
+  void keep(RecordedHold& hold) {
+    use(hold);
+    if (BootClock::now() >= next_long_) {
+      keep_long(hold);
+    } else {
+      pause(chance(90) ? between(microseconds(0), milliseconds(3))
+                       : between(milliseconds(3), milliseconds(30)));
+    }
+    hold.valid();
+    // Valid or not.
+    if (chance(30)) use(hold);
+    let_go(hold);
+  }
+
+  void use(RecordedHold& hold) {
+    hold.use(resource_, [&](const LockRequest& item) {
+      const auto name = std::find_if(names_.begin(), names_.end(),
+                                     [&](const HotName& each) { return each.name == item.name; });
+      return !name->changes && name->permits.of(item.mode) == 1;
+    });
+  }
+
+  // For longer than its lease, so that it lives by renewals; until it is lost.
+  void keep_long(RecordedHold& hold) {
+    const TimePoint until = now_plus(between(options_.lease, 5 * options_.lease / 2));
+    while (hold.valid() && BootClock::now() < until && !stop_.stop_requested()) {
+      pause(milliseconds(5));
+      if (chance(5)) use(hold);
+      if (chance(2)) hold.renew();
+    }
+    // The last answer may be from before a stop of the process; and a moment for what is late.
+    if (!hold.valid()) {
+      pause(milliseconds(20));
+      use(hold);
+    }
+    next_long_ = now_plus(between(seconds(40), seconds(100)));
+  }
+
+  void let_go(RecordedHold& hold) {
+    const auto kind = dice_() % 100;
+    if (kind < 2 && locks_.traits().holds_outlive_process) {
+      if (const auto stamp = hold.detach()) detached_.push_back(*stamp);
+      return;
+    }
+    // Some are released by their destructor.
+    if (kind < 10) return;
+    hold.release();
+    if (kind < 14) hold.release_again();
+  }
+
+  // Renewed by hand and released by their stamps, or left to their leases.
+  void look_after_detached() {
+    for (const Stamp stamp : std::exchange(detached_, {})) {
+      if (BootClock::now() >= next_orphan_) {
+        next_orphan_ = now_plus(between(seconds(60), seconds(120)));
+        continue;
+      }
+      if (chance(50)) locks_.renew(stamp);
+      locks_.release(stamp);
+    }
+  }
+
+  const WorkerOptions& options_;
+  RecordedLocks& locks_;
+  FencedResource& resource_;
+  const std::vector<HotName> names_;
+  std::mt19937_64 dice_;
+  const std::stop_token stop_;
+  TimePoint next_long_;
+  TimePoint next_orphan_;
+  std::vector<Stamp> detached_;
+};
+
+// The first error of any thread.
+class FirstError {
+ public:
+  void take() {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::current_exception();
+  }
+  void rethrow() const {
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr error_;
+};
+
+}  // namespace
+
+void work(const WorkerOptions& options, std::shared_ptr<test::Recorder> recorder,
+          const std::function<bool()>& stop) {
+  std::stop_source over;
+  const std::jthread watch([&](const std::stop_token& end) {
+    while (!stop() && !end.stop_requested()) pause(milliseconds(20));
+    over.request_stop();
+  });
+  FencedResource resource(options.resource, *recorder);
+  const auto locks = RecordedLocks::open({.url = options.url,
+                                          .app = "chaos-" + options.process,
+                                          .lease = options.lease,
+                                          .io_timeout = options.io_timeout,
+                                          .lost_state = options.lost_state},
+                                         recorder, over.get_token());
+  if (!locks) return;
+  FirstError error;
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < options.threads; ++i) {
+      threads.emplace_back([&, seed = options.seed * 64 + i] {
+        try {
+          Worker(options, *locks, resource, seed, over.get_token()).run();
+        } catch (...) {
+          error.take();
+          over.request_stop();
+        }
+      });
+    }
+  }
+  error.rethrow();
+}
+
+}  // namespace lockset::chaos

@@ -1,0 +1,64 @@
+// lockset_chaos_worker: one process of a run of chaos. The address of the space comes in the
+// environment, as LOCKSET_URL, for it may hold a password. Ends with 0 when the stop file is
+// there, and with 1 and a line when something happened that ought not to.
+#include <boost/program_options.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <iostream>
+
+#include "tests/chaos/worker.h"
+
+namespace {
+
+namespace po = boost::program_options;
+using lockset::chaos::WorkerOptions;
+using std::chrono::milliseconds;
+
+int run(int argc, char** argv) {
+  WorkerOptions options;
+  std::string log;
+  std::string stop;
+  std::int64_t lease = 0;
+  std::int64_t io_timeout = 0;
+  po::options_description all("lockset_chaos_worker");
+  all.add_options()                                                                         //
+      ("log", po::value(&log)->required(), "the history to write: a new file")              //
+      ("process", po::value(&options.process)->required(), "its name in the history")       //
+      ("seed", po::value(&options.seed)->default_value(1), "of all choices")                //
+      ("names", po::value(&options.names)->default_value(4), "how many hot names")          //
+      ("resource", po::value(&options.resource)->required(), "folder of fenced resources")  //
+      ("lease", po::value(&lease)->default_value(1000), "in milliseconds")                  //
+      ("io-timeout", po::value(&io_timeout)->default_value(1000), "in milliseconds")        //
+      ("threads", po::value(&options.threads)->default_value(2), "how many")                //
+      ("stop", po::value(&stop)->required(), "ends when this file is there")                //
+      ("lost-state", po::bool_switch(&options.lost_state), "the store may lose its state")  //
+      ("help", "this");
+  po::variables_map given;
+  po::store(po::parse_command_line(argc, argv, all), given);
+  if (given.count("help") > 0) {
+    std::cout << all;
+    return 0;
+  }
+  po::notify(given);
+  const char* const url = std::getenv("LOCKSET_URL");
+  if (url == nullptr) throw po::error("LOCKSET_URL is not set");
+  options.url = url;
+  options.lease = milliseconds(lease);
+  options.io_timeout = milliseconds(io_timeout);
+  lockset::chaos::work(options, std::make_shared<lockset::test::Recorder>(options.process, log),
+                       [&] { return std::filesystem::exists(stop); });
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "lockset_chaos_worker: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,128 @@
+#include "tests/chaos/workers.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+namespace lockset::chaos {
+namespace {
+
+// The end of a file: what went wrong is told last.
+std::string tail_of(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  const std::string all = text.str();
+  constexpr std::size_t most = 2000;
+  return all.size() <= most ? all : "..." + all.substr(all.size() - most);
+}
+
+// Beside this one: who copies the two to have them unchanged during a long run has both.
+std::string worker_program() {
+  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "lockset_chaos_worker";
+}
+
+}  // namespace
+
+Workers::Workers(const Options& options, const Store& store, const Folders& folders,
+                 test::Recorder& log, bool loses_state)
+    : options_(options),
+      store_(store),
+      folders_(folders),
+      log_(log),
+      loses_state_(loses_state),
+      stop_file_(folders.report / "stop"),
+      slots_(options.processes) {}
+
+void Workers::start() {
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) fill(slot);
+}
+
+void Workers::fill(std::size_t slot) {
+  Slot& place = slots_[slot];
+  place.name = "worker-" + std::to_string(++started_);
+  const auto lease = std::chrono::duration_cast<std::chrono::milliseconds>(store_.lease());
+  std::vector<std::string> argv{worker_program(),
+                                "--log=" + (folders_.logs() / (place.name + ".log")).string(),
+                                "--process=" + place.name,
+                                "--seed=" + std::to_string(options_.seed * 1000 + started_),
+                                "--names=" + std::to_string(options_.names),
+                                "--resource=" + folders_.resource().string(),
+                                "--lease=" + std::to_string(lease.count()),
+                                "--threads=" + std::to_string(options_.threads),
+                                "--stop=" + stop_file_.string()};
+  if (loses_state_) argv.emplace_back("--lost-state");
+  // Not among the arguments, which everybody sees: the address has a password.
+  place.process =
+      std::make_unique<Process>(argv, std::vector{"LOCKSET_URL=" + store_.worker_url(slot)},
+                                (folders_.output() / (place.name + ".txt")).string());
+  place.stands_until.reset();
+}
+
+void Workers::kill(std::size_t slot) {
+  Slot& place = slots_.at(slot);
+  if (place.stands_until || place.process->ended()) return;
+  log_.record(history::Kill{place.name});
+  place.process->kill();
+  ++kills_;
+  fill(slot);
+}
+
+void Workers::stop(std::size_t slot, TimePoint until) {
+  Slot& place = slots_.at(slot);
+  if (place.stands_until || place.process->ended()) return;
+  log_.record(history::Stop{place.name});
+  place.process->stop();
+  place.stands_until = until;
+  ++stops_;
+}
+
+TimePoint Workers::continue_due(TimePoint now) {
+  TimePoint next = TimePoint::max();
+  for (Slot& place : slots_) {
+    if (!place.stands_until) continue;
+    if (*place.stands_until > now) {
+      next = std::min(next, *place.stands_until);
+      continue;
+    }
+    log_.record(history::Cont{place.name});
+    place.process->go_on();
+    place.stands_until.reset();
+  }
+  return next;
+}
+
+std::string Workers::says(const Slot& slot, int code) const {
+  const auto output = folders_.output() / (slot.name + ".txt");
+  const std::string text = tail_of(output);
+  return slot.name + " ended by itself with " + std::to_string(code) +
+         (text.empty() ? ", and said nothing" : ":\n" + text);
+}
+
+std::optional<std::string> Workers::trouble() {
+  for (Slot& place : slots_) {
+    if (!place.process) continue;
+    if (const auto code = place.process->ended()) return says(place, *code);
+  }
+  return {};
+}
+
+std::optional<std::string> Workers::finish(Duration limit) {
+  continue_all();
+  std::ofstream(stop_file_).put('\n');
+  const TimePoint until = BootClock::now() + limit;
+  std::optional<std::string> wrong;
+  for (Slot& place : slots_) {
+    if (!place.process) continue;
+    const auto code = place.process->ended(until);
+    if (code && *code == 0) continue;
+    if (!wrong) wrong = code ? says(place, *code) : place.name + " does not end";
+    if (!code) {
+      log_.record(history::Kill{place.name});
+      place.process->kill();
+    }
+  }
+  return wrong;
+}
+
+}  // namespace lockset::chaos

@@ -1,0 +1,44 @@
+// One client under load: what it does, and what it has recorded of it. Private to load.cpp.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "tests/mutants/load.h"
+#include "tests/support/client.h"
+
+namespace lockset::mutants {
+
+// Used by one thread at a time.
+class Actor {
+ public:
+  Actor(const Scene& scene, const std::string& name, std::uint64_t seed);
+
+  // For one round: asks, and keeps and ends what it gets as the load says.
+  void take_and_give_back(Resources* resources);
+  // Until the end of the others.
+  void look(const std::atomic<bool>& stop);
+  void change_permits(const std::atomic<bool>& stop);
+
+  [[nodiscard]] test::Client& client() { return client_; }
+  [[nodiscard]] history::Log log() const { return recorder_->log(); }
+
+ private:
+  bool chance(double share);
+  test::Wanted wanted();
+  void step(Resources* resources);
+  void pause();
+  void keep(Stamp stamp, TimePoint asked);
+  void renew(Stamp stamp);
+  void release(Stamp stamp);
+
+  const Load load_;
+  const std::shared_ptr<test::Recorder> recorder_;
+  test::Client client_;
+  std::mt19937_64 random_;
+};
+
+}  // namespace lockset::mutants

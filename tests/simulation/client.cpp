@@ -1,0 +1,153 @@
+#include "tests/simulation/client.h"
+
+#include <utility>
+
+#include "core/machine.h"
+#include "tests/simulation/round.h"
+
+namespace lockset::simulation {
+
+using namespace std::chrono_literals;
+
+void Resource::use(const std::string& name, Stamp stamp, Stamp floor) {
+  Stamp& least = floors_[name];
+  const bool accepted = stamp >= least;
+  if (accepted) least = std::max(least, floor);
+  world_.record(history::Use{stamp, name, accepted});
+  ++world_.counts[accepted ? "uses accepted" : "uses refused"];
+}
+
+void Client::complain(const std::string& rule, Stamp stamp, const std::string& why) const {
+  const Fate* const fate = store_.fate(stamp);
+  std::string story = process_.name + ", stamp " + std::to_string(stamp.value) + ": " + why;
+  if (fate != nullptr) {
+    constexpr const char* ends[] = {"it was not ended there", "it was released there",
+                                    "it was broken there", "it was reclaimed there"};
+    story += "\n  granted in the store at " +
+             std::to_string((fate->granted - TimePoint(1h)) / 1us) + " us; " +
+             ends[static_cast<int>(fate->end)];
+  }
+  story += "\n  now " + std::to_string((world_.now() - TimePoint(1h)) / 1us) + " us";
+  world_.complain(rule, story);
+}
+
+void Client::sleep(Duration time) { sleep_until(world_.now() + time, process_.killed.get_token()); }
+
+namespace {
+
+class ToldOfSteps final : public Observer {
+ public:
+  explicit ToldOfSteps(Told& told, World& world) : told_(told), world_(world) {}
+  void on_event(const Event& event) noexcept override {
+    if (event.kind == Event::Kind::clock_stepped) told_.told_of_step = true;
+    if (event.kind == Event::Kind::stale) ++world_.counts["stale answers"];
+    if (event.kind == Event::Kind::lost) ++world_.counts["losses"];
+  }
+
+ private:
+  Told& told_;
+  World& world_;
+};
+
+}  // namespace
+
+std::optional<Locks> Client::open() {
+  Options options;
+  const bool shared = profile_.reclaim && process_.actor < 2;
+  options.app = shared ? "jobs" : "app-" + std::to_string(process_.actor);
+  options.reclaim = shared;
+  options.lease = 2s;
+  options.label = process_.name;
+  options.io_timeout = profile_.io_timeout;
+  options.store_patience = profile_.patience;
+  options.refresh_config = 2s;
+  options.observer = std::make_shared<ToldOfSteps>(told_, world_);
+  while (!process_.dead && world_.now() < profile_.settled) {
+    const std::uint64_t troubles = process_.troubles;
+    Result<Locks> locks = lockset::open(std::make_unique<Remote>(line_, told_), options);
+    if (locks) return std::move(*locks);
+    const bool expected = troubles != process_.troubles || locks.error().code == Errc::app_in_use;
+    if (!expected && !process_.dead && !shared) {
+      world_.complain("trouble from nowhere",
+                      process_.name + " could not open: " + locks.error().message);
+    }
+    ++world_.counts["opens that failed"];
+    sleep(300ms);
+  }
+  return {};
+}
+
+void Client::run() {
+  std::optional<Locks> locks = open();
+  if (!locks) return;
+  ++world_.counts["lives"];
+  std::vector<Fiber*> threads;
+  for (std::uint32_t i = 1; i < profile_.threads; ++i) {
+    threads.push_back(&world_.spawn(process_, [this, &locks, i] { work(*locks, i); }));
+  }
+  work(*locks, 0);
+  for (Fiber* const each : threads) world_.join(*each);
+  // Stays, as services do: what is in doubt is tidied up by those who live.
+  sleep_until(profile_.settled + 1ms, process_.killed.get_token());
+  if (profile_.world == Profile::World::stepped && told_.renewed_after_step &&
+      !told_.told_of_step && !process_.dead) {
+    world_.complain("a step of the store's clock is told",
+                    process_.name + " renewed before and after the step and was not told of it");
+  }
+}
+
+void Client::work(Locks& locks, std::uint32_t thread) {
+  for (int rounds = 0; rounds < 8 && !process_.dead; ++rounds) {
+    // Two of them when all is calm again.
+    if (rounds == 6) sleep_until(profile_.calm, process_.killed.get_token());
+    const auto chance =
+        world_.schedule().draw(Kind::round, process_.actor, 1, 0, std::int64_t{1} << 40);
+    if (!chance || process_.dead) continue;
+    Round(*this, locks, static_cast<std::uint64_t>(*chance) + thread).run();
+  }
+}
+
+void Client::administer() {
+  std::optional<Locks> locks = open();
+  if (!locks) return;
+  std::map<std::string, Permits> permits;
+  while (!process_.dead && world_.now() < profile_.calm) {
+    const auto drawn =
+        world_.schedule().draw(Kind::round, process_.actor, 1, 0, std::int64_t{1} << 40);
+    if (!drawn) {
+      sleep(500ms);
+      continue;
+    }
+    Random random(static_cast<std::uint64_t>(*drawn));
+    sleep(random.between(100ms, 3s));
+    const std::string name(1, static_cast<char>('a' + random.below(4)));
+    const auto [at, fresh] = permits.emplace(name, Permits{profile_.reads, profile_.writes});
+    const Mode mode = random.below(2) == 0 ? Mode::read : Mode::write;
+    (mode == Mode::read ? at->second.read : at->second.write) =
+        1 + static_cast<std::uint32_t>(random.below(3));
+    world_.record(process_, history::PermitsBegin{name, at->second.read, at->second.write});
+    // While an answer is missing nobody knows what applies.
+    while (!process_.dead && !locks->set_permits(name, mode, at->second.of(mode))) sleep(200ms);
+    world_.record(process_, history::PermitsEnd{name, at->second.read, at->second.write});
+    ++world_.counts["permits changed"];
+  }
+}
+
+void Client::check_settled() {
+  if (process_.dead || profile_.world != Profile::World::promised) return;
+  const TimePoint old = profile_.settled - 7s;
+  for (const auto& [stamp, fate] : store_.fates()) {
+    if (fate.process != &process_ || fate.of_application || fate.stray || fate.granted > old) {
+      continue;
+    }
+    const auto unconfirmed = told_.unconfirmed.find(stamp);
+    const bool let_go = unconfirmed != told_.unconfirmed.end() && unconfirmed->second <= old;
+    if (told_.known.contains(stamp) && !let_go) continue;
+    if (!store_.live(stamp)) continue;
+    complain("no ghosts", stamp,
+             let_go ? "released without an answer, long ago, and still there"
+                    : "granted to nobody who knows of it, long ago, and still there");
+  }
+}
+
+}  // namespace lockset::simulation

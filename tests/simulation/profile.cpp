@@ -1,0 +1,62 @@
+#include "tests/simulation/profile.h"
+
+#include <algorithm>
+
+#include "core/random.h"
+
+namespace lockset::simulation {
+
+using namespace std::chrono_literals;
+
+Profile make_profile(std::uint64_t seed) {
+  Random random(seed ^ 0x5DEECE66D);
+  const auto one_in = [&](std::uint64_t n) { return random.below(n) == 0; };
+  const auto up_to = [&](double most) {
+    return most * static_cast<double>(random.below(1001)) / 1000;
+  };
+  Profile profile;
+  const std::uint64_t world = random.below(20);
+  if (world == 0) profile.world = Profile::World::stepped;
+  if (world == 1) profile.world = Profile::World::restored;
+
+  profile.io_timeout = one_in(4) ? 3s : 1s;
+  profile.patience = random.between(500ms, 6s);
+  // Each kind of trouble is absent from many runs: it hides others.
+  if (!one_in(3)) profile.loss = up_to(0.2);
+  if (!one_in(2)) profile.refusal = up_to(0.1);
+  if (!one_in(2)) profile.repeat = up_to(0.15);
+  if (!one_in(3)) profile.slow = up_to(0.2);
+  profile.slowest = profile.io_timeout * 19 / 10;
+  if (!one_in(2)) profile.hint_loss = up_to(0.5);
+  if (!one_in(2)) profile.pauses = up_to(0.01);
+  profile.longest_pause = random.between(100ms, 5s);
+  if (one_in(2)) profile.crashes = up_to(0.02);
+  if (one_in(3)) profile.downs = up_to(0.1);
+  if (one_in(2)) profile.walls = up_to(0.2);
+  if (one_in(2)) {
+    profile.drift = up_to(0.06) - 0.03;
+    profile.steps = up_to(0.3);
+    profile.ahead = 55ms;
+  }
+
+  profile.clients = 2 + static_cast<std::uint32_t>(random.below(3));
+  profile.threads = 1 + static_cast<std::uint32_t>(random.below(2));
+  profile.reclaim = one_in(5);
+  profile.changes_permits = one_in(3);
+  profile.reads = 1 + static_cast<std::uint32_t>(random.below(3));
+  profile.writes = one_in(3) ? 2 : 1;
+  profile.traits.push_wakeup = !one_in(3);
+  profile.traits.permanent_leases = true;
+  profile.traits.holds_outlive_process = true;
+  profile.traits.shared_between_processes = true;
+  profile.traits.floors = true;
+  profile.traits.renew_chunk = one_in(3) ? 1 : 1000;
+
+  profile.calm = TimePoint(1h) + random.between(6s, 15s);
+  const Duration in_flight = std::max(2 * profile.io_timeout, profile.longest_pause);
+  // Between two attempts to tidy up lie 5 s at most.
+  profile.settled = profile.calm + in_flight + 7s;
+  return profile;
+}
+
+}  // namespace lockset::simulation

@@ -1,0 +1,57 @@
+// What kind of run a seed makes: which faults, how often, with which promises.
+#pragma once
+
+#include <cstdint>
+
+#include "lockset/backend.h"
+#include "lockset/clock.h"
+
+namespace lockset::simulation {
+
+struct Profile {
+  enum class World : std::uint8_t {
+    promised,  // all that Lockset relies on holds: so must all its promises
+    stepped,   // the store's clock is stepped ahead by far more than the margin
+    restored,  // the store goes back to an empty one, and its calendar too
+  };
+  World world = World::promised;
+
+  // Shares of messages.
+  double loss = 0;
+  double refusal = 0;
+  double repeat = 0;
+  double slow = 0;
+  Duration slowest{};  // less than twice the I/O timeout: nothing comes later than that
+  double hint_loss = 0;
+  // Shares of clock readings and of requests.
+  double pauses = 0;
+  Duration longest_pause{};
+  double crashes = 0;
+  // Shares of half seconds.
+  double downs = 0;
+  double steps = 0;
+  double walls = 0;
+
+  // The store's clock runs at 1 + drift, and is at most `ahead` off: together less than the
+  // margin of any lease in use.
+  double drift = 0;
+  Duration ahead{};
+
+  std::uint32_t clients = 2;
+  std::uint32_t threads = 1;  // of each client
+  Duration io_timeout{};
+  Duration patience{};
+  bool reclaim = false;  // clients 0 and 1 are one application
+  bool changes_permits = false;
+  std::uint32_t reads = 1;
+  std::uint32_t writes = 1;
+  Traits traits;
+  // When the faults end.
+  TimePoint calm;
+  // By then all that was in flight or in doubt has to be tidied up.
+  TimePoint settled;
+};
+
+Profile make_profile(std::uint64_t seed);
+
+}  // namespace lockset::simulation

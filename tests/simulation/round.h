@@ -1,0 +1,61 @@
+// One round of a client's work: takes a set in one of the ways there are, holds it for a while,
+// and lets go of it in one of the ways there are.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "core/random.h"
+#include "lockset/locks.h"
+#include "tests/simulation/client.h"
+
+namespace lockset::simulation {
+
+class Client::Round {
+ public:
+  Round(Client& client, Locks& locks, std::uint64_t chance);
+  void run();
+
+ private:
+  [[nodiscard]] bool one_in(std::uint64_t n) { return random_.below(n) == 0; }
+  void choose();
+  void acquire();
+  void granted();
+  void not_granted(const Error& error);
+  void note_attempts(Stamp except);
+  void hold();
+  void look();
+  void use();
+  void let_go();
+  void release();
+  void detach();
+  void settle_release(Stamp stamp, const Status& status, bool was_valid, TimePoint valid_until);
+  void break_somebody();
+  void record(history::What what) { client_.world_.record(client_.process_, std::move(what)); }
+
+  [[nodiscard]] bool valid() const { return plain_ ? locks_.valid(stamp_) : hold_.valid(); }
+  [[nodiscard]] TimePoint promised() const;
+
+  Client& client_;
+  World& world_;
+  Told& told_;
+  Locks& locks_;
+  Random random_;
+
+  std::vector<LockRequest> wanted_;
+  Duration lease_{};
+  Duration wait_{};
+  bool plain_ = false;  // by stamp instead of Hold
+  std::uint64_t op_ = 0;
+  TimePoint asked_;
+  std::uint64_t troubles_ = 0;
+  Stamp highest_;  // granted here before
+
+  Stamp stamp_;
+  Hold hold_;
+  std::vector<Stamp> floors_;
+  std::unique_ptr<std::stop_callback<std::function<void()>>> on_lost_;
+};
+
+}  // namespace lockset::simulation

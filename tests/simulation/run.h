@@ -1,0 +1,36 @@
+// One run: a world made from a seed, or from a list of decisions, and what was wrong with it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/history/event.h"
+#include "lockset/clock.h"
+#include "tests/simulation/schedule.h"
+
+namespace lockset::simulation {
+
+struct Outcome {
+  struct Failure {
+    std::string rule;
+    std::string story;
+  };
+  std::vector<Failure> failures;
+  std::vector<Decision> decisions;  // that were taken: with them alone the run is the same
+  history::History history;
+  std::map<std::string, std::uint64_t> counts;
+  TimePoint ended;
+};
+
+// With all that the seed decides.
+Outcome run(std::uint64_t seed);
+// With the listed decisions alone. The seed still says what kind of run it is.
+Outcome run(std::uint64_t seed, const std::vector<Decision>& decisions);
+
+// Leaves out of the decisions of a failed run what it does not need to break the same rule.
+// `tries` bounds the work.
+Outcome minimise(std::uint64_t seed, Outcome failed, std::size_t tries);
+
+}  // namespace lockset::simulation

@@ -1,0 +1,240 @@
+#include "tests/simulation/store.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace lockset::simulation {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::uint32_t store_actor = 100;
+constexpr Duration far_ahead = 20s;
+
+bool of_application(std::span<const LockRequest> items) {
+  return items.front().name.starts_with("@app:");
+}
+
+}  // namespace
+
+TimePoint StoreClock::now() const noexcept {
+  const auto passed = static_cast<double>(world_.now().time_since_epoch().count());
+  return TimePoint(Duration(std::llround(passed * rate_)) + ahead);
+}
+
+std::chrono::system_clock::time_point StoreClock::wall() const noexcept {
+  const Duration passed = world_.now().time_since_epoch() + wall_ahead;
+  return std::chrono::system_clock::time_point(
+      std::chrono::duration_cast<std::chrono::system_clock::duration>(1'700'000'000s + passed));
+}
+
+class Store::Front final : public ForwardingBackend {
+ public:
+  explicit Front(Store& store)
+      : ForwardingBackend(make_memory_backend(make_memory_store(store.clock_))), store_(store) {}
+
+  Process* asking = nullptr;
+  bool again = false;
+
+  Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
+    Result<AcquireOutcome> outcome = inner().try_acquire(request);
+    if (const Grant* grant = std::get_if<Grant>(&*outcome)) {
+      const auto [at, fresh] = store_.fates_.try_emplace(grant->stamp);
+      if (fresh) {  // otherwise it was asked for twice, and is the same grant
+        at->second.token = request.token;
+        at->second.process = asking;
+        at->second.granted = store_.world_.now();
+        at->second.of_application = of_application(request.set->items());
+        at->second.stray = again;
+        if (again) store_.note_stray(request);
+      }
+    }
+    return outcome;
+  }
+  Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
+                           TimePoint by) override {
+    Result<RenewReply> reply = inner().renew(owner, requests, by);
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const bool made = requests[i].permanent && reply->renewals[i];
+      if (made) store_.fates_[requests[i].stamp].permanent = true;
+    }
+    return reply;
+  }
+  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override {
+    return ended(stamp, Fate::End::released, inner().release(stamp, app, by));
+  }
+  Result<bool> break_hold(Stamp stamp, TimePoint by) override {
+    return ended(stamp, Fate::End::broken, inner().break_hold(stamp, by));
+  }
+  Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override {
+    Result<SpaceConfig> config = inner().change_config(change, by);
+    store_.announce();
+    return config;
+  }
+  Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) override {
+    std::vector<Stamp> before;
+    for (const auto& [stamp, fate] : store_.fates_) {
+      if (fate.end == Fate::End::none && store_.live(stamp)) before.push_back(stamp);
+    }
+    Result<std::size_t> count = inner().reclaim(app, epoch, by);
+    for (const Stamp stamp : before) {
+      if (!store_.live(stamp)) store_.fates_[stamp].end = Fate::End::reclaimed;
+    }
+    store_.announce();
+    return count;
+  }
+  Result<std::size_t> sweep(TimePoint by) override {
+    Result<std::size_t> removed = inner().sweep(by);
+    if (*removed > 0) store_.announce();
+    return removed;
+  }
+
+ private:
+  Result<bool> ended(Stamp stamp, Fate::End how, Result<bool> done) {
+    if (!*done) return done;
+    Fate& fate = store_.fates_[stamp];
+    fate.end = how;
+    fate.ended_by = asking;
+    store_.announce();
+    return done;
+  }
+
+  Store& store_;
+};
+
+Store::Store(World& world, const Profile& profile)
+    : world_(world),
+      profile_(profile),
+      clock_(world, 1 + profile.drift),
+      front_(std::make_unique<Front>(*this)) {}
+
+Store::~Store() = default;
+
+Backend& Store::serve(Process* process, bool again) noexcept {
+  front_->asking = process;
+  front_->again = again;
+  return *front_;
+}
+
+bool Store::live(Stamp stamp) {
+  const Fate* const found = fate(stamp);
+  if (found == nullptr || found->end != Fate::End::none) return false;
+  const auto grant = front_->resolve(found->token, TimePoint::max());
+  return *grant && (*grant)->stamp == stamp;
+}
+
+const Fate* Store::fate(Stamp stamp) const {
+  const auto at = fates_.find(stamp);
+  return at == fates_.end() ? nullptr : &at->second;
+}
+
+Duration Store::slack(Duration longest_lease) const {
+  const double slow = std::max(0.0, -profile_.drift) * 1.05;
+  return Duration(std::llround(static_cast<double>(longest_lease.count()) * slow)) + profile_.ahead;
+}
+
+void Store::note_stray(const AcquireRequest& request) {
+  ++world_.counts["strays"];
+  if (of_application(request.set->items())) return;
+  history::Ask ask{++strays_, {}, request.lease, Duration::zero()};
+  for (const LockRequest& item : request.set->items()) {
+    ask.set.push_back({item.name, item.mode, 0});
+  }
+  world_.record(std::move(ask));
+  world_.record(history::Unknown{strays_});
+}
+
+void Store::announce() {
+  for (const std::weak_ptr<Ticket>& each : std::exchange(listeners_, {})) {
+    const std::shared_ptr<Ticket> ticket = each.lock();
+    if (!ticket) continue;
+    Schedule& schedule = world_.schedule();
+    if (!world_.calm() && schedule.draw(Kind::lose_hint, ticket->actor, profile_.hint_loss, 0, 0)) {
+      ++world_.counts["wake-ups lost"];
+      continue;
+    }
+    const auto delay = world_.calm()
+                           ? std::nullopt
+                           : schedule.draw(Kind::hint, ticket->actor, 1, 100'000, 20'000'000);
+    world_.after(Duration(delay.value_or(1'000'000)), [this, each] {
+      const std::shared_ptr<Ticket> told = each.lock();
+      if (!told) return;
+      told->changed = true;
+      if (told->waiting != nullptr) world_.wake(*told->waiting);
+    });
+  }
+}
+
+void Store::begin() {
+  const TimePoint start = world_.now();
+  for (TimePoint at = start + 500ms; at < profile_.calm; at += 500ms) {
+    world_.at(at, [this] { tick(); });
+  }
+  for (TimePoint at = start + 333ms; at < profile_.settled; at += 1234ms) {
+    world_.at(at, [this] { take_picture(); });
+  }
+  if (profile_.world != Profile::World::promised) {
+    world_.at(start + (profile_.calm - start) / 2, [this] { disturb_world(); });
+  }
+}
+
+void Store::disturb_world() {
+  if (profile_.world == Profile::World::stepped) {
+    stepped_ = world_.now();
+    clock_.ahead += far_ahead;
+    ++world_.counts["clock steps beyond the margin"];
+    return;
+  }
+  front_ = std::make_unique<Front>(*this);
+  fates_.clear();
+  clock_.wall_ahead -= 10h;
+  announce();
+  ++world_.counts["stores restored"];
+}
+
+void Store::tick() {
+  Schedule& schedule = world_.schedule();
+  const Duration before = clock_.ahead >= far_ahead ? far_ahead : Duration::zero();
+  if (const auto to =
+          schedule.draw(Kind::step, store_actor, profile_.steps, 0, profile_.ahead.count())) {
+    clock_.ahead = before + Duration(*to);
+    ++world_.counts["clock jumps"];
+  }
+  constexpr std::int64_t hour = 3'600'000'000'000;
+  if (const auto to = schedule.draw(Kind::wall, store_actor, profile_.walls, -hour, hour)) {
+    if (profile_.world != Profile::World::restored) clock_.wall_ahead = Duration(*to);
+    ++world_.counts["calendar jumps"];
+  }
+  if (const auto time =
+          schedule.draw(Kind::down, store_actor, profile_.downs, 1'000'000, 2'000'000'000)) {
+    down_until_ = std::min(world_.now() + Duration(*time), profile_.calm);
+    ++world_.counts["restarts"];
+  }
+}
+
+void Store::take_picture() {
+  const Result<Inspection> picture = front_->inspect({}, TimePoint::max());
+  world_.record(history::SeenBegin{});
+  for (const HoldInfo& hold : picture->holds) {
+    if (of_application(hold.items)) continue;
+    history::Seen seen{hold.stamp, {}};
+    for (const LockRequest& item : hold.items) seen.set.push_back({item.name, item.mode, 0});
+    world_.record(std::move(seen));
+  }
+  world_.record(history::SeenEnd{});
+  ++world_.counts["pictures"];
+}
+
+void Store::finish() {
+  for (const auto& [stamp, fate] : fates_) {
+    const bool orphan = fate.permanent && fate.process != nullptr && fate.process->dead;
+    if (orphan) static_cast<void>(serve(nullptr).break_hold(stamp, TimePoint::max()).ok());
+  }
+  static_cast<void>(front_->sweep(TimePoint::max()).ok());
+  const Result<Inspection> left = front_->inspect({}, TimePoint::max());
+  world_.record(history::End{left->holds.size(), 0, 0});
+}
+
+}  // namespace lockset::simulation
