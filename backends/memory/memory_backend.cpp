@@ -196,9 +196,12 @@ RenewReply MemoryStore::renew(std::string_view app, std::span<const RenewRequest
       reply.renewals.emplace_back();
       continue;
     }
-    const TimePoint end = request.permanent ? TimePoint::max() : clock_.now() + request.lease;
-    hold->second.expires = std::max(hold->second.expires, end);
-    reply.renewals.emplace_back(Renewal{remaining(hold->second)});
+    const TimePoint now = clock_.now();
+    const TimePoint end = request.permanent ? TimePoint::max() : now + request.lease;
+    TimePoint& expires = hold->second.expires;
+    expires = std::max(expires, end);
+    reply.renewals.emplace_back(
+        Renewal{expires == TimePoint::max() ? Duration::max() : expires - now});
   }
   return reply;
 }

@@ -79,7 +79,8 @@ BEGIN
                        GREATEST(l.expires, {now} + j.lease))
     WHERE l.item = 0 AND l.app = p_app AND (l.expires IS NULL OR l.expires > {now});
   SET v_now = {now};
-  SELECT j.stamp, l.expires - v_now, v_now
+  -- The lease counts from the update, a little before v_now.
+  SELECT j.stamp, GREATEST(l.expires - v_now, j.lease), v_now
     FROM {holds} j
     STRAIGHT_JOIN {space}_locks l ON l.name = CAST(j.name AS BINARY) AND l.stamp = j.stamp
     WHERE l.item = 0 AND l.app = p_app AND (l.expires IS NULL OR l.expires > v_now)

@@ -39,7 +39,7 @@ contains "the verdict" "$out" "I1 exclusion       1"
 # A cut last line is no fault, a run that shows nothing is one.
 printf '7000000 lost sta' >>good/b.log
 exits 0 "$lockset" check-history good
-printf 'lockset-history 1 c\n1 expect grants=3 overlaps=0 busy=0 faults=0\n' >good/c.log
+printf 'lockset-history 1 c\n1 expect grants=3 overlaps=0 busy=0 faults=0 wakeups=0 ends=0\n' >good/c.log
 exits 1 "$lockset" check-history good
 contains "vacuous" "$out" "Shows too little: only 2 grants, expected 3 at least"
 rm good/c.log

@@ -362,8 +362,11 @@ TEST_P(LostReply, ALateRenewalRevivesNothing) {
   std::optional<Grant> next;
   ASSERT_TRUE(eventually([&] { return (next = other.try_take({write("a")})).has_value(); }));
   const std::size_t answered = proxy().round_trips();
-  ASSERT_EQ(proxy().deliver_held(), 1U);
-  ASSERT_TRUE(eventually([&] { return proxy().round_trips() > answered; }));
+  const std::size_t delivered = proxy().deliver_held();
+  // Where leases are sessions, the server hung up when the session ended, and the request has
+  // nowhere to arrive.
+  EXPECT_TRUE(delivered == 1 || (delivered == 0 && c.backend().traits().session_leases));
+  EXPECT_TRUE(eventually([&] { return delivered == 0 || proxy().round_trips() > answered; }));
   ASSERT_EQ(space().look().size(), 1U);
   EXPECT_EQ(space().look()[0].stamp, next->stamp);
 }

@@ -45,8 +45,8 @@ void TcpLink::deliver_held() {
                       // Behind what has come meanwhile.
                       if (self->holds()) return self->deliver_held();
                       self->holding_ = false;
-                      // Nobody is there to hear the answer: hear it out, then hang up.
-                      if (!self->client_.is_open()) self->end_when_silent();
+                      // Nobody is there to hear the answer: once it has come, hang up.
+                      if (!self->client_.is_open() && !self->asked_) self->end_when_silent();
                     });
 }
 
