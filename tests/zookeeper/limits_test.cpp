@@ -53,7 +53,9 @@ TEST_F(Limits, NoSocketOrPipeIsInherited) {
   server().start();
   EXPECT_TRUE(eventually([&] { return mine.backend().release(stamp, "app", soon()).ok(); }));
   other.take({write("b")});
-  EXPECT_EQ(leaked(before), std::vector<int>());
+  // A session that is not needed just now may still be connecting, and only a socket that is
+  // connected can be found.
+  EXPECT_TRUE(eventually([&] { return leaked(before).empty(); }));
 }
 
 // A server turns those away who are too many from one host.
