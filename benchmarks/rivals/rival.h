@@ -55,8 +55,8 @@ enum class Role : std::uint8_t {
 struct Rival {
   std::string_view name;  // as the table shows it: "pg_advisory_lock"
   Role role = Role::native;
-  bool waits = false;         // lock() waits for a name that is taken
-  bool reads = false;         // knows Mode::read
+  bool waits = false;          // lock() waits for a name that is taken
+  bool reads = false;          // knows Mode::read
   std::size_t most_names = 1;  // in one lock()
   // Throws std::runtime_error, as Client.
   std::unique_ptr<Entry> (*enter)(const Url& url) = nullptr;

@@ -8,11 +8,11 @@
 #include "cli/failure.h"
 #include "cli/history_files.h"
 #include "cli/table.h"
-#include "tests/chaos/interrupt.h"
 #include "tests/chaos/options.h"
 #include "tests/chaos/run.h"
 #include "tests/chaos/stores/store.h"
 #include "tests/chaos/summary.h"
+#include "tests/support/interrupt.h"
 
 namespace lockset::chaos {
 namespace {
@@ -96,7 +96,7 @@ int dispatch(const std::vector<std::string>& words) {
 }  // namespace lockset::chaos
 
 int main(int argc, char** argv) {
-  lockset::chaos::catch_interrupts();
+  lockset::test::catch_interrupts();
   try {
     return lockset::chaos::dispatch({argv + 1, argv + argc});
   } catch (const lockset::cli::Failure& failure) {

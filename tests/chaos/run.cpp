@@ -8,11 +8,11 @@
 #include "cli/failure.h"
 #include "tests/chaos/choice.h"
 #include "tests/chaos/grant_watch.h"
-#include "tests/chaos/interrupt.h"
 #include "tests/chaos/observer.h"
 #include "tests/chaos/progress.h"
 #include "tests/chaos/schedule.h"
 #include "tests/chaos/store_trouble.h"
+#include "tests/support/interrupt.h"
 
 namespace lockset::chaos {
 namespace {
@@ -80,7 +80,7 @@ class Run {
     workers_.start();
     if (grants_come("at first", 0)) trouble(began, outcome);
     outcome.lasted = BootClock::now() - began;
-    outcome.interrupted = interrupted();
+    outcome.interrupted = test::interrupted();
     if (auto wrong = workers_.finish(patience)) troubles_.push_back(std::move(*wrong));
     wait_for_leases(observer, outcome.rules);
     expect(outcome);
@@ -133,7 +133,7 @@ class Run {
       due = BootClock::now() + step->pause;
     };
     draw();
-    while (BootClock::now() < end && !interrupted() && !faults.failure()) {
+    while (BootClock::now() < end && !test::interrupted() && !faults.failure()) {
       if (auto wrong = workers_.trouble()) {
         troubles_.push_back(std::move(*wrong));
         return;
@@ -167,7 +167,7 @@ class Run {
   bool grants_come(const std::string& when, std::uint64_t before) {
     const TimePoint limit = BootClock::now() + patience;
     while (grants_.grants() <= before) {
-      if (interrupted()) return false;
+      if (test::interrupted()) return false;
       if (auto wrong = workers_.trouble()) {
         troubles_.push_back(std::move(*wrong));
         return false;

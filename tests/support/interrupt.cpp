@@ -1,4 +1,4 @@
-#include "tests/chaos/interrupt.h"
+#include "tests/support/interrupt.h"
 
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 #include <csignal>
 #include <thread>
 
-namespace lockset::chaos {
+namespace lockset::test {
 namespace {
 
 std::atomic<int> times = 0;
@@ -36,4 +36,4 @@ void catch_interrupts() {
 
 bool interrupted() noexcept { return times > 0; }
 
-}  // namespace lockset::chaos
+}  // namespace lockset::test

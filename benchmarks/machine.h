@@ -1,0 +1,11 @@
+// What the numbers were measured on.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+namespace lockset::bench {
+
+// {"processor", "cores", "memory_gib", "kernel", "compiler", "build"}
+nlohmann::ordered_json machine();
+
+}  // namespace lockset::bench

@@ -1,0 +1,26 @@
+// The command line of lockset-bench.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "benchmarks/workloads/workload.h"
+
+namespace lockset::bench {
+
+struct Options {
+  bool help = false;
+  Plan plan;
+  std::vector<Workload> chosen;
+  std::vector<std::string> addresses;  // operands, and those of --urls
+  std::filesystem::path json;          // empty: none
+  std::filesystem::path html;
+};
+
+// Throws cli::Failure.
+Options parse_options(int argc, const char* const* argv);
+
+std::string help();
+
+}  // namespace lockset::bench

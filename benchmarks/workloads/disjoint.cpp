@@ -1,0 +1,27 @@
+#include "benchmarks/workloads/race.h"
+
+namespace lockset::bench {
+namespace {
+
+constexpr std::string_view workload = "disjoint";
+
+void run(Notebook& notebook, const Space& space, Group::Size size) {
+  // Lockset's repetitions inside are a part of promise P3.
+  race_and_record(notebook, space, workload,
+                  against_floor(groups(
+                      notebook, space, workload, size, [](const Rival&) { return true; }, true)));
+}
+
+}  // namespace
+
+void disjoint(Notebook& notebook, const Space& space) {
+  const bool shared = space.url.scheme != "memory";
+  for (const std::size_t clients : notebook.plan().clients) {
+    if (notebook.interrupted()) return;
+    if (shared) run(notebook, space, {.clients = clients, .processes = clients});
+    // The threads of one process share what it has: in Lockset a pool of connections.
+    if (clients == 16 || !shared) run(notebook, space, {.clients = clients, .processes = 1});
+  }
+}
+
+}  // namespace lockset::bench

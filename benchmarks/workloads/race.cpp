@@ -1,0 +1,195 @@
+#include "benchmarks/workloads/race.h"
+
+#include <algorithm>
+#include <exception>
+#include <stdexcept>
+
+#include "benchmarks/measure/spread.h"
+#include "benchmarks/rivals/lockset_rival.h"
+
+namespace lockset::bench {
+namespace {
+
+// Answers of a slice may be late by what the store takes, and waiters have to be served first.
+constexpr Duration patience = std::chrono::seconds(120);
+
+}  // namespace
+
+Group::Group(const Url& url, const Rival& rival, Size size, bool count_events)
+    : rival_(rival), size_(size) {
+  size_.processes = std::min(size_.processes, size_.clients);
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < size_.processes; ++i) {
+    const std::size_t end = size_.clients * (i + 1) / size_.processes;
+    workers_.push_back(std::make_unique<Worker>());
+    workers_.back()->order({{"do", "enter"},
+                            {"url", url.text},
+                            {"rival", rival.name},
+                            {"clients", end - first},
+                            {"first", first},
+                            {"events", count_events}});
+    first = end;
+  }
+  for (const auto& worker : workers_) worker->answer();
+}
+
+Group::~Group() {
+  for (const auto& worker : workers_) worker->dismiss();
+}
+
+CycleResult Group::run(CycleOrder order, Duration length) {
+  // Time for all of them to have heard of it.
+  const Duration notice = std::chrono::milliseconds(5 + 2 * workers_.size());
+  order.begin_ns = (BootClock::now() + notice).time_since_epoch().count();
+  order.length_ns = length.count();
+  nlohmann::json text = order;
+  text["do"] = "cycle";
+  for (const auto& worker : workers_) worker->order(text);
+  CycleResult all;
+  std::exception_ptr trouble;
+  for (const auto& worker : workers_) {
+    try {
+      all.add(worker->answer(patience).get<CycleResult>());
+    } catch (const std::exception&) {
+      if (!trouble) trouble = std::current_exception();
+    }
+  }
+  if (trouble) std::rethrow_exception(trouble);
+  return all;
+}
+
+std::vector<LaneResult> race(Notebook& notebook, const Space& space, std::string_view workload,
+                             const std::vector<Lane>& lanes) {
+  const Plan& plan = notebook.plan();
+  const double seconds = std::chrono::duration<double>(plan.slice).count();
+  std::vector<LaneResult> results(lanes.size());
+  const auto run = [&](std::size_t lane, Duration length) -> std::optional<CycleResult> {
+    if (results[lane].failed) return {};
+    try {
+      return lanes[lane].group->run(lanes[lane].order, length);
+    } catch (const std::exception& error) {
+      results[lane] = {.turns = {}, .all = {}, .failed = true};
+      notebook.failed(space, workload,
+                      std::string(lanes[lane].group->rival().name) + ": " + error.what());
+      return {};
+    }
+  };
+  // Statements are prepared and pages fetched before it counts.
+  for (std::size_t lane = 0; lane < lanes.size() && !notebook.interrupted(); ++lane) {
+    run(lane, plan.slice / 4);
+  }
+  for (int turn = 0; turn < plan.repetitions; ++turn) {
+    notebook.progress(space.id + ": " + std::string(workload) + ", turn " +
+                      std::to_string(turn + 1) + " of " + std::to_string(plan.repetitions));
+    std::vector<std::optional<CycleResult>> slices(lanes.size());
+    for (std::size_t i = 0; i < lanes.size(); ++i) {
+      // A turn counts when all have had it.
+      if (notebook.interrupted()) return results;
+      const std::size_t lane = (i + static_cast<std::size_t>(turn)) % lanes.size();
+      slices[lane] = run(lane, plan.slice);
+    }
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+      if (results[lane].failed || !slices[lane]) continue;
+      CycleResult& slice = *slices[lane];
+      const double cycles = static_cast<double>(slice.cycles);
+      const double cpu_us = cycles > 0 ? slice.cpu_seconds / cycles * 1e6 : 0;
+      results[lane].turns.push_back({cycles / seconds, cpu_us, slice});
+      slice.moments.clear();
+      results[lane].all.add(slice);
+    }
+  }
+  return results;
+}
+
+std::vector<double> by_turn(const LaneResult& one, const LaneResult& other,
+                            double (*value)(const Turn&)) {
+  std::vector<double> result;
+  for (std::size_t turn = 0; turn < std::min(one.turns.size(), other.turns.size()); ++turn) {
+    const double divisor = value(other.turns[turn]);
+    if (divisor > 0) result.push_back(value(one.turns[turn]) / divisor);
+  }
+  return result;
+}
+
+nlohmann::ordered_json measurement(const Space& space, std::string_view workload,
+                                   const std::vector<Lane>& lanes,
+                                   const std::vector<LaneResult>& results, std::size_t lane) {
+  const LaneResult& result = results[lane];
+  if (result.turns.empty()) return nullptr;
+  const Group& group = *lanes[lane].group;
+  static constexpr std::string_view roles[] = {"lockset", "floor", "native"};
+  nlohmann::ordered_json json = {{"workload", workload},
+                                 {"space", space.id},
+                                 {"rival", group.rival().name},
+                                 {"role", roles[static_cast<std::size_t>(group.rival().role)]},
+                                 {"clients", group.size().clients},
+                                 {"processes", group.size().processes},
+                                 {"names", lanes[lane].order.names},
+                                 {"holds", 0}};
+  std::vector<double> ratios;
+  if (lanes[lane].floor) {
+    ratios = by_turn(result, results[*lanes[lane].floor],
+                     [](const Turn& turn) { return turn.per_second; });
+  }
+  std::vector<double> speeds;
+  std::vector<double> cpus;
+  auto repetitions = nlohmann::ordered_json::array();
+  for (std::size_t turn = 0; turn < result.turns.size(); ++turn) {
+    speeds.push_back(result.turns[turn].per_second);
+    cpus.push_back(result.turns[turn].cpu_us);
+    repetitions.push_back({{"per_second", speeds.back()}, {"cpu_us", cpus.back()}});
+    if (turn < ratios.size()) repetitions.back()["ratio"] = ratios[turn];
+  }
+  json["repetitions"] = std::move(repetitions);
+  json["per_second"] = spread(speeds);
+  if (!ratios.empty()) json["ratio"] = spread(ratios);
+  json["cpu_us"] = spread(cpus);
+  json["lock_us"] = summary_us(result.all.lock);
+  json["unlock_us"] = summary_us(result.all.unlock);
+  json["cycle_us"] = summary_us(result.all.cycle);
+  if (!result.all.events.empty()) json["events"] = result.all.events;
+  if (!lanes[lane].labels.is_null()) json.update(lanes[lane].labels);
+  return json;
+}
+
+void race_and_record(Notebook& notebook, const Space& space, std::string_view workload,
+                     const std::vector<Lane>& lanes) {
+  const auto results = race(notebook, space, workload, lanes);
+  for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+    auto json = measurement(space, workload, lanes, results, lane);
+    if (!json.is_null()) notebook.record(std::move(json));
+  }
+}
+
+std::vector<Lane> against_floor(std::vector<std::shared_ptr<Group>> groups) {
+  std::optional<std::size_t> floor;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (groups[i]->rival().role == Role::floor) floor = i;
+  }
+  std::vector<Lane> lanes;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    lanes.push_back({.group = std::move(groups[i]), .order = {}, .floor = {}, .labels = {}});
+    if (i != floor) lanes.back().floor = floor;
+  }
+  return lanes;
+}
+
+std::vector<std::shared_ptr<Group>> groups(Notebook& notebook, const Space& space,
+                                           std::string_view workload, Group::Size size,
+                                           bool (*fits)(const Rival&), bool count_events) {
+  std::vector<std::shared_ptr<Group>> result;
+  const auto add = [&](const Rival& rival) {
+    if (!fits(rival) || notebook.interrupted()) return;
+    const bool count = count_events && rival.role == Role::lockset;
+    try {
+      result.push_back(std::make_shared<Group>(space.url, rival, size, count));
+    } catch (const std::exception& error) {
+      notebook.failed(space, workload, std::string(rival.name) + ": " + error.what());
+    }
+  };
+  add(lockset_rival);
+  for (const Rival& rival : space.store->rivals) add(rival);
+  return result;
+}
+
+}  // namespace lockset::bench

@@ -1,0 +1,89 @@
+// The rivals in turns: A B C, B C A, C A B, so that what slows the machine down for a while slows
+// all of them, and only ratios within a turn count.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "benchmarks/rivals/rival.h"
+#include "benchmarks/worker/worker.h"
+#include "benchmarks/workloads/workload.h"
+
+namespace lockset::bench {
+
+// Clients of one rival, in one or more processes, connected.
+class Group {
+ public:
+  struct Size {
+    std::size_t clients = 1;
+    std::size_t processes = 1;  // at most `clients`, which are spread evenly
+  };
+  // Throws std::runtime_error if it can't connect. `count_events`: for Lockset only.
+  Group(const Url& url, const Rival& rival, Size size, bool count_events = false);
+  Group(const Group&) = delete;
+  Group& operator=(const Group&) = delete;
+  ~Group();
+
+  // One slice: all clients begin at the same moment. Throws std::runtime_error.
+  CycleResult run(CycleOrder order, Duration length);
+
+  [[nodiscard]] const Rival& rival() const noexcept { return rival_; }
+  [[nodiscard]] Size size() const noexcept { return size_; }
+
+ private:
+  const Rival& rival_;
+  Size size_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+};
+
+struct Lane {
+  std::shared_ptr<Group> group;
+  CycleOrder order;                  // without begin and length
+  std::optional<std::size_t> floor;  // the lane that "ratio" is taken to
+  nlohmann::ordered_json labels;     // added to the measurement: {"holds": 100}; null: none
+};
+
+struct Turn {
+  double per_second = 0;
+  double cpu_us = 0;  // of the clients, for each cycle
+  CycleResult result;
+};
+
+struct LaneResult {
+  std::vector<Turn> turns;  // as many as all lanes that did not fail have
+  CycleResult all;          // of all turns; without moments
+  bool failed = false;
+};
+
+// Runs the turns, and tells the notebook of lanes that fail, which are left out from there on.
+// Fewer turns if interrupted.
+std::vector<LaneResult> race(Notebook& notebook, const Space& space, std::string_view workload,
+                             const std::vector<Lane>& lanes);
+
+// What every workload records of a lane; nothing (null) if there is no turn of it.
+nlohmann::ordered_json measurement(const Space& space, std::string_view workload,
+                                   const std::vector<Lane>& lanes,
+                                   const std::vector<LaneResult>& results, std::size_t lane);
+
+// Races and records all lanes.
+void race_and_record(Notebook& notebook, const Space& space, std::string_view workload,
+                     const std::vector<Lane>& lanes);
+
+// For each turn of both lanes: `value` of one over that of the other.
+std::vector<double> by_turn(const LaneResult& one, const LaneResult& other,
+                            double (*value)(const Turn&));
+
+// A lane for each group, all with one name, each with its ratio to that of the floor.
+std::vector<Lane> against_floor(std::vector<std::shared_ptr<Group>> groups);
+
+// Lockset, the floor, the natives: those of the space for which `fits` says yes. A group that can't
+// connect is told to the notebook and left out.
+std::vector<std::shared_ptr<Group>> groups(Notebook& notebook, const Space& space,
+                                           std::string_view workload, Group::Size size,
+                                           bool (*fits)(const Rival&), bool count_events = false);
+
+}  // namespace lockset::bench

@@ -1,0 +1,35 @@
+#include "benchmarks/workloads/race.h"
+#include "lockset/lockset.h"
+
+namespace lockset::bench {
+namespace {
+
+constexpr std::string_view workload = "read-mostly";
+constexpr std::size_t clients = 16;
+constexpr std::size_t names = 8;
+
+void permit_readers(const Space& space) {
+  auto locks = open(space.url.text);
+  if (!locks) throw std::runtime_error(locks.error().message);
+  const Status status = locks->set_permits("*", Mode::read, 100);
+  if (!status) throw std::runtime_error(status.error().message);
+}
+
+}  // namespace
+
+void read_mostly(Notebook& notebook, const Space& space) {
+  const bool shared = space.url.scheme != "memory";
+  if (!shared) return;  // each process has permits of its own there, as set by nobody
+  permit_readers(space);
+  std::vector<Lane> lanes;
+  for (auto& group : groups(notebook, space, workload, {.clients = clients, .processes = clients},
+                            [](const Rival& rival) { return rival.reads && rival.waits; })) {
+    Lane lane{.group = std::move(group), .order = {}, .floor = {}, .labels = {}};
+    lane.order.shared = names;
+    lane.order.reads = 0.95;
+    lanes.push_back(std::move(lane));
+  }
+  race_and_record(notebook, space, workload, lanes);
+}
+
+}  // namespace lockset::bench
