@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "backends/redis/keys.h"
+#include "backends/redis/record.h"
+#include "benchmarks/rivals/redis_link.h"
+#include "lockset/stamp.h"
+
+namespace lockset::bench::redis {
+namespace {
+
+using lockset::redis::Keys;
+
+// In one go to the server and back.
+constexpr std::uint64_t batch = 1000;
+constexpr std::int64_t lease_us = 3'600'000'000;
+constexpr std::string_view string_lease_ms = "3660000";  // its own end comes a minute later
+
+std::string name_of(std::uint64_t number) { return "filler-" + std::to_string(number); }
+
+// What the script of an acquire leaves behind (backends/redis/lua_acquire.cpp).
+class Filler {
+ public:
+  explicit Filler(const Url& url)
+      : options_(options_of(url)), keys_(options_.space), link_(options_) {
+    owner_.app = "filler";
+    owner_.instance = Token::random().hex();
+    owner_.label = "filler";
+  }
+
+  std::uint64_t holds() {
+    return static_cast<std::uint64_t>(link_.call({"ZCARD", keys_.leases}).number());
+  }
+
+  void add(std::uint64_t from, std::uint64_t to) {
+    const Reply time = link_.call({"TIME"});
+    const std::int64_t now = time[0].number() * 1'000'000 + time[1].number();
+    const Reply last = link_.call({"HGET", keys_.main, "last"});
+    const std::int64_t stamp = std::max(now, last.number() + 1);
+    const std::string since = std::to_string(now);
+    const std::string ends = std::to_string(now + lease_us);
+    std::vector<std::string> leases{"ZADD", keys_.leases};
+    std::vector<std::string> fields{"HSET", keys_.main};
+    // Longer than the space allows: a loss of state has to count with it.
+    fields.insert(fields.end(), {"longest", ends});
+    std::size_t answers = 2;
+    for (std::uint64_t i = from; i < to; ++i, ++answers) {
+      const std::string number = std::to_string(stamp + static_cast<std::int64_t>(i - from));
+      const LockRequest item{name_of(i), Mode::write};
+      const Token token = Token::random();
+      link_.put({"SET", keys_.name(item.name), number + " " + token.hex() + " " + owner_.label,
+                 "PX", string_lease_ms});
+      leases.insert(leases.end(), {ends, number});
+      fields.insert(fields.end(), {"last", number, "h:" + number,
+                                   since + ";" + lockset::redis::pack(token, owner_, {&item, 1}),
+                                   "t:" + token.hex(), number});
+    }
+    link_.put(std::vector<std::string_view>(leases.begin(), leases.end()));
+    link_.put(std::vector<std::string_view>(fields.begin(), fields.end()));
+    while (answers-- > 0) link_.take();
+  }
+
+  void remove(std::uint64_t from, std::uint64_t to) {
+    std::vector<std::string> names{"MGET"};
+    for (std::uint64_t i = from; i < to; ++i) names.push_back(keys_.name(name_of(i)));
+    const Reply values = link_.call(std::vector<std::string_view>(names.begin(), names.end()));
+    std::vector<std::string> leases{"ZREM", keys_.leases};
+    std::vector<std::string> fields{"HDEL", keys_.main};
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::string_view value = values[i].text();
+      const std::size_t blank = value.find(' ');
+      if (blank == std::string_view::npos) continue;
+      leases.emplace_back(value.substr(0, blank));
+      fields.push_back("h:" + leases.back());
+      fields.push_back("t:" + std::string(value.substr(blank + 1, 32)));
+    }
+    names.front() = "DEL";
+    for (const auto* words : {&names, &leases, &fields}) {
+      if (words->size() > 2)
+        link_.call(std::vector<std::string_view>(words->begin(), words->end()));
+    }
+  }
+
+ private:
+  const Options options_;
+  const Keys keys_;
+  Link link_;
+  Owner owner_;
+};
+
+}  // namespace
+
+void fill(const Url& url, std::uint64_t count) {
+  Filler filler(url);
+  std::uint64_t present = filler.holds();
+  while (present < count) {
+    const std::uint64_t to = std::min(count, present + batch);
+    filler.add(present, to);
+    present = to;
+  }
+  while (present > count) {
+    const std::uint64_t from = std::max(count, present - std::min(present, batch));
+    filler.remove(from, present);
+    present = from;
+  }
+}
+
+}  // namespace lockset::bench::redis
