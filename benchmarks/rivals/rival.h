@@ -66,7 +66,7 @@ struct Rival {
 struct Store {
   std::string_view scheme;  // "postgresql"
   // The floor first, then the natives; Lockset (lockset_rival) comes on top.
-  std::span<const Rival> rivals;
+  std::span<const Rival> rivals{};
   // Makes what the floor and the natives need besides the space (a table, a folder), and takes it
   // away again. Null where they need nothing. Harmless to repeat.
   void (*prepare)(const Url& url) = nullptr;

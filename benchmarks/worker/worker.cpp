@@ -75,9 +75,8 @@ class Orders {
     const auto before = counts();
     CycleResult result = run_cycles(clients_, first_, order);
     result.events = counts();
-    for (auto& [kind, times] : result.events) {
-      if (const auto old = before.find(kind); old != before.end()) times -= old->second;
-    }
+    for (const auto& [kind, times] : before) result.events[kind] -= times;
+    std::erase_if(result.events, [](const auto& event) { return event.second == 0; });
     return result;
   }
 

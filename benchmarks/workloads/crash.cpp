@@ -69,6 +69,8 @@ void run(Notebook& notebook, const Space& space, const Rival& rival) {
 void crash(Notebook& notebook, const Space& space) {
   if (space.url.scheme == "memory") return;  // its locks end with the process
   run(notebook, space, lockset_rival);
+  // Others may have leases of a minute.
+  if (notebook.plan().quick) return;
   for (const Rival& rival : space.store->rivals) {
     if (!rival.waits || notebook.interrupted()) continue;
     try {

@@ -1,0 +1,54 @@
+#include "benchmarks/options.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/failure.h"
+
+namespace lockset::bench {
+namespace {
+
+using testing::HasSubstr;
+
+Options parse(std::vector<const char*> words) {
+  words.insert(words.begin(), "lockset-bench");
+  return parse_options(static_cast<int>(words.size()), words.data());
+}
+
+std::string failure_of(std::vector<const char*> words) {
+  try {
+    parse(std::move(words));
+  } catch (const cli::Failure& failure) {
+    EXPECT_EQ(failure.code(), cli::exit_usage);
+    return failure.what();
+  }
+  return "no failure";
+}
+
+TEST(BenchOptions, EverythingIsMeasuredUnlessToldOtherwise) {
+  const Options options = parse({"memory:"});
+  EXPECT_EQ(options.chosen.size(), workloads().size());
+  EXPECT_GE(options.plan.repetitions, 5);
+  EXPECT_LT(parse({"--quick", "memory:"}).plan.repetitions, 5);
+}
+
+TEST(BenchOptions, ChooseWorkloadsAndTurns) {
+  const Options options = parse({"--workload", "crash", "--workload=disjoint", "--repetitions", "9",
+                                 "--slice", "20", "memory:"});
+  ASSERT_EQ(options.chosen.size(), 2U);
+  EXPECT_EQ(options.chosen[1].name, "disjoint");
+  EXPECT_EQ(options.plan.repetitions, 9);
+  EXPECT_EQ(options.plan.slice, std::chrono::milliseconds(20));
+}
+
+TEST(BenchOptions, MistakesAreNamed) {
+  EXPECT_THAT(failure_of({}), HasSubstr("no address"));
+  EXPECT_THAT(failure_of({"--workload", "disjont", "memory:"}), HasSubstr("mean disjoint?"));
+  EXPECT_THAT(failure_of({"--quik", "memory:"}), HasSubstr("--quick"));
+  EXPECT_THAT(failure_of({"--repetitions", "0", "memory:"}), HasSubstr("from 1"));
+  EXPECT_THAT(failure_of({"--slice", "1s", "memory:"}), HasSubstr("1s"));
+  EXPECT_THAT(failure_of({"--urls", "/nowhere", "memory:"}), HasSubstr("/nowhere"));
+}
+
+}  // namespace
+}  // namespace lockset::bench
