@@ -35,7 +35,7 @@ server_create() {
   cat >>"$dir/data/postgresql.conf" <<CONF
 listen_addresses = '127.0.0.1'
 unix_socket_directories = '$dir/socket'
-max_connections = 100
+max_connections = 300
 dynamic_shared_memory_type = mmap
 ssl = on
 ssl_cert_file = '$dir/tls/server.pem'

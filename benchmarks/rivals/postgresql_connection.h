@@ -1,0 +1,54 @@
+// What the rivals on PostgreSQL share: a connection as the backend makes it, but plain.
+#pragma once
+
+#include <memory>
+#include <pqxx/pqxx>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "backends/postgresql/address.h"
+#include "lockset/url.h"
+
+namespace lockset::bench {
+
+// The backend's own reading of the address: same server, user, database, socket and TLS.
+postgresql::Options postgresql_options(const Url& url);
+
+// Runs `work`; what the client library throws becomes one line.
+template <class Work>
+auto in_one_line(Work work) {
+  try {
+    return work();
+  } catch (const pqxx::failure& error) {
+    const std::string_view text = error.what();
+    throw std::runtime_error("PostgreSQL: " + std::string(text.substr(0, text.find('\n'))));
+  }
+}
+
+// Autocommit, and statements that are prepared once. Used by one thread at a time.
+class PostgresqlConnection {
+ public:
+  explicit PostgresqlConnection(const postgresql::Options& options)
+      : connection_(connect(options)), quiet_(*connection_), work_(*connection_) {}
+
+  void prepare(const char* statement, const std::string& sql) {
+    in_one_line([&] { connection_->prepare(statement, sql); });
+  }
+  template <class... Args>
+  pqxx::result prepared(const char* statement, const Args&... args) {
+    return in_one_line([&] { return work_.exec_prepared(statement, args...); });
+  }
+  pqxx::result run(const std::string& sql) {
+    return in_one_line([&] { return work_.exec(sql); });
+  }
+
+ private:
+  static std::unique_ptr<pqxx::connection> connect(const postgresql::Options& options);
+
+  std::unique_ptr<pqxx::connection> connection_;
+  pqxx::quiet_errorhandler quiet_;  // no notices on standard error
+  pqxx::nontransaction work_;       // one for all calls: nothing is spent on making one
+};
+
+}  // namespace lockset::bench
