@@ -1,7 +1,139 @@
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "backends/sqlite/address.h"
+#include "backends/sqlite/database_file.h"
+#include "backends/sqlite/sqlite_db.h"
+#include "benchmarks/rivals/flock.h"
+#include "benchmarks/rivals/sqlite_fill.h"
 #include "benchmarks/rivals/stores.h"
 
 namespace lockset::bench {
+namespace {
 
-const Store sqlite_store{.scheme = "sqlite"};
+using sqlite::Db;
+using sqlite::Text;
+
+sqlite::Options options_of(const Url& url) {
+  Result<sqlite::Options> options = sqlite::parse_address(url);
+  if (!options) throw std::runtime_error(options.error().message);
+  return *std::move(options);
+}
+
+// Beside the space: a database that holds anything else would be refused as one.
+std::string beside(const Url& url, const char* what) {
+  return std::filesystem::path(options_of(url).path).parent_path() / what;
+}
+
+std::string floor_file(const Url& url) { return beside(url, "lockset_bench_floor.db"); }
+std::string flock_folder(const Url& url) { return beside(url, "lockset_bench_flock"); }
+
+void check(const Db& db) {
+  if (db.code() != SQLITE_OK) throw std::runtime_error("SQLite: " + db.message());
+}
+
+// The same settings as Lockset's own connections.
+void open_floor(Db& db, const Url& url) {
+  db.open(floor_file(url));
+  check(db);
+  sqlite3_busy_timeout(db.handle(), 60'000);
+  db.execute(options_of(url).synchronous_full ? "PRAGMA synchronous = FULL"
+                                              : "PRAGMA synchronous = NORMAL");
+  check(db);
+}
+
+// Two transactions, of one row each.
+class FloorClient : public Client {
+ public:
+  explicit FloorClient(const Url& url) { open_floor(db_, url); }
+  ~FloorClient() override {
+    if (!held_.empty()) change("DELETE FROM lockset_bench_floor WHERE name = ?");
+  }
+
+  void lock(std::span<const std::string> names, Mode) override {
+    held_ = names.front();
+    change("INSERT INTO lockset_bench_floor VALUES (?)");
+    if (db_.code() != SQLITE_OK) held_.clear();
+    check(db_);
+  }
+  void unlock() override {
+    change("DELETE FROM lockset_bench_floor WHERE name = ?");
+    held_.clear();
+    check(db_);
+  }
+
+ private:
+  void change(const char* sql) {
+    db_.use("BEGIN IMMEDIATE").run();
+    db_.use(sql).bind(Text{held_}).run();
+    db_.use("COMMIT").run();
+  }
+
+  Db db_;
+  std::string held_;
+};
+
+class FloorEntry : public Entry {
+ public:
+  explicit FloorEntry(const Url& url) : url_(url) {}
+  std::unique_ptr<Client> connect() override { return std::make_unique<FloorClient>(url_); }
+
+ private:
+  const Url url_;
+};
+
+void clean(const Url& url) {
+  const std::string file = floor_file(url);
+  for (const char* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file + suffix);
+  std::filesystem::remove_all(flock_folder(url));
+}
+
+void prepare(const Url& url) {
+  clean(url);
+  std::filesystem::create_directory(flock_folder(url));
+  sqlite::Options floor = options_of(url);
+  floor.path = floor_file(url);
+  if (Result<std::string> path = sqlite::prepare_file(floor); !path) {
+    throw std::runtime_error(path.error().message);
+  }
+  Db db;
+  db.open(floor.path);
+  db.execute("PRAGMA page_size = " + std::to_string(sqlite_page_size(url)) +
+             "; PRAGMA journal_mode = WAL; "
+             "CREATE TABLE lockset_bench_floor(name TEXT PRIMARY KEY) WITHOUT ROWID");
+  check(db);
+}
+
+constexpr std::array rivals{
+    Rival{.name = "insert + delete",
+          .role = Role::floor,
+          .enter = [](const Url& url) -> std::unique_ptr<Entry> {
+            return std::make_unique<FloorEntry>(url);
+          }},
+    Rival{.name = "flock",
+          .role = Role::native,
+          .waits = true,
+          .reads = true,
+          .most_names = most_flocks,
+          .enter = [](const Url& url) { return enter_flock(flock_folder(url)); }}};
+
+nlohmann::ordered_json settings(const Url& url) {
+  return {{"server", std::string("SQLite ") + sqlite3_libversion()},
+          {"synchronous", options_of(url).synchronous_full ? "full" : "normal"},
+          {"journal_mode", "wal"},
+          {"page_size", std::to_string(sqlite_page_size(url))}};
+}
+
+}  // namespace
+
+const Store sqlite_store{.scheme = "sqlite",
+                         .rivals = rivals,
+                         .prepare = prepare,
+                         .clean = clean,
+                         .fill = fill_sqlite,
+                         .settings = settings};
 
 }  // namespace lockset::bench
