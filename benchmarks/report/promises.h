@@ -1,0 +1,56 @@
+// The performance promises P1-P8, judged by what was measured. On the median; the spread stands
+// beside it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "benchmarks/report/results.h"
+
+namespace lockset::bench {
+
+// Fewer turns than this are a weak ground for a verdict, and it says so.
+inline constexpr std::size_t enough_repetitions = 5;
+
+enum class Unit : std::uint8_t {
+  share,    // 0.81, of the floor's
+  times,    // 1.3 times as long
+  percent,  // a share that is shown as one: 0.013 is 1.3%
+  microseconds,
+  count,
+};
+
+enum class Verdict : std::uint8_t {
+  aim,   // as good as aimed at
+  must,  // kept, and the aim missed or none set
+  missed,
+  not_measured,  // in this run
+  none,          // nothing is promised here; the number is for comparison
+};
+
+struct Promise {
+  std::string id;  // "P1"
+  std::string what;
+  std::string space;
+  Unit unit = Unit::share;
+  std::optional<double> must;
+  std::optional<double> aim;
+  std::optional<Spread> measured;
+  bool more_is_better = false;
+  Verdict verdict = Verdict::not_measured;
+  std::size_t repetitions = 0;  // 0: counted once, over all
+  std::string note;             // "" or what to know of this number
+};
+
+// Ordered by promise, then as the spaces are.
+std::vector<Promise> judge(const Results& results);
+
+// The same as "promises" of the results' JSON.
+Json promises(const Json& results);
+
+std::string_view to_string(Unit unit) noexcept;        // "share", "times", "percent", "us", "count"
+std::string_view to_string(Verdict verdict) noexcept;  // "not measured"
+
+}  // namespace lockset::bench
