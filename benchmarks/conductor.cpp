@@ -66,7 +66,7 @@ class Collector : public Notebook {
   [[nodiscard]] bool interrupted() const override { return test::interrupted(); }
   void progress(const std::string& what) override { progress_.show(what); }
   void record(ordered_json measurement) override { measurements.push_back(std::move(measurement)); }
-  void failed(const Space& space, std::string_view workload, const std::string& why) override {
+  void failed(const Target& space, std::string_view workload, const std::string& why) override {
     complain(space.id, workload, why);
   }
 
@@ -88,7 +88,7 @@ class Collector : public Notebook {
   Progress progress_;
 };
 
-void run(Collector& collector, const Space& space, const Workload& workload) {
+void run(Collector& collector, const Target& space, const Workload& workload) {
   try {
     workload.run(collector, space);
   } catch (const std::exception& error) {
@@ -98,14 +98,14 @@ void run(Collector& collector, const Space& space, const Workload& workload) {
 
 }  // namespace
 
-ordered_json conduct(const Plan& plan, std::span<const Space> spaces,
+ordered_json conduct(const Plan& plan, std::span<const Target> spaces,
                      std::span<const Workload> chosen, std::span<const std::string> complaints) {
   const TimePoint began = BootClock::now();
   ordered_json results = {{"lockset", LOCKSET_VERSION}, {"began", utc_now()}};
   Collector collector(plan);
   for (const std::string& complaint : complaints) collector.complain(complaint, "", "left out");
   auto described = ordered_json::array();
-  for (const Space& space : spaces) {
+  for (const Target& space : spaces) {
     if (collector.interrupted()) break;
     collector.begin(space.id + ": connecting");
     try {

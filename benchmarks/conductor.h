@@ -14,7 +14,7 @@ namespace lockset::bench {
 // that fails are told on standard error and among the results; the rest goes on. Ends early,
 // with what there is, after an interrupt (tests/support/interrupt.h).
 // `complaints`: of addresses that were left out.
-nlohmann::ordered_json conduct(const Plan& plan, std::span<const Space> spaces,
+nlohmann::ordered_json conduct(const Plan& plan, std::span<const Target> spaces,
                                std::span<const Workload> chosen,
                                std::span<const std::string> complaints);
 

@@ -1,9 +1,15 @@
 // lockset-bench: how fast lock sets are, and what they could be at most. See docs/benchmarks.md.
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <stdexcept>
 
 #include "benchmarks/conductor.h"
 #include "benchmarks/options.h"
+#include "benchmarks/report/page.h"
+#include "benchmarks/report/promises.h"
+#include "benchmarks/report/terminal.h"
+#include "benchmarks/report/write.h"
 #include "benchmarks/worker/worker.h"
 #include "cli/failure.h"
 #include "tests/support/interrupt.h"
@@ -15,18 +21,62 @@ constexpr int exit_interrupted = 130;
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
-int measure(int argc, char** argv) {
+void write(const std::filesystem::path& path, const std::string& content) {
+  if (path.empty()) return;
+  try {
+    write_file(path, content);
+  } catch (const std::runtime_error& error) {
+    throw cli::Failure(cli::exit_output, error.what());
+  }
+}
+
+// What was there stays; nothing is left where nothing was.
+void check_writable(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (path.empty() || std::filesystem::exists(path, ignored)) return;
+  write(path, "");
+  std::filesystem::remove(path, ignored);
+}
+
+void show(const Options& options, const nlohmann::ordered_json& results) {
+  print(terminal_report(results));
+  if (!options.html.empty()) write(options.html, page(results));
+}
+
+int measure(const Options& options) {
+  check_writable(options.json);
+  check_writable(options.html);
+  std::vector<std::string> complaints;
+  const auto measured = spaces(options.addresses, complaints);
+  auto results = conduct(options.plan, measured, options.chosen, complaints);
+  results["promises"] = promises(results);
+  // First what can't be had again.
+  write(options.json, results.dump(1) + "\n");
+  show(options, results);
+  if (results.at("interrupted").get<bool>()) return exit_interrupted;
+  return results.at("failures").empty() ? 0 : cli::exit_store;
+}
+
+int report(const Options& options) {
+  nlohmann::ordered_json results;
+  try {
+    results = nlohmann::ordered_json::parse(read_file(options.results));
+    show(options, results);
+  } catch (const nlohmann::json::exception&) {
+    throw cli::Failure(cli::exit_bad_data, options.results.string() + " is not JSON");
+  } catch (const std::runtime_error& error) {
+    throw cli::Failure(results.is_null() ? cli::exit_usage : cli::exit_bad_data, error.what());
+  }
+  return 0;
+}
+
+int run(int argc, char** argv) {
   const Options options = parse_options(argc, argv);
   if (options.help) {
     print(help());
     return 0;
   }
-  std::vector<std::string> complaints;
-  const auto measured = spaces(options.addresses, complaints);
-  const auto results = conduct(options.plan, measured, options.chosen, complaints);
-  print(results.dump(2) + "\n");
-  if (results.at("interrupted").get<bool>()) return exit_interrupted;
-  return results.at("failures").empty() ? 0 : cli::exit_store;
+  return options.results.empty() ? measure(options) : report(options);
 }
 
 }  // namespace
@@ -36,7 +86,7 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "worker") == 0) return lockset::bench::work();
   lockset::test::catch_interrupts();
   try {
-    return lockset::bench::measure(argc, argv);
+    return lockset::bench::run(argc, argv);
   } catch (const lockset::cli::Failure& failure) {
     std::fprintf(stderr, "lockset-bench: %s\n", failure.what());
     return failure.code();

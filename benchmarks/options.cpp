@@ -120,6 +120,8 @@ Options parse_options(int argc, const char* const* argv) {
   Options options;
   options.help = given.count("help") != 0;
   if (options.help) return options;
+  if (given.count("json") != 0) options.json = given["json"].as<std::string>();
+  if (given.count("html") != 0) options.html = given["html"].as<std::string>();
   options.plan = given.count("quick") != 0 ? quick_plan() : full_plan();
   if (given.count("repetitions") != 0) {
     options.plan.repetitions =
@@ -139,14 +141,17 @@ Options parse_options(int argc, const char* const* argv) {
   if (given.count("address") != 0) {
     options.addresses = given["address"].as<std::vector<std::string>>();
   }
+  if (!options.addresses.empty() && options.addresses[0] == "report") {
+    if (options.addresses.size() != 2) throw wrong("report takes one file of results");
+    options.results = options.addresses[1];
+    return options;
+  }
   if (given.count("urls") != 0) {
     for (const auto& file : given["urls"].as<std::vector<std::string>>()) {
       read_addresses(file, options.addresses);
     }
   }
   if (options.addresses.empty()) throw wrong("there is no address to measure");
-  if (given.count("json") != 0) options.json = given["json"].as<std::string>();
-  if (given.count("html") != 0) options.html = given["html"].as<std::string>();
   return options;
 }
 

@@ -14,6 +14,7 @@ struct Options {
   Plan plan;
   std::vector<Workload> chosen;
   std::vector<std::string> addresses;  // operands, and those of --urls
+  std::filesystem::path results;       // of `report`; empty: measure
   std::filesystem::path json;          // empty: none
   std::filesystem::path html;
 };

@@ -75,9 +75,9 @@ void make(const Url& url) {
 
 }  // namespace
 
-std::vector<Space> spaces(std::span<const std::string> operands,
-                          std::vector<std::string>& complaints) {
-  std::vector<Space> result;
+std::vector<Target> spaces(std::span<const std::string> operands,
+                           std::vector<std::string>& complaints) {
+  std::vector<Target> result;
   std::set<std::string> addresses;
   for (const std::string& operand : operands) {
     const std::size_t equals = operand.find('=');
@@ -102,7 +102,7 @@ std::vector<Space> spaces(std::span<const std::string> operands,
       continue;
     }
     const std::string id = id_of(name, *url);
-    const auto same = [&](const Space& other) { return other.id == id; };
+    const auto same = [&](const Target& other) { return other.id == id; };
     if (std::any_of(result.begin(), result.end(), same)) {
       leave_out("there is another '" + id + "'; tell them apart as NAME=ADDRESS");
       continue;
@@ -112,7 +112,7 @@ std::vector<Space> spaces(std::span<const std::string> operands,
   return result;
 }
 
-void prepare(const Space& space) {
+void prepare(const Target& space) {
   if (space.url.scheme == "sqlite") clean(space);
   make(space.url);
   if (space.store->fill != nullptr) {
@@ -122,7 +122,7 @@ void prepare(const Space& space) {
   if (space.store->prepare != nullptr) space.store->prepare(space.url);
 }
 
-void clean(const Space& space) {
+void clean(const Target& space) {
   if (space.store->clean != nullptr) space.store->clean(space.url);
   if (space.url.scheme != "sqlite") return;
   remove_files(space.url);

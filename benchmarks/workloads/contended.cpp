@@ -42,7 +42,7 @@ nlohmann::ordered_json fairness(const LaneResult& result) {
           {"longest_wait_us", static_cast<double>(result.all.lock.max().count()) / 1000}};
 }
 
-void run(Notebook& notebook, const Space& space, std::size_t clients) {
+void run(Notebook& notebook, const Target& space, std::size_t clients) {
   const bool shared = space.url.scheme != "memory";
   const bool crowded = clients >= crowd;
   const std::size_t processes = !shared ? 1 : crowded ? crowd_processes : clients;
@@ -90,7 +90,7 @@ void run(Notebook& notebook, const Space& space, std::size_t clients) {
 
 }  // namespace
 
-void contended(Notebook& notebook, const Space& space) {
+void contended(Notebook& notebook, const Target& space) {
   for (const std::size_t clients : notebook.plan().waiters) {
     if (!notebook.interrupted()) run(notebook, space, clients);
   }

@@ -13,13 +13,13 @@ constexpr std::string_view workload = "crash";
 constexpr Duration enough = std::chrono::seconds(25);
 constexpr Duration patience = std::chrono::seconds(90);
 
-nlohmann::json enter(const Space& space, const Rival& rival, std::int64_t lease_ms) {
+nlohmann::json enter(const Target& space, const Rival& rival, std::int64_t lease_ms) {
   return {{"do", "enter"}, {"url", space.url.text}, {"rival", rival.name}, {"clients", 1},
           {"first", 0},    {"lease_ms", lease_ms}};
 }
 
 // Milliseconds from the kill of a holder to the grant of one who waited.
-double recover(const Space& space, const Rival& rival, std::int64_t lease_ms,
+double recover(const Target& space, const Rival& rival, std::int64_t lease_ms,
                const std::string& name) {
   Worker holder;
   Worker waiter;
@@ -37,7 +37,7 @@ double recover(const Space& space, const Rival& rival, std::int64_t lease_ms,
   return static_cast<double>(granted - killed) / 1e6;
 }
 
-void run(Notebook& notebook, const Space& space, const Rival& rival) {
+void run(Notebook& notebook, const Target& space, const Rival& rival) {
   const Plan& plan = notebook.plan();
   const auto lease_ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(plan.crash_lease).count();
@@ -66,7 +66,7 @@ void run(Notebook& notebook, const Space& space, const Rival& rival) {
 
 }  // namespace
 
-void crash(Notebook& notebook, const Space& space) {
+void crash(Notebook& notebook, const Target& space) {
   if (space.url.scheme == "memory") return;  // its locks end with the process
   run(notebook, space, lockset_rival);
   // Others may have leases of a minute.

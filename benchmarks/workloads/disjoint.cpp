@@ -5,7 +5,7 @@ namespace {
 
 constexpr std::string_view workload = "disjoint";
 
-void run(Notebook& notebook, const Space& space, Group::Size size) {
+void run(Notebook& notebook, const Target& space, Group::Size size) {
   // Lockset's repetitions inside are a part of promise P3.
   race_and_record(notebook, space, workload,
                   against_floor(groups(
@@ -14,7 +14,7 @@ void run(Notebook& notebook, const Space& space, Group::Size size) {
 
 }  // namespace
 
-void disjoint(Notebook& notebook, const Space& space) {
+void disjoint(Notebook& notebook, const Target& space) {
   const bool shared = space.url.scheme != "memory";
   for (const std::size_t clients : notebook.plan().clients) {
     if (notebook.interrupted()) return;

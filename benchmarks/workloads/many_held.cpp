@@ -11,7 +11,7 @@ constexpr std::string_view workload = "many-held";
 
 }  // namespace
 
-void many_held(Notebook& notebook, const Space& space) {
+void many_held(Notebook& notebook, const Target& space) {
   const Store& store = *space.store;
   if (store.fill == nullptr) return;
   std::uint64_t last = 0;

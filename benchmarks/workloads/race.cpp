@@ -58,7 +58,7 @@ CycleResult Group::run(CycleOrder order, Duration length) {
   return all;
 }
 
-std::vector<LaneResult> race(Notebook& notebook, const Space& space, std::string_view workload,
+std::vector<LaneResult> race(Notebook& notebook, const Target& space, std::string_view workload,
                              const std::vector<Lane>& lanes) {
   const Plan& plan = notebook.plan();
   const double seconds = std::chrono::duration<double>(plan.slice).count();
@@ -111,7 +111,7 @@ std::vector<double> by_turn(const LaneResult& one, const LaneResult& other,
   return result;
 }
 
-nlohmann::ordered_json measurement(const Space& space, std::string_view workload,
+nlohmann::ordered_json measurement(const Target& space, std::string_view workload,
                                    const std::vector<Lane>& lanes,
                                    const std::vector<LaneResult>& results, std::size_t lane) {
   const LaneResult& result = results[lane];
@@ -147,12 +147,16 @@ nlohmann::ordered_json measurement(const Space& space, std::string_view workload
   json["lock_us"] = summary_us(result.all.lock);
   json["unlock_us"] = summary_us(result.all.unlock);
   json["cycle_us"] = summary_us(result.all.cycle);
-  if (!result.all.events.empty()) json["events"] = result.all.events;
+  if (!result.all.events.empty()) {
+    // Also those that did not occur.
+    json["events"] = {{"granted", 0}, {"busy", 0}, {"collided", 0}, {"retried", 0}};
+    for (const auto& [kind, times] : result.all.events) json["events"][kind] = times;
+  }
   if (!lanes[lane].labels.is_null()) json.update(lanes[lane].labels);
   return json;
 }
 
-void race_and_record(Notebook& notebook, const Space& space, std::string_view workload,
+void race_and_record(Notebook& notebook, const Target& space, std::string_view workload,
                      const std::vector<Lane>& lanes) {
   const auto results = race(notebook, space, workload, lanes);
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
@@ -174,7 +178,7 @@ std::vector<Lane> against_floor(std::vector<std::shared_ptr<Group>> groups) {
   return lanes;
 }
 
-std::vector<std::shared_ptr<Group>> groups(Notebook& notebook, const Space& space,
+std::vector<std::shared_ptr<Group>> groups(Notebook& notebook, const Target& space,
                                            std::string_view workload, Group::Size size,
                                            bool (*fits)(const Rival&), bool count_events) {
   std::vector<std::shared_ptr<Group>> result;

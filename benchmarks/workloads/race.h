@@ -61,16 +61,16 @@ struct LaneResult {
 
 // Runs the turns, and tells the notebook of lanes that fail, which are left out from there on.
 // Fewer turns if interrupted.
-std::vector<LaneResult> race(Notebook& notebook, const Space& space, std::string_view workload,
+std::vector<LaneResult> race(Notebook& notebook, const Target& space, std::string_view workload,
                              const std::vector<Lane>& lanes);
 
 // What every workload records of a lane; nothing (null) if there is no turn of it.
-nlohmann::ordered_json measurement(const Space& space, std::string_view workload,
+nlohmann::ordered_json measurement(const Target& space, std::string_view workload,
                                    const std::vector<Lane>& lanes,
                                    const std::vector<LaneResult>& results, std::size_t lane);
 
 // Races and records all lanes.
-void race_and_record(Notebook& notebook, const Space& space, std::string_view workload,
+void race_and_record(Notebook& notebook, const Target& space, std::string_view workload,
                      const std::vector<Lane>& lanes);
 
 // For each turn of both lanes: `value` of one over that of the other.
@@ -82,7 +82,7 @@ std::vector<Lane> against_floor(std::vector<std::shared_ptr<Group>> groups);
 
 // Lockset, the floor, the natives: those of the space for which `fits` says yes. A group that can't
 // connect is told to the notebook and left out.
-std::vector<std::shared_ptr<Group>> groups(Notebook& notebook, const Space& space,
+std::vector<std::shared_ptr<Group>> groups(Notebook& notebook, const Target& space,
                                            std::string_view workload, Group::Size size,
                                            bool (*fits)(const Rival&), bool count_events = false);
 

@@ -8,7 +8,7 @@ constexpr std::string_view workload = "read-mostly";
 constexpr std::size_t clients = 16;
 constexpr std::size_t names = 8;
 
-void permit_readers(const Space& space) {
+void permit_readers(const Target& space) {
   auto locks = open(space.url.text);
   if (!locks) throw std::runtime_error(locks.error().message);
   const Status status = locks->set_permits("*", Mode::read, 100);
@@ -17,7 +17,7 @@ void permit_readers(const Space& space) {
 
 }  // namespace
 
-void read_mostly(Notebook& notebook, const Space& space) {
+void read_mostly(Notebook& notebook, const Target& space) {
   const bool shared = space.url.scheme != "memory";
   if (!shared) return;  // each process has permits of its own there, as set by nobody
   permit_readers(space);

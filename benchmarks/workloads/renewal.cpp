@@ -13,7 +13,7 @@ constexpr std::string_view workload = "renewal";
 
 // A process that holds much renews it, while another one locks and
 // unlocks: before, and meanwhile.
-void renewal(Notebook& notebook, const Space& space) {
+void renewal(Notebook& notebook, const Target& space) {
   const Plan& plan = notebook.plan();
   const std::uint64_t holds = std::min(plan.renewed, space.store->most_holds);
   const auto tell = [&](const std::string& what) {

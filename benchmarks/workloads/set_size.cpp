@@ -8,7 +8,7 @@ constexpr std::string_view workload = "set-size";
 
 }  // namespace
 
-void set_size(Notebook& notebook, const Space& space) {
+void set_size(Notebook& notebook, const Target& space) {
   const auto all = groups(notebook, space, workload, {},
                           [](const Rival& rival) { return rival.most_names > 1; });
   std::vector<Lane> lanes;

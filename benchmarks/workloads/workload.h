@@ -41,26 +41,26 @@ class Notebook {
   // A measurement, as docs/benchmarks.md describes them.
   virtual void record(nlohmann::ordered_json measurement) = 0;
   // Something could not be measured; the rest goes on.
-  virtual void failed(const Space& space, std::string_view workload, const std::string& why) = 0;
+  virtual void failed(const Target& space, std::string_view workload, const std::string& why) = 0;
 };
 
 struct Workload {
   std::string_view name;
   std::string_view what;  // a line for --help
   // Throws std::runtime_error where nothing of it can be measured on this space.
-  void (*run)(Notebook& notebook, const Space& space);
+  void (*run)(Notebook& notebook, const Target& space);
 };
 
 // In the order in which they run.
 std::span<const Workload> workloads() noexcept;
 
-void uncontended(Notebook& notebook, const Space& space);
-void disjoint(Notebook& notebook, const Space& space);
-void set_size(Notebook& notebook, const Space& space);
-void read_mostly(Notebook& notebook, const Space& space);
-void contended(Notebook& notebook, const Space& space);
-void many_held(Notebook& notebook, const Space& space);
-void renewal(Notebook& notebook, const Space& space);
-void crash(Notebook& notebook, const Space& space);
+void uncontended(Notebook& notebook, const Target& space);
+void disjoint(Notebook& notebook, const Target& space);
+void set_size(Notebook& notebook, const Target& space);
+void read_mostly(Notebook& notebook, const Target& space);
+void contended(Notebook& notebook, const Target& space);
+void many_held(Notebook& notebook, const Target& space);
+void renewal(Notebook& notebook, const Target& space);
+void crash(Notebook& notebook, const Target& space);
 
 }  // namespace lockset::bench

@@ -34,7 +34,7 @@ says err 'given twice'
 says err 'orakel'
 says_not err geheim
 says_not out geheim
-says out uncontended
+says out 'One client, one name'
 says out sqlite
 says out memory
 grep -q '"per_second"' "$work/some.json" || fail 'nothing measured in some.json'
@@ -43,7 +43,7 @@ grep -q '"per_second"' "$work/some.json" || fail 'nothing measured in some.json'
 
 # The same results again, from the file.
 run 0 report "$work/some.json" --html "$work/page.html"
-says out uncontended
+says out 'One client, one name'
 grep -q '</html>' "$work/page.html" || fail 'no page'
 run 64 report "$work/nothing.json"
 says err nothing.json
@@ -59,7 +59,7 @@ says_not err connecting
 # Addresses from a file, which no argument shows.
 printf '# one\nmemory:\n\n' >"$work/urls"
 run 0 --workload set-size "${quickly[@]}" --urls "$work/urls"
-says out set-size
+says out 'sets of 1 to 64 names'
 
 run 64
 says err 'no address'
@@ -77,8 +77,8 @@ kill -TERM "$job"
 code=0
 wait "$job" || code=$?
 [ "$code" -eq 130 ] || fail "interrupted: exit $code, not 130: $(cat "$work/err")"
-says out uncontended
-says out nterrupted
+says out 'One client, one name'
+says out INTERRUPTED
 grep -q '"interrupted": *true' "$work/part.json" || fail 'part.json does not say interrupted'
 [ "$(find "$work" -name 'cut.db*' | wc -l)" -eq 0 ] || fail "files left: $(ls "$work")"
 

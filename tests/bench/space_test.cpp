@@ -10,7 +10,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-std::vector<Space> good(const std::vector<std::string>& operands) {
+std::vector<Target> good(const std::vector<std::string>& operands) {
   std::vector<std::string> complaints;
   auto result = spaces(operands, complaints);
   EXPECT_THAT(complaints, IsEmpty());
