@@ -9,7 +9,8 @@ namespace lockset {
 HoldState::HoldState(Made made)
     : made_(std::move(made)),
       lease_(made_.sent, made_.grant.lease),
-      valid_until_(lease_.valid_until().time_since_epoch().count()) {}
+      valid_until_(lease_.valid_until().time_since_epoch().count()),
+      renew_at_(lease_.renew_at().time_since_epoch().count()) {}
 
 template <class Event>
 bool HoldState::apply(Event&& event) {
@@ -27,6 +28,8 @@ bool HoldState::apply(Event&& event) {
     if (seen == 0) lease_.lose(LostReason::expired);
   }
   if (lease_.phase() != LeaseState::Phase::held) valid_until_.store(0);
+  phase_.store(lease_.phase(), std::memory_order_release);
+  renew_at_.store(lease_.renew_at().time_since_epoch().count(), std::memory_order_release);
   return before == LeaseState::Phase::held && lease_.phase() == LeaseState::Phase::lost;
 }
 
@@ -57,16 +60,6 @@ LostReason HoldState::lost_reason() const {
   return lease_.lost_reason();
 }
 
-bool HoldState::released() const {
-  const std::lock_guard lock(mutex_);
-  return lease_.phase() == LeaseState::Phase::released;
-}
-
-TimePoint HoldState::renew_at() const {
-  const std::lock_guard lock(mutex_);
-  return lease_.renew_at();
-}
-
 RenewRequest HoldState::renew_request() const {
   const bool permanent = made_.renew_with == no_lease;
   return {made_.grant.stamp, permanent ? default_lease : made_.renew_with, permanent, &made_.set,
@@ -93,11 +86,30 @@ bool HoldState::lose(LostReason reason) {
   return apply([&](LeaseState& state) { state.lose(reason); });
 }
 
-HoldState::Released HoldState::release() {
+HoldState::Released HoldState::release(TimePoint now) {
   Released result{};
-  result.newly_lost =
-      apply([&](LeaseState& state) { result.was_held = state.release(BootClock::now()); });
+  result.newly_lost = apply([&](LeaseState& state) { result.was_held = state.release(now); });
   return result;
+}
+
+std::stop_token HoldState::lost() const {
+  if (in_child()) return {};  // the mutex may be locked there for ever
+  const std::lock_guard lock(mutex_);
+  if (!lost_.stop_possible()) {
+    lost_ = std::stop_source();
+    if (announced_) lost_.request_stop();  // nobody listens yet
+  }
+  return lost_.get_token();
+}
+
+void HoldState::announce_loss() noexcept {
+  std::stop_source lost(std::nostopstate);
+  {
+    const std::lock_guard lock(mutex_);
+    announced_ = true;
+    lost = lost_;
+  }
+  lost.request_stop();
 }
 
 }  // namespace lockset

@@ -38,6 +38,7 @@ class HoldState {
   [[nodiscard]] const std::vector<Stamp>& floors() const noexcept { return made_.grant.floors; }
   // Empty once the manager was closed.
   [[nodiscard]] std::shared_ptr<Manager> manager() const { return made_.manager.lock(); }
+  [[nodiscard]] Duration granted_lease() const noexcept { return made_.grant.lease; }
   [[nodiscard]] Duration lease() const;
   [[nodiscard]] TimePoint valid_until() const noexcept;
   // Once false, false for ever.
@@ -45,9 +46,14 @@ class HoldState {
   [[nodiscard]] bool in_child() const noexcept { return fork_guard_.in_child(); }
   [[nodiscard]] LostReason lost_reason() const;
   // The holder let it go; a lost hold is not released.
-  [[nodiscard]] bool released() const;
-  [[nodiscard]] std::stop_token lost() const noexcept { return lost_.get_token(); }
-  [[nodiscard]] TimePoint renew_at() const;
+  [[nodiscard]] bool released() const noexcept {
+    return phase_.load() == LeaseState::Phase::released;
+  }
+  [[nodiscard]] std::stop_token lost() const;
+  // TimePoint::max() unless held.
+  [[nodiscard]] TimePoint renew_at() const noexcept {
+    return TimePoint(Duration(renew_at_.load()));
+  }
 
   [[nodiscard]] RenewRequest renew_request() const;
   // The events of LeaseState. Each answers whether it made a held hold a lost one;
@@ -58,14 +64,14 @@ class HoldState {
   bool tick();
   bool lose(LostReason reason);
   // Runs the callbacks of lost(). Call without any mutex held.
-  void announce_loss() noexcept { lost_.request_stop(); }
+  void announce_loss() noexcept;
 
   struct Released {
     bool was_held;    // false: it had been lost or released before
     bool newly_lost;  // nobody had noticed the loss yet: call announce_loss
   };
-  // Ends it for the holder.
-  Released release();
+  // Ends it for the holder, who called at `now`.
+  Released release(TimePoint now);
 
  private:
   template <class Event>
@@ -78,7 +84,12 @@ class HoldState {
   // The end of validity in ns of BootClock; 0 once valid() answered false, lost or
   // released. Only ever raised while not 0, so that no answer is taken back.
   mutable std::atomic<Duration::rep> valid_until_;
-  std::stop_source lost_;
+  // As lease_ has them, for those who look at many holds, or at one very often.
+  std::atomic<LeaseState::Phase> phase_{LeaseState::Phase::held};
+  std::atomic<Duration::rep> renew_at_;
+  bool announced_ = false;
+  // Made for the first who asks: most holds are never watched.
+  mutable std::stop_source lost_{std::nostopstate};
 };
 
 }  // namespace lockset

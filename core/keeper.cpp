@@ -23,7 +23,7 @@ Keeper::Keeper(Backend& backend, const Owner& owner, ConfigCache& config, Settin
 
 Keeper::~Keeper() { stop(); }
 
-Status Keeper::start() {
+Status Keeper::start_threads() {
   const std::lock_guard lock(mutex_);
   if (stopping_) return Error{Errc::invalid, "the lock manager is closed"};
   if (watchdog_.joinable()) return {};
@@ -34,6 +34,7 @@ Status Keeper::start() {
     next_sweep_ = BootClock::now() + sweep_every;
     if (!renewer_.joinable()) renewer_.start([this] { renewer(); });
     watchdog_.start([this] { watchdog(); });
+    running_ = true;
   } catch (const std::system_error& error) {
     return Error{Errc::unavailable,
                  std::string("can't start the threads that keep locks alive: ") + error.what()};
@@ -45,6 +46,7 @@ void Keeper::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
+    running_ = false;
     if (renewer_sleep_) renewer_sleep_->alarm.ring();
     if (watchdog_sleep_) watchdog_sleep_->alarm.ring();
   }
@@ -72,13 +74,17 @@ TimePoint Keeper::next_look(Sleep& sleep, TimePoint soonest, TimePoint now) {
   return sleep.until;
 }
 
-void Keeper::add(const std::shared_ptr<HoldState>& hold) {
-  const TimePoint renew_at = hold->renew_at();
-  const TimePoint valid_until = hold->valid_until();
-  const std::lock_guard lock(mutex_);
-  holds_.emplace(hold->stamp(), hold);
-  ring_if_earlier(renewer_sleep_.get(), renew_at);
-  ring_if_earlier(watchdog_sleep_.get(), valid_until);
+void Keeper::add(const std::shared_ptr<HoldState>& hold, const ClockReading& reading) {
+  const Duration margin = margin_of(hold->granted_lease());
+  std::optional<Duration> step;
+  {
+    const std::lock_guard lock(mutex_);
+    holds_.emplace(hold->stamp(), hold);
+    ring_if_earlier(renewer_sleep_.get(), hold->renew_at());
+    ring_if_earlier(watchdog_sleep_.get(), hold->valid_until());
+    step = clock_watch_.observe(reading, margin);
+  }
+  tell_of_step(step);
 }
 
 void Keeper::set_app_hold(std::shared_ptr<HoldState> hold) {
@@ -277,17 +283,17 @@ Status Keeper::renew_chunk(std::span<const std::shared_ptr<HoldState>> holds) {
   }
   if (!reply) return std::move(reply).error();
 
-  clock_read(sent, received, reply->store_time_us, holds.front()->lease());
+  const Duration margin = margin_of(holds.front()->lease());
+  std::optional<Duration> step;
+  {
+    const std::lock_guard lock(mutex_);
+    step = clock_watch_.observe({sent, received, reply->store_time_us}, margin);
+  }
+  tell_of_step(step);
   return {};
 }
 
-void Keeper::clock_read(TimePoint sent, TimePoint received, std::int64_t store_time_us,
-                        Duration lease) {
-  std::optional<Duration> step;
-  {
-    const std::lock_guard lock(clock_mutex_);
-    step = clock_watch_.observe(sent, received, store_time_us, margin_of(lease));
-  }
+void Keeper::tell_of_step(std::optional<Duration> step) const {
   if (!step) return;
   const std::string detail = "the store's clock went " + format_duration(std::chrono::abs(*step)) +
                              (*step > Duration::zero() ? " ahead" : " back");

@@ -3,9 +3,11 @@
 // delays no bad news. Semantics 10.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -37,12 +39,14 @@ class Keeper {
   ~Keeper();  // stops
 
   // Starts the threads if they don't run yet. Errc::unavailable if they can't be had.
-  Status start();
+  Status start() { return running_.load() ? Status() : start_threads(); }
   // Ends the threads; waits for a call to the store that is under way. Not from a
   // callback of lost(), which runs on one of them.
   void stop();
 
-  void add(const std::shared_ptr<HoldState>& hold);
+  // `reading`: of the store's clock, with the grant. (The renewals read it, too; a step before the
+  // first of them shall be noticed.)
+  void add(const std::shared_ptr<HoldState>& hold, const ClockReading& reading);
   // The hold on the application id, whose loss ends all others.
   void set_app_hold(std::shared_ptr<HoldState> hold);
   [[nodiscard]] std::shared_ptr<HoldState> find(Stamp stamp) const;
@@ -64,10 +68,6 @@ class Keeper {
 
   void tell(const Event& event) const noexcept;
 
-  // The store's clock was read between these two moments, for a hold with this lease. Tells of a
-  // step since the reading before, if it is beyond the lease's margin.
-  void clock_read(TimePoint sent, TimePoint received, std::int64_t store_time_us, Duration lease);
-
  private:
   using Holds = std::vector<std::shared_ptr<HoldState>>;
 
@@ -78,6 +78,7 @@ class Keeper {
     bool busy_since = false;  // something was added since the last look
   };
 
+  Status start_threads();
   void renewer();
   void watchdog();
   void ring_if_earlier(Sleep* sleep, TimePoint at);
@@ -87,6 +88,8 @@ class Keeper {
   Status renew_chunk(std::span<const std::shared_ptr<HoldState>> holds);
   void do_chore(const Chore& chore);
   void refresh(TimePoint now);
+  // Of the store's clock, as ClockWatch found it.
+  void tell_of_step(std::optional<Duration> step) const;
 
   Backend& backend_;
   const Owner& owner_;
@@ -101,16 +104,15 @@ class Keeper {
   std::unique_ptr<Sleep> renewer_sleep_;
   std::unique_ptr<Sleep> watchdog_sleep_;
   bool stopping_ = false;
+  ClockWatch clock_watch_;
 
   // The renewer's own.
   TimePoint next_refresh_{};
   TimePoint next_sweep_{};
 
-  std::mutex clock_mutex_;
-  ClockWatch clock_watch_;
-
   Thread renewer_;
   Thread watchdog_;
+  std::atomic<bool> running_{false};  // both
 };
 
 }  // namespace lockset

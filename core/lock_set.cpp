@@ -17,10 +17,10 @@ Status check_name(std::string_view name) {
   }
   for (std::size_t at = 0; at < name.size();) {
     const Utf8Char next = next_utf8(name.substr(at));
-    const std::string where = in_quotes(name) + " at byte " + std::to_string(at + 1);
-    if (next.bytes == 0) return Error{Errc::invalid, "invalid UTF-8 in the lock name " + where};
-    if (is_control(next.code_point)) {
-      return Error{Errc::invalid, "control character in the lock name " + where};
+    if (next.bytes == 0 || is_control(next.code_point)) {
+      return Error{Errc::invalid, (next.bytes == 0 ? "invalid UTF-8" : "control character") +
+                                      std::string(" in the lock name ") + in_quotes(name) +
+                                      " at byte " + std::to_string(at + 1)};
     }
     at += next.bytes;
   }

@@ -75,7 +75,7 @@ static_assert(sizeof(Token) == 16, "tokens are filled as one run of bytes");
 Token Token::random() {
   // One system call for many tokens. A forked child must not go on with its parent's.
   struct Supply {
-    std::array<Token, 16> tokens;
+    std::array<Token, 64> tokens;
     std::size_t left = 0;
     ForkGuard filled_in;
   };

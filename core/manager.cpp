@@ -43,7 +43,7 @@ bool outlasts_its_loss(const HoldState& hold) {
 // One acquire under way.
 struct Manager::Call {
   Call(const LockSet& wanted, const Owner& for_owner, Duration with_lease, std::stop_token until,
-       const AcquireLoop::Settings& settings, Stamp above)
+       const AcquireLoop::Settings& settings, Stamp above, TimePoint called)
       : set(wanted),
         owner(for_owner),
         lease(with_lease),
@@ -51,6 +51,8 @@ struct Manager::Call {
         single_try(settings.single_try),
         last_answer(later(settings.deadline, seconds(1))),
         high_water(above),
+        began(called),
+        now(called),
         loop(settings, thread_random(), [] { return Token::random(); }) {}
 
   const LockSet& set;
@@ -62,11 +64,16 @@ struct Manager::Call {
   // try at the deadline needs time for its round trip.
   const TimePoint last_answer;
   const Stamp high_water;  // at the beginning
-  const TimePoint began = BootClock::now();
+  const TimePoint began;
+  TimePoint now;  // when the action under way was decided on
   AcquireLoop loop;
   Token token;  // of the last attempt or question
   std::vector<std::uint32_t> permits;
   std::shared_ptr<WaitTicket> ticket;
+  // What the first attempt is made from, if it was read before.
+  std::shared_ptr<const SpaceConfig> known_config;
+
+  TimePoint read_clock() { return now = BootClock::now(); }
 
   // The lease to ask the store for: a permanent hold begins with a finite one.
   [[nodiscard]] Duration first_lease(const SpaceConfig& config) const {
@@ -141,13 +148,14 @@ Status Manager::usable() const {
   return {};
 }
 
-TimePoint Manager::io_deadline() const noexcept {
-  return later(BootClock::now(), options_.io_timeout);
+TimePoint Manager::io_deadline() const noexcept { return io_deadline(BootClock::now()); }
+
+TimePoint Manager::io_deadline(TimePoint now) const noexcept {
+  return later(now, options_.io_timeout);
 }
 
-Duration Manager::usual_lease() const {
-  if (options_.lease) return *options_.lease;
-  return std::min(default_lease, config_.get()->max_lease);
+Duration Manager::usual_lease(const SpaceConfig& config) const {
+  return options_.lease ? *options_.lease : std::min(default_lease, config.max_lease);
 }
 
 // --- acquire ---
@@ -180,7 +188,9 @@ Result<std::shared_ptr<HoldState>> Manager::acquire(const LockSet& set,
                                                     const AcquireOptions& options,
                                                     bool single_try) {
   if (Status status = usable(); !status) return std::move(status).error();
-  const Duration lease = options.lease ? *options.lease : usual_lease();
+  const TimePoint now = BootClock::now();
+  std::shared_ptr<const SpaceConfig> config = config_.get();
+  const Duration lease = options.lease ? *options.lease : usual_lease(*config);
   if (lease < min_lease) {
     return Error{Errc::invalid, "the lease must be at least 1s, not " + format_duration(lease)};
   }
@@ -197,16 +207,17 @@ Result<std::shared_ptr<HoldState>> Manager::acquire(const LockSet& set,
   }
   AcquireLoop::Settings settings;
   settings.single_try = single_try;
-  settings.deadline = single_try ? TimePoint::max() : later(BootClock::now(), options.wait);
+  settings.deadline = single_try ? TimePoint::max() : later(now, options.wait);
   settings.patience = options_.store_patience;
   settings.push_wakeup = traits_.push_wakeup;
   Call call(set, labelled ? *labelled : owner_, lease, options.stop, settings,
-            Stamp{high_water_.load()});
+            Stamp{high_water_.load()}, now);
+  call.known_config = std::move(config);
   return acquire(call);
 }
 
 Result<std::shared_ptr<HoldState>> Manager::acquire(Call& call) {
-  AcquireLoop::Action action = call.loop.begin(BootClock::now());
+  AcquireLoop::Action action = call.loop.begin(call.began);
   for (;;) {
     if (auto* finished = std::get_if<AcquireLoop::Finish>(&action)) {
       return finish(call, std::move(*finished));
@@ -230,7 +241,8 @@ Result<std::shared_ptr<HoldState>> Manager::acquire(Call& call) {
 }
 
 AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Attempt& attempt) {
-  const std::shared_ptr<const SpaceConfig> config = config_.get();
+  const std::shared_ptr<const SpaceConfig> config =
+      call.known_config ? std::exchange(call.known_config, nullptr) : config_.get();
   if (Status status = may_ask(call, *config); !status) {
     return AcquireLoop::Finish(std::move(status).error());
   }
@@ -248,10 +260,11 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Attempt& a
   request.lease = call.first_lease(*config);
   request.will_wait = !call.single_try;
   request.ticket = call.ticket;
-  request.by = std::min(io_deadline(), call.last_answer);
+  request.by = std::min(io_deadline(call.now), call.last_answer);
 
   const Stamp above{high_water_.load()};
   Result<AcquireOutcome> outcome = refuse_old_stamp(backend_->try_acquire(request), above);
+  call.read_clock();
   if (const std::uint32_t collisions = collisions_of(outcome); collisions != 0) {
     keeper_.tell({.kind = Event::Kind::collided, .items = call.set.items(), .count = collisions});
   }
@@ -265,7 +278,7 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Attempt& a
       keeper_.tell({.kind = Event::Kind::busy,
                     .stamp = busy->holder,
                     .items = call.set.items(),
-                    .took = BootClock::now() - call.began,
+                    .took = call.now - call.began,
                     .detail = describe(*busy)});
     }
   } else if (Stale* stale = std::get_if<Stale>(&*outcome)) {
@@ -274,7 +287,7 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Attempt& a
   } else {
     call.ticket.reset();  // the grant ended its registration
   }
-  return call.loop.attempted(std::move(outcome), BootClock::now());
+  return call.loop.attempted(std::move(outcome), call.now);
 }
 
 Result<AcquireOutcome> Manager::refuse_old_stamp(Result<AcquireOutcome> outcome, Stamp above) {
@@ -290,7 +303,7 @@ Result<AcquireOutcome> Manager::refuse_old_stamp(Result<AcquireOutcome> outcome,
 }
 
 AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Resolve& resolve) {
-  const TimePoint by = std::min(io_deadline(), call.last_answer);
+  const TimePoint by = std::min(io_deadline(call.now), call.last_answer);
   Result<std::optional<Grant>> found = backend_->resolve(resolve.token, by);
   if (found && *found) {
     Result<AcquireOutcome> checked =
@@ -304,14 +317,14 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Resolve& r
                   .items = call.set.items()});
   }
   call.token = resolve.token;
-  return call.loop.resolved(std::move(found), BootClock::now());
+  return call.loop.resolved(std::move(found), call.read_clock());
 }
 
 AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Discard& discard) {
   if (!backend_->release(discard.stamp, owner_.app, io_deadline())) {
     keeper_.tidy_later(discard.stamp, later(BootClock::now(), call.lease));
   }
-  return call.loop.discarded(BootClock::now());
+  return call.loop.discarded(call.read_clock());
 }
 
 AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Wait& wait) {
@@ -319,7 +332,7 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Wait& wait
                       backend_->await_change(*call.ticket, wait.until, call.stop).ok();
   if (!hinted) sleep_until(wait.until, call.stop);
   if (call.stop.stop_requested()) return call.loop.stopped();
-  return call.loop.waited(BootClock::now());
+  return call.loop.waited(call.read_clock());
 }
 
 Result<std::shared_ptr<HoldState>> Manager::finish(Call& call, AcquireLoop::Finish finish) {
@@ -347,13 +360,11 @@ Result<std::shared_ptr<HoldState>> Manager::finish(Call& call, AcquireLoop::Fini
 Result<std::shared_ptr<HoldState>> Manager::keep(Call& call, AcquireLoop::Granted granted) {
   const Stamp stamp = granted.grant.stamp;
   raise_high_water(stamp);
-  // Here as well, so that a step before the first renewal is noticed.
-  keeper_.clock_read(granted.sent, BootClock::now(), granted.grant.store_time_us,
-                     granted.grant.lease);
+  const ClockReading reading{granted.sent, call.now, granted.grant.store_time_us};
   auto hold = std::make_shared<HoldState>(HoldState::Made{call.set, call.token,
                                                           std::move(granted.grant), granted.sent,
                                                           call.lease, weak_from_this(), app_hold_});
-  keeper_.add(hold);
+  keeper_.add(hold, reading);
   if (call.lease == no_lease) {
     if (Status status = make_permanent(*hold); !status) return give_up(*hold, std::move(status));
   }
@@ -370,7 +381,7 @@ Result<std::shared_ptr<HoldState>> Manager::keep(Call& call, AcquireLoop::Grante
 // so, and then its lease would never end.
 Error Manager::give_up(HoldState& hold, Status why) {
   const std::shared_ptr<HoldState> kept = keeper_.remove(hold.stamp());
-  if (hold.release().newly_lost && kept) keeper_.announce(kept);
+  if (hold.release(BootClock::now()).newly_lost && kept) keeper_.announce(kept);
   bool reply_lost = false;
   const bool gone = release_in_store(hold.stamp(), io_deadline(), reply_lost).ok();
   if (!gone) keeper_.tidy_later(hold.stamp(), TimePoint::max());
@@ -415,9 +426,9 @@ Result<bool> Manager::release_in_store(Stamp stamp, TimePoint by, bool& reply_lo
 
 Status Manager::release(HoldState& hold) {
   if (Status status = usable(); !status) return status;
+  const TimePoint began = BootClock::now();
   const TimePoint valid_until = hold.valid_until();
-  const Duration lease = hold.lease();
-  const HoldState::Released released = hold.release();
+  const HoldState::Released released = hold.release(began);
   const std::shared_ptr<HoldState> kept = keeper_.remove(hold.stamp());
   if (released.newly_lost && kept) keeper_.announce(kept);
   if (!released.was_held) {
@@ -425,11 +436,10 @@ Status Manager::release(HoldState& hold) {
     return not_held(hold.stamp(), owner_.app);
   }
 
-  const TimePoint began = BootClock::now();
   bool reply_lost = false;
-  Result<bool> result = release_in_store(hold.stamp(), io_deadline(), reply_lost);
+  Result<bool> result = release_in_store(hold.stamp(), io_deadline(began), reply_lost);
   if (!result) {
-    keeper_.tidy_later(hold.stamp(), later(BootClock::now(), lease));
+    keeper_.tidy_later(hold.stamp(), later(BootClock::now(), hold.lease()));
     return std::move(result).error();
   }
   // Gone after a lost reply: only we can have released it while it was valid.
@@ -466,7 +476,7 @@ Status Manager::renew(HoldState& hold) {
 
 Result<Duration> Manager::renew(Stamp stamp, std::optional<Duration> lease) {
   if (Status status = usable(); !status) return std::move(status).error();
-  const Duration wanted = lease ? *lease : usual_lease();
+  const Duration wanted = lease ? *lease : usual_lease(*config_.get());
   if (wanted < min_lease) {
     return Error{Errc::invalid, "the lease must be at least 1s, not " + format_duration(wanted)};
   }
@@ -505,7 +515,7 @@ Result<Stamp> Manager::detach(HoldState& hold) {
                  "with this backend no hold outlives its process: keep it with lockset run, or "
                  "in the program that took it"};
   }
-  const HoldState::Released released = hold.release();
+  const HoldState::Released released = hold.release(BootClock::now());
   const std::shared_ptr<HoldState> kept = keeper_.remove(hold.stamp());
   if (released.newly_lost && kept) keeper_.announce(kept);
   if (!released.was_held) return not_held(hold.stamp(), owner_.app);
@@ -538,7 +548,7 @@ void Manager::close() noexcept {
   // All of it within one I/O timeout; what is left ends with its lease.
   const TimePoint by = io_deadline();
   for (const auto& hold : keeper_.remove_all()) {
-    const HoldState::Released released = hold->release();
+    const HoldState::Released released = hold->release(BootClock::now());
     if (released.newly_lost) hold->announce_loss();
     const bool there = released.was_held || outlasts_its_loss(*hold);
     if (hold == app_hold_ || !there || BootClock::now() >= by) continue;

@@ -48,6 +48,7 @@ class Manager : public std::enable_shared_from_this<Manager> {
   [[nodiscard]] const ConfigCache& config() const noexcept { return config_; }
   [[nodiscard]] const Owner& owner() const noexcept { return owner_; }
   [[nodiscard]] TimePoint io_deadline() const noexcept;
+  [[nodiscard]] TimePoint io_deadline(TimePoint now) const noexcept;
 
   Manager(std::unique_ptr<Backend> backend, Options options);
 
@@ -65,7 +66,7 @@ class Manager : public std::enable_shared_from_this<Manager> {
   Status make_permanent(HoldState& hold);
   Error give_up(HoldState& hold, Status why);
   Result<AcquireOutcome> refuse_old_stamp(Result<AcquireOutcome> outcome, Stamp above);
-  [[nodiscard]] Duration usual_lease() const;
+  [[nodiscard]] Duration usual_lease(const SpaceConfig& config) const;
   Status may_ask(const Call& call, const SpaceConfig& config) const;
   void raise_high_water(Stamp stamp) noexcept;
   // Releases in the store, again after a lost reply, until `by`.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <map>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -27,13 +26,12 @@ class MemoryStore {
   SpaceConfig change_config(const ConfigChange& change);
   Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch);
   std::size_t sweep();
-  std::uint64_t changes();
 
  private:
   struct HoldRecord {
-    std::vector<LockRequest> items;
+    LockSet set;
     Token token;
-    Owner owner;
+    std::shared_ptr<const Owner> owner;
     std::chrono::system_clock::time_point since;
     TimePoint expires;  // TimePoint::max(): permanent
   };
@@ -45,38 +43,51 @@ class MemoryStore {
   };
   using Holds = std::unordered_map<Stamp, HoldRecord>;
 
-  // All of these: REQUIRES mutex_.
-  bool expired(const HoldRecord& hold) const { return hold.expires <= clock_.now(); }
-  Holds::iterator find_live(Stamp stamp);
+  // All of these: REQUIRES mutex_. `now` is the moment of the step, which reads the clock once.
+  static bool expired(const HoldRecord& hold, TimePoint now) { return hold.expires <= now; }
+  Holds::iterator find_live(Stamp stamp, TimePoint now);
   Holds::iterator end_hold(Holds::iterator hold);
-  std::optional<Grant> live_grant(const Token& token);
-  void remove_expired_on(const LockSet& set);
-  std::optional<Busy> blocker(const AcquireRequest& request);
-  Stamp wall_clock_stamp() const;
-  Stamp draw_stamp(Stamp at_least);
-  Duration remaining(const HoldRecord& hold) const;
-  std::int64_t store_time_us() const;
+  void announce_change();
+  std::optional<Grant> twin(const AcquireRequest& request, TimePoint now);
+  Grant live_grant(Holds::const_iterator hold, TimePoint now);
+  void remove_expired_on(const LockSet& set, TimePoint now);
+  std::optional<Busy> blocker(const AcquireRequest& request, TimePoint now);
+  Stamp draw_stamp(Stamp at_least, std::chrono::system_clock::time_point wall);
+  std::shared_ptr<const Owner> shared(const Owner& owner);
 
   const Clock& clock_;
   std::mutex mutex_;
   std::condition_variable_any changed_;
+  int waiting_ = 0;            // for changed_
   std::uint64_t changes_ = 0;  // grows whenever something that was taken may be free
   SpaceConfig config_;
   Stamp last_stamp_;
   Holds holds_;
-  std::map<Token, Stamp> tokens_;
+  std::shared_ptr<const Owner> last_owner_;  // most holds are of one owner, and share it
   // Names without holds have no entry.
   std::unordered_map<std::string, NameState> names_;
 };
 
-Stamp MemoryStore::wall_clock_stamp() const {
-  using std::chrono::microseconds;
-  return {std::chrono::duration_cast<microseconds>(clock_.wall().time_since_epoch()).count()};
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
+
+class MemoryTicket final : public WaitTicket {
+ public:
+  explicit MemoryTicket(std::uint64_t changes) : seen(changes) {}
+  std::uint64_t seen;  // the store's changes at the busy answer
+};
+
+std::int64_t store_time_us(TimePoint now) {
+  return duration_cast<microseconds>(now.time_since_epoch()).count();
 }
 
-MemoryStore::Holds::iterator MemoryStore::find_live(Stamp stamp) {
+}  // namespace
+
+MemoryStore::Holds::iterator MemoryStore::find_live(Stamp stamp, TimePoint now) {
   const auto hold = holds_.find(stamp);
-  if (hold != holds_.end() && expired(hold->second)) {
+  if (hold != holds_.end() && expired(hold->second, now)) {
     end_hold(hold);
     return holds_.end();
   }
@@ -84,27 +95,30 @@ MemoryStore::Holds::iterator MemoryStore::find_live(Stamp stamp) {
 }
 
 MemoryStore::Holds::iterator MemoryStore::end_hold(Holds::iterator hold) {
-  for (const LockRequest& item : hold->second.items) {
+  for (const LockRequest& item : hold->second.set.items()) {
     const auto name = names_.find(item.name);
     std::erase(name->second.stamps, hold->first);
     if (name->second.stamps.empty()) names_.erase(name);
   }
-  tokens_.erase(hold->second.token);
-  ++changes_;
-  changed_.notify_all();
+  announce_change();
   return holds_.erase(hold);
 }
 
-void MemoryStore::remove_expired_on(const LockSet& set) {
+void MemoryStore::announce_change() {
+  ++changes_;
+  if (waiting_ > 0) changed_.notify_all();
+}
+
+void MemoryStore::remove_expired_on(const LockSet& set, TimePoint now) {
   for (const LockRequest& item : set.items()) {
     const auto name = names_.find(item.name);
     if (name == names_.end()) continue;
     const std::vector<Stamp> stamps = name->second.stamps;  // end_hold changes the original
-    for (const Stamp stamp : stamps) find_live(stamp);
+    for (const Stamp stamp : stamps) find_live(stamp, now);
   }
 }
 
-std::optional<Busy> MemoryStore::blocker(const AcquireRequest& request) {
+std::optional<Busy> MemoryStore::blocker(const AcquireRequest& request, TimePoint now) {
   std::optional<Busy> busy;
   TimePoint first_end = TimePoint::max();
   for (std::size_t i = 0; i < request.set->size(); ++i) {
@@ -115,55 +129,67 @@ std::optional<Busy> MemoryStore::blocker(const AcquireRequest& request) {
     if (state.mode == item.mode && state.stamps.size() + 1 <= request.permits[i]) continue;
     const Stamp oldest = state.stamps.front();
     if (!busy) {
-      busy = Busy{item.name, state.mode, oldest, holds_.at(oldest).owner.label, {}, {}};
+      busy = Busy{item.name, state.mode, oldest, holds_.at(oldest).owner->label, {}, {}};
     }
     for (const Stamp stamp : state.stamps) {
       first_end = std::min(first_end, holds_.at(stamp).expires);
     }
   }
   if (busy && first_end != TimePoint::max()) {
-    busy->retry_after = std::max(first_end - clock_.now(), Duration::zero());
+    busy->retry_after = std::max(first_end - now, Duration::zero());
   }
   return busy;
 }
 
-Stamp MemoryStore::draw_stamp(Stamp at_least) {
+Stamp MemoryStore::draw_stamp(Stamp at_least, std::chrono::system_clock::time_point wall) {
   const Stamp next{last_stamp_.value + 1};
   const Stamp above_base{config_.stamp_base.value + 1};
-  last_stamp_ = std::max({next, above_base, at_least, wall_clock_stamp()});
+  const Stamp of_wall{duration_cast<microseconds>(wall.time_since_epoch()).count()};
+  last_stamp_ = std::max({next, above_base, at_least, of_wall});
   return last_stamp_;
 }
 
-Duration MemoryStore::remaining(const HoldRecord& hold) const {
-  return hold.expires == TimePoint::max() ? Duration::max() : hold.expires - clock_.now();
+std::shared_ptr<const Owner> MemoryStore::shared(const Owner& owner) {
+  if (!last_owner_ || *last_owner_ != owner) last_owner_ = std::make_shared<const Owner>(owner);
+  return last_owner_;
 }
 
-std::int64_t MemoryStore::store_time_us() const {
-  using std::chrono::microseconds;
-  return std::chrono::duration_cast<microseconds>(clock_.now().time_since_epoch()).count();
-}
-
-std::optional<Grant> MemoryStore::live_grant(const Token& token) {
-  const auto stamp = tokens_.find(token);
-  if (stamp == tokens_.end()) return {};
-  const HoldRecord& hold = holds_.at(stamp->second);
-  if (expired(hold)) return {};
-  Grant grant{stamp->second, remaining(hold), store_time_us(), {}};
-  for (const LockRequest& item : hold.items) {
+Grant MemoryStore::live_grant(Holds::const_iterator hold, TimePoint now) {
+  const TimePoint expires = hold->second.expires;
+  Grant grant{hold->first,
+              expires == TimePoint::max() ? Duration::max() : expires - now,
+              store_time_us(now),
+              {}};
+  for (const LockRequest& item : hold->second.set.items()) {
     grant.floors.push_back(names_.at(item.name).stamps.front());
   }
   return grant;
 }
 
+// What the same request was granted before. It holds all of the names: one tells of it.
+std::optional<Grant> MemoryStore::twin(const AcquireRequest& request, TimePoint now) {
+  const auto name = names_.find(request.set->items().front().name);
+  if (name == names_.end()) return {};
+  for (const Stamp stamp : name->second.stamps) {
+    const auto hold = holds_.find(stamp);
+    if (hold->second.token == request.token) return live_grant(hold, now);
+  }
+  return {};
+}
+
 Result<AcquireOutcome> MemoryStore::try_acquire(const AcquireRequest& request) {
   const std::lock_guard lock(mutex_);
   if (request.config_version != config_.version) return AcquireOutcome(Stale{config_});
-  remove_expired_on(*request.set);
-  if (std::optional<Busy> busy = blocker(request)) return AcquireOutcome(std::move(*busy));
-  if (std::optional<Grant> twin = live_grant(request.token))
-    return AcquireOutcome(std::move(*twin));
+  const TimePoint now = clock_.now();
+  remove_expired_on(*request.set, now);
+  if (std::optional<Busy> busy = blocker(request, now)) {
+    if (request.will_wait) busy->ticket = std::make_shared<MemoryTicket>(changes_);
+    return AcquireOutcome(std::move(*busy));
+  }
+  if (std::optional<Grant> again = twin(request, now)) return AcquireOutcome(std::move(*again));
 
-  Grant grant{draw_stamp(request.min_stamp), request.lease, store_time_us(), {}};
+  const auto wall = clock_.wall();
+  Grant grant{draw_stamp(request.min_stamp, wall), request.lease, store_time_us(now), {}};
   const auto items = request.set->items();
   grant.floors.reserve(items.size());
   for (const LockRequest& item : items) {
@@ -172,31 +198,33 @@ Result<AcquireOutcome> MemoryStore::try_acquire(const AcquireRequest& request) {
     name.stamps.push_back(grant.stamp);
     grant.floors.push_back(name.stamps.front());
   }
-  tokens_.emplace(request.token, grant.stamp);
-  holds_.emplace(grant.stamp, HoldRecord{{items.begin(), items.end()},
-                                         request.token,
-                                         *request.owner,
-                                         clock_.wall(),
-                                         clock_.now() + request.lease});
+  holds_.emplace(grant.stamp, HoldRecord{*request.set, request.token, shared(*request.owner), wall,
+                                         now + request.lease});
   return AcquireOutcome(std::move(grant));
 }
 
+// Looks at all holds: replies are lost in tests only.
 std::optional<Grant> MemoryStore::resolve(const Token& token) {
   const std::lock_guard lock(mutex_);
-  return live_grant(token);
+  const TimePoint now = clock_.now();
+  const auto hold = std::find_if(holds_.begin(), holds_.end(), [&](const auto& one) {
+    return one.second.token == token && !expired(one.second, now);
+  });
+  if (hold == holds_.end()) return {};
+  return live_grant(hold, now);
 }
 
 RenewReply MemoryStore::renew(std::string_view app, std::span<const RenewRequest> requests) {
   const std::lock_guard lock(mutex_);
+  const TimePoint now = clock_.now();
   RenewReply reply;
-  reply.store_time_us = store_time_us();
+  reply.store_time_us = store_time_us(now);
   for (const RenewRequest& request : requests) {
-    const auto hold = find_live(request.stamp);
-    if (hold == holds_.end() || hold->second.owner.app != app) {
+    const auto hold = find_live(request.stamp, now);
+    if (hold == holds_.end() || hold->second.owner->app != app) {
       reply.renewals.emplace_back();
       continue;
     }
-    const TimePoint now = clock_.now();
     const TimePoint end = request.permanent ? TimePoint::max() : now + request.lease;
     TimePoint& expires = hold->second.expires;
     expires = std::max(expires, end);
@@ -208,30 +236,29 @@ RenewReply MemoryStore::renew(std::string_view app, std::span<const RenewRequest
 
 bool MemoryStore::release(Stamp stamp, std::optional<std::string_view> app) {
   const std::lock_guard lock(mutex_);
-  const auto hold = find_live(stamp);
-  if (hold == holds_.end() || (app && hold->second.owner.app != *app)) return false;
+  const auto hold = find_live(stamp, clock_.now());
+  if (hold == holds_.end() || (app && hold->second.owner->app != *app)) return false;
   end_hold(hold);
   return true;
-}
-
-std::uint64_t MemoryStore::changes() {
-  const std::lock_guard lock(mutex_);
-  return changes_;
 }
 
 void MemoryStore::await_change(std::uint64_t seen, TimePoint until, const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   const auto steady_until = std::chrono::steady_clock::now() + (until - BootClock::now());
+  ++waiting_;
   changed_.wait_until(lock, stop, steady_until, [&] { return changes_ != seen; });
+  --waiting_;
 }
 
 Inspection MemoryStore::inspect(const InspectQuery& query) {
   const std::lock_guard lock(mutex_);
+  const TimePoint now = clock_.now();
   Inspection result;
   for (const auto& [stamp, hold] : holds_) {
-    if (expired(hold) || !query.matches(hold.items)) continue;
-    HoldInfo info{stamp, hold.items, hold.owner, hold.since, {}};
-    if (hold.expires != TimePoint::max()) info.remaining = remaining(hold);
+    const auto items = hold.set.items();
+    HoldInfo info{stamp, {items.begin(), items.end()}, *hold.owner, hold.since, {}};
+    if (expired(hold, now) || !query.matches(info.items)) continue;
+    if (hold.expires != TimePoint::max()) info.remaining = hold.expires - now;
     result.holds.push_back(std::move(info));
   }
   std::sort(result.holds.begin(), result.holds.end(),
@@ -247,20 +274,20 @@ SpaceConfig MemoryStore::load_config() {
 SpaceConfig MemoryStore::change_config(const ConfigChange& change) {
   const std::lock_guard lock(mutex_);
   config_ = changed(std::move(config_), change);
-  ++changes_;
-  changed_.notify_all();
+  announce_change();
   return config_;
 }
 
 Result<std::size_t> MemoryStore::reclaim(std::string_view app, std::int64_t epoch) {
   const std::lock_guard lock(mutex_);
+  const TimePoint now = clock_.now();
   std::int64_t& current = config_.epochs[std::string(app)];
   if (current > epoch) {
     return Error{Errc::superseded, "a newer instance of application " + in_quotes(app) +
                                        " has taken over (epoch " + std::to_string(current) + ")"};
   }
-  const auto own = find_live(Stamp{epoch});
-  if (own == holds_.end() || own->second.owner.app != app) {
+  const auto own = find_live(Stamp{epoch}, now);
+  if (own == holds_.end() || own->second.owner->app != app) {
     if (current == 0) config_.epochs.erase(std::string(app));
     return Error{Errc::not_held, "the hold " + std::to_string(epoch) + " of application " +
                                      in_quotes(app) + " has ended"};
@@ -269,9 +296,9 @@ Result<std::size_t> MemoryStore::reclaim(std::string_view app, std::int64_t epoc
   current = epoch;
   std::size_t ended = 0;
   for (auto hold = holds_.begin(); hold != holds_.end();) {
-    const bool older = hold->second.owner.app == app && hold->second.owner.epoch < epoch &&
-                       hold->first != Stamp{epoch};
-    if (older && !expired(hold->second)) ++ended;
+    const Owner& owner = *hold->second.owner;
+    const bool older = owner.app == app && owner.epoch < epoch && hold->first != Stamp{epoch};
+    if (older && !expired(hold->second, now)) ++ended;
     hold = older ? end_hold(hold) : std::next(hold);
   }
   return ended;
@@ -279,9 +306,10 @@ Result<std::size_t> MemoryStore::reclaim(std::string_view app, std::int64_t epoc
 
 std::size_t MemoryStore::sweep() {
   const std::lock_guard lock(mutex_);
+  const TimePoint now = clock_.now();
   std::size_t removed = 0;
   for (auto hold = holds_.begin(); hold != holds_.end();) {
-    const bool remove = expired(hold->second);
+    const bool remove = expired(hold->second, now);
     hold = remove ? end_hold(hold) : std::next(hold);
     removed += remove ? 1 : 0;
   }
@@ -289,12 +317,6 @@ std::size_t MemoryStore::sweep() {
 }
 
 namespace {
-
-class MemoryTicket final : public WaitTicket {
- public:
-  explicit MemoryTicket(std::uint64_t changes) : seen(changes) {}
-  std::uint64_t seen;  // MemoryStore::changes() before the busy answer
-};
 
 class MemoryBackend final : public Backend {
  public:
@@ -308,13 +330,7 @@ class MemoryBackend final : public Backend {
     return traits;
   }
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
-    // Read first: a change between the two only makes the waiter look once more.
-    const std::uint64_t seen = request.will_wait ? store_->changes() : 0;
-    Result<AcquireOutcome> outcome = store_->try_acquire(request);
-    if (Busy* busy = outcome ? std::get_if<Busy>(&*outcome) : nullptr; busy && request.will_wait) {
-      busy->ticket = std::make_shared<MemoryTicket>(seen);
-    }
-    return outcome;
+    return store_->try_acquire(request);
   }
   Result<std::optional<Grant>> resolve(const Token& token, TimePoint) override {
     return store_->resolve(token);

@@ -34,6 +34,8 @@ class FileIdentity {
     std::string path;
     dev_t device{};
     ino_t inode{};
+
+    bool find();  // by the path; errno says why not
   };
   std::array<File, 3> files_;
 };

@@ -21,6 +21,8 @@ struct Owner {
   std::string instance;    // one running manager of that application; unique
   std::int64_t epoch = 0;  // 0 unless the instance was opened with reclaim
   std::string label;       // for people: user@host:pid and the command
+
+  bool operator==(const Owner&) const = default;
 };
 
 struct HoldInfo {

@@ -4,9 +4,11 @@
 // Thread-safety: plain values; distinct objects may be used from distinct threads.
 #pragma once
 
+#include <algorithm>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,7 +50,8 @@ bool is_reserved_name(std::string_view name) noexcept;
 std::string in_quotes(std::string_view name);
 
 // A lock set in canonical form: sorted by the bytes of the names, without
-// duplicates, never empty, at most max_set_size items. Immutable.
+// duplicates, never empty, at most max_set_size items. Immutable, so that copies share
+// their items and are cheap. A moved-from set has no items.
 class LockSet {
  public:
   enum class Names : std::uint8_t { ordinary, reserved_too };
@@ -58,14 +61,17 @@ class LockSet {
   // Names::reserved_too is for Lockset's own holds (semantics 12).
   static Result<LockSet> make(std::vector<LockRequest> wanted, Names names = Names::ordinary);
 
-  [[nodiscard]] std::span<const LockRequest> items() const noexcept { return items_; }
-  [[nodiscard]] std::size_t size() const noexcept { return items_.size(); }
+  [[nodiscard]] std::span<const LockRequest> items() const noexcept {
+    return items_ ? std::span<const LockRequest>(*items_) : std::span<const LockRequest>();
+  }
+  [[nodiscard]] std::size_t size() const noexcept { return items().size(); }
 
-  bool operator==(const LockSet&) const = default;
+  bool operator==(const LockSet& other) const { return std::ranges::equal(items(), other.items()); }
 
  private:
-  explicit LockSet(std::vector<LockRequest> items) : items_(std::move(items)) {}
-  std::vector<LockRequest> items_;
+  explicit LockSet(std::vector<LockRequest> items)
+      : items_(std::make_shared<const std::vector<LockRequest>>(std::move(items))) {}
+  std::shared_ptr<const std::vector<LockRequest>> items_;
 };
 
 }  // namespace lockset
