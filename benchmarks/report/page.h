@@ -1,7 +1,13 @@
+// The results as one HTML page with charts, which needs nothing besides.
 #pragma once
+
 #include <string>
 
 #include "benchmarks/report/results.h"
+
 namespace lockset::bench {
-inline std::string page(const Json&) { return "<html></html>"; }
+
+// Throws as read_results.
+std::string page(const Json& results);
+
 }  // namespace lockset::bench
