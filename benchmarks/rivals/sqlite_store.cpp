@@ -50,26 +50,40 @@ class FloorClient : public Client {
  public:
   explicit FloorClient(const Url& url) { open_floor(db_, url); }
   ~FloorClient() override {
-    if (!held_.empty()) change("DELETE FROM lockset_bench_floor WHERE name = ?");
+    try {
+      if (!held_.empty()) unlock();
+    } catch (const std::runtime_error&) {
+      // prepare() empties the table.
+    }
   }
 
   void lock(std::span<const std::string> names, Mode) override {
     held_ = names.front();
-    change("INSERT INTO lockset_bench_floor VALUES (?)");
-    if (db_.code() != SQLITE_OK) held_.clear();
-    check(db_);
+    try {
+      change("INSERT INTO lockset_bench_floor VALUES (?)");
+    } catch (const std::runtime_error&) {
+      held_.clear();
+      throw;
+    }
   }
   void unlock() override {
     change("DELETE FROM lockset_bench_floor WHERE name = ?");
     held_.clear();
-    check(db_);
   }
 
  private:
   void change(const char* sql) {
     db_.use("BEGIN IMMEDIATE").run();
+    check(db_);
     db_.use(sql).bind(Text{held_}).run();
+    if (db_.code() != SQLITE_OK) {
+      const std::string why = db_.message();
+      db_.clear();
+      db_.use("ROLLBACK").run();
+      throw std::runtime_error("SQLite: " + why);
+    }
     db_.use("COMMIT").run();
+    check(db_);
   }
 
   Db db_;
