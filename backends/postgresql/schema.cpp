@@ -100,6 +100,8 @@ std::string body(const std::string& space, Strategy strategy) {
       {"@most_names@", std::to_string(most_name_locks)},
       // Waiters poll every 6 s at most, so one that lives refreshes its row in time.
       {"@life@", "15 seconds"},
+      // A little more than that: last_wait may go back by a moment.
+      {"@life_us@", "20000000"},
       {"@half_life@", "8 seconds"},
       {"@comes_within@", "100 milliseconds"},
   };
