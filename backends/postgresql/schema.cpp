@@ -100,7 +100,11 @@ std::string body(const std::string& space, Strategy strategy) {
       {"@most_names@", std::to_string(most_name_locks)},
       // Waiters poll every 6 s at most, so one that lives refreshes its row in time.
       {"@life@", "15 seconds"},
+      // A little more than that: last_wait may go back by a moment.
+      {"@life_us@", "20000000"},
       {"@half_life@", "8 seconds"},
+      // How long a hold may still last whose release a crash of the server may undo.
+      {"@forgettable@", "1 minute"},
       {"@comes_within@", "100 milliseconds"},
   };
   for (const auto& [name, value] : values) replace_all(text, name, value);

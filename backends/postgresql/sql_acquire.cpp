@@ -49,10 +49,12 @@ BEGIN
   -- lock, and a stamp older than the release that made room would be older than those of
   -- grants that had returned before it.
   IF cardinality(_names) = 1 THEN
-    INSERT INTO "@space@".locks (stamp, expires, created, epoch, token, size, mode, name, app,
-                                 instance, label)
+    -- The columns as they are in the table, and of their types: the plan has a step less.
+    INSERT INTO "@space@".locks (stamp, expires, created, epoch, token, size, mode, alone, name,
+                                 app, instance, label)
     SELECT nextval('"@space@".stamps'::regclass), _now + _lease * interval '1 microsecond', _now,
-           _epoch, _token, 1, _modes[1], _names[1], _app, _instance, _label
+           _epoch, _token, 1::smallint, _modes[1], false, _names[1] COLLATE "C",
+           _app COLLATE "C", _instance, _label
      WHERE NOT EXISTS (SELECT FROM "@space@".locks l WHERE l.name = _names[1]);
   ELSE
     INSERT INTO "@space@".locks (stamp, expires, created, epoch, token, size, mode, name, app,
@@ -282,6 +284,8 @@ BEGIN
     SELECT w.expires, w.woken INTO _me FROM "@space@".waiters w WHERE w.id = _waiter;
     IF FOUND THEN
       IF _woken OR _me.woken IS NOT NULL OR _me.expires < _now + interval '@half_life@' THEN
+        PERFORM setval('"@space@".last_wait'::regclass,
+                       (date_part('epoch', clock_timestamp()) * 1000000)::bigint);
         UPDATE "@space@".waiters w SET woken = NULL, expires = _now + interval '@life@'
          WHERE w.id = _waiter;
       END IF;
@@ -313,6 +317,9 @@ BEGIN
     END LOOP;
     CONTINUE WHEN _have < _need;
     _waiter := nextval('"@space@".stamps'::regclass);
+    -- Before this is committed, so a release that waits for that sees it.
+    PERFORM setval('"@space@".last_wait'::regclass,
+                   (date_part('epoch', clock_timestamp()) * 1000000)::bigint);
     INSERT INTO "@space@".waiters VALUES (_waiter, _now, _now + interval '@life@', NULL, _epoch,
       _channel, _ticket, _app, _instance, _label, _names, _modes);
     INSERT INTO "@space@".waiter_names
