@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <system_error>
 #include <utility>
 
@@ -15,35 +16,27 @@ namespace lockset::redis {
 
 namespace {
 
-// A command in the wire's form.
-class Wire {
- public:
-  explicit Wire(const Command& command) {
-    std::vector<const char*> words;
-    std::vector<std::size_t> sizes;
-    words.reserve(command.size());
-    sizes.reserve(command.size());
-    for (const std::string_view word : command) {
-      words.push_back(word.data() != nullptr ? word.data() : "");
-      sizes.push_back(word.size());
-    }
-    // Of another type from hiredis 1.0 on.
-    const auto size = ::redisFormatCommandArgv(&text_, static_cast<int>(words.size()), words.data(),
-                                               sizes.data());
-    if (size < 0) throw std::bad_alloc();
-    size_ = static_cast<std::size_t>(size);
+// A command in the form that it is sent in. hiredis makes it by a format string for each word.
+std::string wire_form(const Command& command) {
+  constexpr std::size_t most_digits = 20;
+  std::size_t size = most_digits + 3;
+  for (const std::string_view word : command) size += word.size() + most_digits + 5;
+  std::string text;
+  text.reserve(size);
+  const auto add = [&text](char kind, std::size_t number) {
+    char digits[most_digits];
+    text += kind;
+    text.append(digits, std::to_chars(digits, digits + most_digits, number).ptr);
+    text += "\r\n";
+  };
+  add('*', command.size());
+  for (const std::string_view word : command) {
+    add('$', word.size());
+    text += word;
+    text += "\r\n";
   }
-  Wire(const Wire&) = delete;
-  Wire& operator=(const Wire&) = delete;
-  ~Wire() { ::redisFreeCommand(text_); }
-
-  [[nodiscard]] const char* data() const { return text_; }
-  [[nodiscard]] std::size_t size() const { return size_; }
-
- private:
-  char* text_ = nullptr;
-  std::size_t size_ = 0;
-};
+  return text;
+}
 
 }  // namespace
 
@@ -130,7 +123,7 @@ Status Connection::log_in(TimePoint by) {
 }
 
 bool Connection::write(const Command& command, bool& all) {
-  const Wire wire(command);
+  const std::string wire = wire_form(command);
   all = true;
   if (tls_) {
     // Encrypted and sent when the answer is read.

@@ -6,7 +6,7 @@
 //                  time: the one place that says whether a hold is live
 //   {S}:config     hash: permits and epochs
 //   {S}:waiters    hash: who waits
-//   {S}:name:N     string: the first writer of the name N
+//   {S}:name:N     string: the stamp of the first writer of the name N
 //   {S}:shared:N   sorted set: its readers (score: the stamp) and its further writers
 //                  (score: minus the stamp)
 //   {S}:wait:N     sorted set: the line for it, by the time of coming

@@ -3,46 +3,52 @@
 namespace lockset::redis::scripts {
 
 // KEYS from 4: of n names the strings, then the sorted sets, then the lines.
-// ARGV from 4: version, lease, least stamp, token, record, what stands in a string behind
-// the stamp, modes, the waiter ('': it won't wait), since when it stands in line (0: not
-// yet), whether it was woken; from 14 the permits.
+// ARGV from 4: lease; how long strings stay, in milliseconds; 't:' and the token; record; modes;
+// and in one, for each argument costs: '1' if it may go the short way (its version is the one in
+// ARGV 1, its least stamp is not above ARGV 3, it does not stand in line), version, least stamp,
+// since when it stands in line (0: not yet), whether it was woken, permits, the waiter (nothing:
+// it won't wait).
 //
+// A string: the stamp, which is the time too: the set was free, and the lease is as asked for.
 // {'S'}: another version. {'Q', microseconds left, lost at}: quarantine.
 // {'G', stamp, lease, time, floors...}: without floors the set was free.
 // {'B', item, mode, stamp, microseconds until the first in the way ends, in line since,
 //  record}.
-const Script acquire{0, "an acquire", ", 'base', 'lost'", R"(
-if m[3] ~= ARGV[4] then return {'S'} end
+const Script acquire{0,  "an acquire", ", 'base', 'lost', 'calm'", R"(
+local asked_version, least, in_line, was_woken, all_permits, waiter =
+    string.match(ARGV[9], '^%d (%d+) (%d+) (%d+) (%d) ([%d,]+) (.*)$')
+if m[3] ~= asked_version then return {'S'} end
 if quarantine > now then return {'Q', format('%.0f', quarantine - now), m[7]} end
-local modes = ARGV[10]
+local modes = ARGV[8]
 local n = #modes
-local lease = tonumber(ARGV[5])
--- To write a number down costs as much as a small command, so each once.
+local lease = tonumber(ARGV[4])
 local time_now = format('%.0f', now)
-local least = math.max(m[4] + 1, (m[6] or 0) + 1, ARGV[6], ARGV[3] + 1)
+least = math.max(m[4] + 1, (m[6] or 0) + 1, least, ARGV[3] + 1)
 local stamp = least <= now and time_now or format('%.0f', least)
 
 -- The string's own end only tidies up, so it comes a minute after the lease's: until then
 -- whoever wants the name finds the expired hold and ends it.
 local function grant()
-  local value = stamp .. ' ' .. ARGV[9]
-  local px = format('%.0f', math.ceil(lease / 1000) + 60000)
   for i = 1, n do
     if string.byte(modes, i) == 114 then
       call('ZADD', KEYS[3 + n + i], stamp, stamp)
-    elseif not call('SET', KEYS[3 + i], value, 'NX', 'PX', px) then
+    elseif not call('SET', KEYS[3 + i], stamp, 'NX', 'PX', ARGV[5]) then
       call('ZADD', KEYS[3 + n + i], '-' .. stamp, stamp)
     end
   end
   call('ZADD', L, format('%.0f', now + lease), stamp)
-  call('HSET', M, 'last', stamp, 'h:' .. stamp, time_now .. ';' .. ARGV[8],
-       't:' .. ARGV[7], stamp)
+  call('HSET', M, 'last', stamp, 'h:' .. stamp, time_now .. ';' .. ARGV[7], ARGV[6], stamp)
+  -- By now the quarantine is over, and the base is behind.
+  if m[3] == ARGV[2] and m[8] ~= ARGV[1] then call('HSET', M, 'calm', ARGV[1]) end
 end
 
-if ARGV[12] == '0' and call('EXISTS', unpack(KEYS, 4, 3 + 2 * n)) == 0 then
+if in_line == '0' and call('EXISTS', unpack(KEYS, 4, 3 + 2 * n)) == 0 then
   grant()
-  return {'G', stamp, ARGV[5], time_now}
+  return {'G', stamp, ARGV[4], time_now}
 end
+
+local permits = {}
+for number in string.gmatch(all_permits, '%d+') do permits[#permits + 1] = tonumber(number) end
 
 -- Somebody is or was there. When each one's lease ends; false: it does not count.
 local ends, freed = {}, {}
@@ -55,10 +61,9 @@ local function live(one)
   return ends[one]
 end
 local function first_writer(i)
-  local value = call('GET', KEYS[3 + i])
-  if not value then return nil end
-  local one = string.match(value, '^%d+')
-  if one and live(one) then return one end
+  local one = call('GET', KEYS[3 + i])
+  if not one then return nil end
+  if live(one) then return one end
   call('DEL', KEYS[3 + i])
   freed[i] = true
   return nil
@@ -95,16 +100,16 @@ local function answer(of, left)
   return all
 end
 local function leave_line()
-  call('HDEL', W, ARGV[11])
+  call('HDEL', W, waiter)
   for i = 1, n do
-    call('ZREM', KEYS[3 + 2 * n + i], string.sub(modes, i, i) .. ARGV[11])
+    call('ZREM', KEYS[3 + 2 * n + i], string.sub(modes, i, i) .. waiter)
   end
 end
 
 -- The same request, delivered twice.
-local twin = call('HGET', M, 't:' .. ARGV[7])
+local twin = call('HGET', M, ARGV[6])
 if twin and live(twin) then
-  if ARGV[12] ~= '0' then leave_line() end
+  if in_line ~= '0' then leave_line() end
   return answer(twin, format('%.0f', ends[twin] - now))
 end
 
@@ -113,22 +118,21 @@ local own, other, mine = {}, {}, {}
 local item, holder, holder_mode, first_end
 for i = 1, n do
   local reads = string.byte(modes, i) == 114
-  local permits = tonumber(ARGV[13 + i])
   local first = first_writer(i)
   local r = call('ZCOUNT', KEYS[3 + n + i], 0, '+inf')
   local w = call('ZCOUNT', KEYS[3 + n + i], '-inf', '(0') + (first and 1 or 0)
   local readers, writers
-  if r > 0 and (not reads or r >= permits) then
+  if r > 0 and (not reads or r >= permits[i]) then
     readers = others(i, 0, '+inf')
     r = #readers
   end
-  if w > 0 and (reads or w >= permits) then
+  if w > 0 and (reads or w >= permits[i]) then
     writers = others(i, '-inf', '(0')
     if first then writers[#writers + 1] = first end
     w = #writers
   end
   mine[i] = reads and r or w
-  own[i] = mine[i] >= permits
+  own[i] = mine[i] >= permits[i]
   other[i] = (reads and w or r) > 0
   for _, way in ipairs({{own[i] and reads or other[i] and not reads, readers, 'r'},
                         {own[i] and not reads or other[i] and reads, writers, 'w'}}) do
@@ -145,29 +149,29 @@ end
 if not item then
   grant()
   ends[stamp] = now + lease
-  if ARGV[12] ~= '0' then
+  if in_line ~= '0' then
     leave_line()
     -- Those whom this leaves room for.
     for i = 1, n do
-      if mine[i] + 1 < tonumber(ARGV[13 + i]) then
+      if mine[i] + 1 < permits[i] then
         wake(KEYS[3 + 2 * n + i], '-inf', string.sub(modes, i, i))
       end
     end
   end
-  return answer(stamp, ARGV[5])
+  return answer(stamp, ARGV[4])
 end
 
-local since = tonumber(ARGV[12])
-if ARGV[11] ~= '' then
+local since = tonumber(in_line)
+if waiter ~= '' then
   -- In the same step, so that no release after this answer can miss it.
-  local me = call('HGET', W, ARGV[11])
-  local woken = ARGV[13] == '1' or (me and tonumber(string.sub(me, 17, 32)) ~= 0)
+  local me = call('HGET', W, waiter)
+  local woken = was_woken == '1' or (me and tonumber(string.sub(me, 17, 32)) ~= 0)
   if since == 0 then since = now end
   if not me or woken or tonumber(string.sub(me, 1, 16)) < now + 8000000 then
-    call('HSET', W, ARGV[11], format('%016.0f%016.0f%.0f;', now + 15000000, 0, since) .. ARGV[8])
+    call('HSET', W, waiter, format('%016.0f%016.0f%.0f;', now + 15000000, 0, since) .. ARGV[7])
     for i = 1, n do
       call('ZADD', KEYS[3 + 2 * n + i], format('%.0f', since),
-           string.sub(modes, i, i) .. ARGV[11])
+           string.sub(modes, i, i) .. waiter)
       call('PEXPIRE', KEYS[3 + 2 * n + i], 3600000)
     end
   end
@@ -189,6 +193,30 @@ for i = 1, n do
 end
 return {'B', item, holder_mode, holder, format('%.0f', first_end - now),
         format('%.0f', since), call('HGET', M, 'h:' .. holder)}
-)", true, true};
+)", true, true, Sent::change,
+                     R"(
+if string.byte(ARGV[9]) == 49 then
+  local m = call('HMGET', M, 'calm', 'last')
+  if m[1] == ARGV[1] and tonumber(m[2]) < now
+     and (m[2] == ARGV[3] or tonumber(m[2]) > tonumber(ARGV[3])) then
+    local modes = ARGV[8]
+    local n = #modes
+    if call('EXISTS', unpack(KEYS, 4, 3 + 2 * n)) == 0 then
+      -- To write a number down costs as much as a small command.
+      local stamp = #time[2] == 6 and time[1] .. time[2] or format('%.0f', now)
+      for i = 1, n do
+        if string.byte(modes, i) == 114 then
+          call('ZADD', KEYS[3 + n + i], stamp, stamp)
+        else
+          call('SET', KEYS[3 + i], stamp, 'PX', ARGV[5])
+        end
+      end
+      call('ZADD', L, format('%.0f', now + ARGV[4]), stamp)
+      call('HSET', M, 'last', stamp, 'h:' .. stamp, stamp .. ';' .. ARGV[7], ARGV[6], stamp)
+      return stamp
+    end
+  end
+end
+)"};
 
 }  // namespace lockset::redis::scripts

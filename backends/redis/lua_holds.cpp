@@ -12,25 +12,24 @@ return {'F', unpack(call('HMGET', M, unpack(fields)))}
 
 // KEYS from 4: of n names the strings, then the sorted sets, then the lines.
 // ARGV from 4: stamp, its application as packed in records ('': anybody's), modes.
-// {'R'}: ended by this call. {'N'}: no such live hold. {'U'}: no such hold, in quarantine.
-const Script release{2, "a release", ", 'h:' .. ARGV[4]", R"(
-local stamp, modes = ARGV[4], ARGV[6]
+// 1: ended by this call. {'N'}: no such live hold. {'U'}: no such hold, in quarantine.
+const Script release{2, "a release", ", 'h:' .. stamp", R"(
+record, unsure = m[6], quarantine > now
+end
 local n = #modes
-local record = m[6]
-if not record then return {quarantine > now and 'U' or 'N'} end
-local at = string.find(record, ',', 1, true)
-if string.sub(record, at + 1, at + #ARGV[5]) ~= ARGV[5] then return {'N'} end
+if not record then return {unsure and 'U' or 'N'} end
+local token = string.find(record, ';', 1, true) + 1
+local app = string.find(record, ',', token + 32, true) + 1
+if string.sub(record, app, app + #ARGV[5] - 1) ~= ARGV[5] then return {'N'} end
 local ends = tonumber(call('ZSCORE', L, stamp) or 0)
-local token = string.match(record, ';(%x+)')
 call('ZREM', L, stamp)
-call('HDEL', M, 'h:' .. stamp, 't:' .. string.sub(token, 1, 32))
+call('HDEL', M, 'h:' .. stamp, 't:' .. string.sub(record, token, token + 31))
 for i = 1, n do
   if string.byte(modes, i) == 114 then
     call('ZREM', KEYS[3 + n + i], stamp)
   else
     -- Compared, then deleted.
-    local value = call('GET', KEYS[3 + i])
-    if value and string.match(value, '^%d+') == stamp then
+    if call('GET', KEYS[3 + i]) == stamp then
       call('DEL', KEYS[3 + i])
     else
       call('ZREM', KEYS[3 + n + i], stamp)
@@ -39,10 +38,17 @@ for i = 1, n do
 end
 -- One that had expired is removed too, but this call did not end it.
 if call('EXISTS', W) == 1 then
+  @wake@
   for i = 1, n do wake(KEYS[3 + 2 * n + i], '-inf') end
 end
-return {ends > now and 'R' or 'N'}
-)", false, true};
+return ends > now and 1 or {'N'}
+)", false, false, Sent::change, R"(
+local stamp, modes = ARGV[4], ARGV[6]
+local known = call('HMGET', M, 'calm', 'last', 'h:' .. stamp)
+local record, unsure = known[3], false
+if known[1] ~= ARGV[1]
+   or (known[2] ~= ARGV[3] and tonumber(known[2]) < tonumber(ARGV[3])) then
+)"};
 
 // KEYS from 4: for each item of each hold its string and its sorted set.
 // ARGV from 4: the application as packed in records; for each hold its stamp, lease, modes.
@@ -72,7 +78,7 @@ for h, record in ipairs(records) do
     local whole = true
     for i = 1, #modes do
       local value = values[key + i]
-      if string.byte(modes, i) == 119 and value and string.match(value, '^%d+') == stamp then
+      if string.byte(modes, i) == 119 and value == stamp then
         call('PEXPIRE', strings[key + i], px)
       elseif not call('ZSCORE', KEYS[3 + 2 * (key + i)], stamp) then
         whole = false
@@ -105,13 +111,13 @@ return answer
 // In quarantine: what the lost state had granted is registered again.
 // KEYS from 4: of n names the strings, then the sorted sets.
 // ARGV from 4: version, stamp, lease, its application as packed, token, record with its
-// beginning, what stands in a string behind the stamp, modes; from 12 the permits.
+// beginning, modes; from 11 the permits.
 // {'S'}: another version. {'N'}: it is somebody else's, or no time for this.
 // {'W', microseconds left}.
 const Script reregister{4, "a re-registration", ", 'max_lease', 'longest'", R"(
 if m[3] ~= ARGV[4] then return {'S'} end
 if quarantine <= now then return {'N'} end
-local stamp, lease, modes = ARGV[5], tonumber(ARGV[6]), ARGV[11]
+local stamp, lease, modes = ARGV[5], tonumber(ARGV[6]), ARGV[10]
 local n = #modes
 -- Some of it may be there: of an older state, or of a first try whose answer was lost.
 local known = call('HGET', M, 'h:' .. stamp)
@@ -139,15 +145,14 @@ for i = 1, n do
   for _, one in ipairs(call('ZRANGEBYSCORE', KEYS[3 + n + i], '-inf', '(0')) do
     if live(one) then writers[#writers + 1] = one end
   end
-  local value = call('GET', KEYS[3 + i])
-  local first = value and string.match(value, '^%d+')
+  local first = call('GET', KEYS[3 + i])
   if first and live(first) then writers[#writers + 1] = first end
   local mine, against = writers, readers
   if reads then mine, against = readers, writers end
   for _, one in ipairs(against) do
     if not gives_way(one) then return {'N'} end
   end
-  local permits = tonumber(ARGV[11 + i])
+  local permits = tonumber(ARGV[10 + i])
   if #mine >= permits then
     if permits > 1 or not gives_way(mine[1]) then return {'N'} end
   end
@@ -155,18 +160,16 @@ end
 @may_grow@
 for _, one in ipairs(earlier) do bury(one) end
 ends = math.max(ends, now + lease)
-local value = stamp .. ' ' .. ARGV[10]
 local px = format('%.0f', math.ceil((ends - now) / 1000) + 60000)
 for i = 1, n do
   if string.byte(modes, i) == 114 then
     call('ZADD', KEYS[3 + n + i], stamp, stamp)
   else
-    local there = call('GET', KEYS[3 + i])
-    local first = there and string.match(there, '^%d+')
+    local first = call('GET', KEYS[3 + i])
     if first and live(first) then
       call('ZADD', KEYS[3 + n + i], '-' .. stamp, stamp)
     else
-      call('SET', KEYS[3 + i], value, 'PX', px)
+      call('SET', KEYS[3 + i], stamp, 'PX', px)
     end
   end
 end
@@ -190,7 +193,8 @@ if ends <= now then return {'N'} end
 local answer = {'G', stamp, format('%.0f', ends - now), format('%.0f', now),
                 call('HGET', M, 'h:' .. stamp)}
 local function lower(one, lowest)
-  if tonumber(one) < tonumber(lowest) and tonumber(call('ZSCORE', L, one) or 0) > now then
+  if (tonumber(one) or now) < tonumber(lowest)
+     and tonumber(call('ZSCORE', L, one) or 0) > now then
     return one
   end
   return lowest
@@ -202,8 +206,7 @@ for i = 1, n do
   if string.byte(modes, i) == 114 then
     least, most = 0, '+inf'
   else
-    local value = call('GET', KEYS[3 + i])
-    lowest = value and lower(string.match(value, '^%d+') or stamp, lowest) or lowest
+    lowest = lower(call('GET', KEYS[3 + i]) or stamp, lowest)
   end
   for _, one in ipairs(call('ZRANGEBYSCORE', KEYS[3 + n + i], least, most)) do
     lowest = lower(one, lowest)
@@ -248,8 +251,7 @@ for a = 4, #ARGV, 3 do
     call('HDEL', M, 'h:' .. stamp, 't:' .. ARGV[a + 1])
     removed = removed + 1
     for i = 0, #modes - 1 do
-      local value = call('GET', KEYS[key + 3 * i + 1])
-      if value and string.match(value, '^%d+') == stamp then
+      if call('GET', KEYS[key + 3 * i + 1]) == stamp then
         call('DEL', KEYS[key + 3 * i + 1])
       end
       call('ZREM', KEYS[key + 3 * i + 2], stamp)

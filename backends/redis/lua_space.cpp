@@ -32,6 +32,7 @@ elseif kind == 'base' then
   if tonumber(value) < tonumber(base) then value = base end
   call('HSET', M, 'version', version, 'base', value)
 end
+@disturb@
 @wake_all@
 @answer_config@
 )"};
@@ -55,6 +56,7 @@ end
 -- Asked for again (the first answer may have been lost), it ends what came since.
 if present ~= epoch then
   call('HSET', M, 'version', format('%.0f', math.max(m[3] + 1, now)))
+  @disturb@
   call('HSET', KEYS[4], 'e:' .. app, ARGV[6])
 end
 local ended, live = {}, 0
@@ -96,7 +98,7 @@ return {'I', format('%.0f', now), format('%.0f', math.max(0, quarantine - now)),
 const Script inspect_name{13, "an inspection of a name", "", R"(
 local stamps, holds, waiters = call('ZRANGE', KEYS[5], 0, -1), {}, {}
 local value = call('GET', KEYS[4])
-if value then stamps[#stamps + 1] = string.match(value, '^%d+') end
+if value then stamps[#stamps + 1] = value end
 for _, stamp in ipairs(stamps) do
   local score = call('ZSCORE', L, stamp)
   if score then
@@ -135,9 +137,11 @@ local longest = math.max(m[6] or 0, ARGV[7])
 local longest_lease = math.max(m[5] or 0, ARGV[4])
 local last = math.max(m[3] or 0, ARGV[3])
 if not m[1] then last = math.max(last, now) end
-call('HSET', M, 'schema', '@schema@', 'run', ARGV[1], 'last', format('%.0f', last),
+call('HSET', M, 'schema', '@schema@', 'run', string.match(ARGV[1], '^%S*'),
+     'last', format('%.0f', last),
      'longest', format('%.0f', longest), 'lost', format('%.0f', now),
      'quarantine', format('%.0f', math.max(m[4] or 0, now + longest_lease, longest)))
+@disturb@
 if older then
   call('HSET', M, 'version', ARGV[2], 'max_lease', ARGV[4], 'phase', ARGV[5], 'base', ARGV[6])
   call('DEL', KEYS[4])
@@ -158,6 +162,7 @@ if schema then return {'V', schema} end
 call('DEL', L, W, KEYS[4])
 call('HSET', M, 'schema', '@schema@', 'run', ARGV[1], 'version', now, 'last', now,
      'max_lease', '600000000', 'phase', 0, 'base', 0)
+@disturb@
 return {'X'}
 )"};
 

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
-#include <utility>
 
 #include "lockset/space_config.h"
 #include "lockset/stamp.h"
@@ -23,6 +22,12 @@ struct Seen {
   [[nodiscard]] std::int64_t version() const { return config ? config->version : 0; }
 };
 
+// What every script is told of it.
+struct Marks {
+  std::int64_t version = 0;
+  std::int64_t stamp = 0;
+};
+
 // Thread-safe.
 class Memory {
  public:
@@ -30,8 +35,7 @@ class Memory {
     const std::lock_guard lock(mutex_);
     return seen_;
   }
-  // The version and the stamp.
-  [[nodiscard]] std::pair<std::int64_t, std::int64_t> marks() const {
+  [[nodiscard]] Marks marks() const {
     const std::lock_guard lock(mutex_);
     return {seen_.version(), seen_.stamp};
   }

@@ -16,6 +16,10 @@ using std::chrono::milliseconds;
 constexpr milliseconds deaf_poll{500};
 // The longest that a waiting attempt stays to have that connection made.
 constexpr milliseconds listen_within{1000};
+// A string's own end only tidies up, so it comes a minute after the lease's.
+std::int64_t string_lease_ms(Duration lease) {
+  return std::chrono::ceil<milliseconds>(lease).count() + 60'000;
+}
 // Lua counts in doubles.
 constexpr std::int64_t most_exact = std::int64_t{1} << 53;
 
@@ -94,12 +98,18 @@ Result<AcquireOutcome> RedisBackend::quarantine(const Reply& reply) const {
                    ", until all leases of before have ended"};
 }
 
-AcquireOutcome RedisBackend::granted(const Reply& reply,
+AcquireOutcome RedisBackend::granted(const Reply& reply, Duration lease,
                                      const std::shared_ptr<const KnownHold>& hold, TimePoint sent) {
   Grant grant;
-  grant.stamp = Stamp{reply[1].number()};
-  grant.lease = microseconds(reply[2].number());
-  grant.store_time_us = reply[3].number();
+  if (reply.is_array()) {
+    grant.stamp = Stamp{reply[1].number()};
+    grant.lease = microseconds(reply[2].number());
+    grant.store_time_us = reply[3].number();
+  } else {
+    grant.store_time_us = reply.number();
+    grant.stamp = Stamp{grant.store_time_us};
+    grant.lease = microseconds(micros(lease));
+  }
   for (std::size_t i = 4; i < reply.size(); ++i) grant.floors.push_back({reply[i].number()});
   if (grant.floors.empty()) grant.floors.assign(hold->items.size(), grant.stamp);
   store_->memory().saw(grant.stamp);
@@ -133,19 +143,30 @@ Result<AcquireOutcome> RedisBackend::attempt(const AcquireRequest& request,
   const auto items = request.set->items();
   Call call;
   add_keys(call, store_->keys(), items, true);
-  call.arguments = {std::to_string(request.config_version),
-                    std::to_string(micros(request.lease)),
-                    std::to_string(request.min_stamp.value),
-                    request.token.hex(),
-                    pack(request.token, *request.owner, items),
-                    request.token.hex() + " " + request.owner->label,
-                    modes_of(items),
-                    ticket ? waiter_name(listener_, *ticket->place) : std::string(),
-                    ticket ? std::to_string(ticket->since) : "0",
-                    ticket && ticket->seen != seen ? "1" : "0"};
-  for (const std::uint32_t permits : request.permits) {
-    call.arguments.push_back(std::to_string(permits));
+  const Marks marks = store_->memory().marks();
+  call.marks = marks;
+  const std::int64_t since = ticket ? ticket->since : 0;
+  const bool usual = request.config_version == marks.version &&
+                     request.min_stamp.value <= marks.stamp && since == 0;
+  std::string details = usual ? "1 " : "0 ";
+  for (const std::int64_t number : {request.config_version, request.min_stamp.value, since}) {
+    details += std::to_string(number);
+    details += ' ';
   }
+  details += ticket && ticket->seen != seen ? "1 " : "0 ";
+  for (const std::uint32_t permits : request.permits) {
+    details += std::to_string(permits);
+    details += ',';
+  }
+  details += ' ';
+  if (ticket) details += waiter_name(listener_, *ticket->place);
+  call.arguments.reserve(6);
+  call.arguments.push_back(std::to_string(micros(request.lease)));
+  call.arguments.push_back(std::to_string(string_lease_ms(request.lease)));
+  call.arguments.push_back("t:" + request.token.hex());
+  call.arguments.push_back(pack(request.token, *request.owner, items));
+  call.arguments.push_back(modes_of(items));
+  call.arguments.push_back(std::move(details));
   const TimePoint sent = BootClock::now();
   const Result<Reply> reply = store_->run(scripts::acquire, call, request.by);
   if (!reply) {
@@ -153,7 +174,7 @@ Result<AcquireOutcome> RedisBackend::attempt(const AcquireRequest& request,
     return reply.error();
   }
   const std::string_view kind = (*reply)[0].text();
-  if (kind == "G") return granted(*reply, hold, sent);
+  if (!reply->is_array() || kind == "G") return granted(*reply, request.lease, hold, sent);
   if (kind == "B") {
     if (ticket) {
       ticket->session = session;

@@ -48,8 +48,8 @@ class RedisBackend final : public Backend {
                                  const std::shared_ptr<const KnownHold>& hold,
                                  const std::shared_ptr<Ticket>& ticket);
   Result<AcquireOutcome> quarantine(const Reply& reply) const;
-  AcquireOutcome granted(const Reply& reply, const std::shared_ptr<const KnownHold>& hold,
-                         TimePoint sent);
+  AcquireOutcome granted(const Reply& reply, Duration lease,
+                         const std::shared_ptr<const KnownHold>& hold, TimePoint sent);
   AcquireOutcome busy(const Reply& reply, const AcquireRequest& request,
                       std::shared_ptr<Ticket> ticket) const;
 

@@ -107,7 +107,7 @@ Result<bool> RedisBackend::end_hold(Stamp stamp, std::optional<std::string_view>
   const bool was_live = ours && known_.remove(stamp);
   // Lost by the store and not registered again so far: we alone know of it.
   if (kind == "U") return was_live;
-  return kind == "R";
+  return reply->number() == 1;
 }
 
 Result<std::size_t> RedisBackend::remove(const std::vector<Ended>& ended, TimePoint by) {

@@ -128,7 +128,6 @@ Status RedisBackend::reregister(const Owner& owner, Renewing& one, TimePoint by)
         packed(owner.app),
         hold->token.hex(),
         std::to_string(hold->since_us) + ";" + pack(hold->token, hold->owner, hold->items),
-        hold->token.hex() + " " + hold->owner.label,
         modes_of(hold->items)};
     for (const LockRequest& item : hold->items) {
       call.arguments.push_back(std::to_string(config->permits_of(item.name).of(item.mode)));

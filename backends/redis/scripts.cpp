@@ -3,17 +3,22 @@
 namespace lockset::redis {
 namespace {
 
+// ARGV 1 is the server process and the version of the configuration, with a blank between.
+constexpr std::string_view opening = R"(
+local M, L, W = KEYS[1], KEYS[2], KEYS[3]
+local call, format = redis.call, string.format
+local time = call('TIME')
+local now = time[1] * 1000000 + time[2]
+)";
+
 // m: schema, run, version, last, quarantine, and the script's own fields.
 //
 // The server process is told by the connection, which can't outlive it. Another one than
 // wrote the state: that one may have granted what is lost here.
 constexpr std::string_view beginning = R"(
-local M, L, W = KEYS[1], KEYS[2], KEYS[3]
-local call, format = redis.call, string.format
-local time = call('TIME')
-local now = time[1] * 1000000 + time[2]
+local run = string.match(ARGV[1], '^%S*')
 local m = call('HMGET', M, 'schema', 'run', 'version', 'last', 'quarantine'@more@)
-if m[1] ~= '@schema@' or m[2] ~= ARGV[1]
+if m[1] ~= '@schema@' or m[2] ~= run
    or (m[3] ~= ARGV[2] and tonumber(m[3]) < tonumber(ARGV[2]))
    or (m[4] ~= ARGV[3] and tonumber(m[4]) < tonumber(ARGV[3])) then
   if not m[1] then return {'L'} end
@@ -22,12 +27,19 @@ if m[1] ~= '@schema@' or m[2] ~= ARGV[1]
     return {'L'}
   end
   @may_grow@
+  @disturb@
   local was = call('HMGET', M, 'max_lease', 'longest')
   m[5] = format('%.0f', math.max(m[5] or 0, now + was[1], was[2] or 0))
-  call('HSET', M, 'run', ARGV[1], 'quarantine', m[5], 'lost', format('%.0f', now))
+  call('HSET', M, 'run', run, 'quarantine', m[5], 'lost', format('%.0f', now))
 end
 local quarantine = tonumber(m[5] or 0)
 )";
+
+// `calm` stands in the space while all of the beginning's looks would find nothing: it is
+// ARGV 1 of the client that wrote it, under this schema, with no quarantine (ADR 0019). Whoever
+// changes the schema, the process, the version, the base of stamps or the quarantine takes it
+// away in the same step. The last stamp is looked at besides.
+constexpr std::string_view disturb = "call('HDEL', M, 'calm')";
 
 // A server that has reached maxmemory refuses a script's first change if it could take memory,
 // and lets all pass that come behind a first one. This is one that takes none and changes
@@ -127,16 +139,19 @@ void replace(std::string& text, std::string_view what, std::string_view with) {
 }  // namespace
 
 std::string Script::text() const {
-  std::string text(number == scripts::init.number || number == scripts::restore.number
-                       ? std::string_view()
-                       : beginning);
+  const bool bare = number == scripts::init.number || number == scripts::restore.number;
+  std::string text(bare ? std::string_view() : opening);
+  text += early;
+  if (!bare) text += beginning;
   replace(text, "@more@", more);
   if (ends) text += ending;
   if (wakes) text += waking;
   text += body;
+  replace(text, "@wake@", waking);
   replace(text, "@wake_all@", wake_all);
   replace(text, "@answer_config@", answer_config);
   replace(text, "@may_grow@", may_grow);
+  replace(text, "@disturb@", disturb);
   replace(text, "@schema@", schema_version);
   return text;
 }

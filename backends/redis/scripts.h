@@ -5,8 +5,9 @@
 // is the one that this client knows, and answers {'L'} if it is not, {'V', schema} if
 // another version of Lockset made it. Otherwise it answers what stands with it.
 //
-// KEYS 1 to 3: Keys::main, leases, waiters. ARGV 1 to 3: the server process, the version of
-// the configuration and the greatest stamp that the client has seen.
+// KEYS 1 to 3: Keys::main, leases, waiters. ARGV 1 to 3: the server process and, behind a blank,
+// the version of the configuration that the client has seen; that version; the greatest stamp
+// that it has seen.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@
 
 namespace lockset::redis {
 
-inline constexpr std::string_view schema_version = "1";
+inline constexpr std::string_view schema_version = "2";
 
 // Begins behind the common keys and arguments.
 inline constexpr std::size_t common_keys = 3;
@@ -31,6 +32,10 @@ struct Script {
   bool ends = false;   // has the function bury
   bool wakes = false;  // has the function wake
   Sent sent = Sent::change;
+  // What comes before all of that, for the usual case, which pays for each command: it answers
+  // where `calm` and the last stamp say that the rest would find nothing, and else changes
+  // nothing.
+  std::string_view early = {};
 
   [[nodiscard]] std::string text() const;
 };

@@ -82,26 +82,31 @@ Error Store::other_schema(std::string_view schema) const {
 }
 
 Result<Reply> Store::run_once(Connection& connection, const Script& script, const Call& call,
-                              const Seen* seen, TimePoint by) {
-  const auto [version, stamp] =
-      seen != nullptr ? std::pair(seen->version(), seen->stamp) : memory_.marks();
-  const std::string numbers[] = {text(static_cast<std::int64_t>(common_keys + call.keys.size())),
-                                 text(version), text(stamp)};
-  const std::string& hash = hashes_[script.number];
+                              const Marks& marks, TimePoint by) {
+  const std::string count = text(static_cast<std::int64_t>(common_keys + call.keys.size()));
+  const std::string version = text(marks.version);
+  const std::string stamp = text(marks.stamp);
+  const std::string process = connection.run_id() + " " + version;
   Command command;
   command.reserve(3 + common_keys + common_arguments + call.keys.size() + call.arguments.size());
-  command.insert(command.end(),
-                 {"EVALSHA", hash, numbers[0], keys_.main, keys_.leases, keys_.waiters});
-  command.insert(command.end(), call.keys.begin(), call.keys.end());
-  command.insert(command.end(), {connection.run_id(), numbers[1], numbers[2]});
-  command.insert(command.end(), call.arguments.begin(), call.arguments.end());
+  for (const std::string_view word :
+       {std::string_view("EVALSHA"), std::string_view(hashes_[script.number]),
+        std::string_view(count), std::string_view(keys_.main), std::string_view(keys_.leases),
+        std::string_view(keys_.waiters)}) {
+    command.push_back(word);
+  }
+  for (const std::string& key : call.keys) command.push_back(key);
+  for (const std::string* const word : {&process, &version, &stamp}) command.push_back(*word);
+  for (const std::string& word : call.arguments) command.push_back(word);
   Result<Reply> reply = connection.call(command, script.sent, by);
   if (reply && reply->is_error() && is_noscript(reply->text())) {
     command[0] = "EVAL";
     command[1] = texts_[script.number];
     reply = connection.call(command, script.sent, by);
   }
-  if (reply && !reply->is_error() && (!reply->is_array() || reply->size() == 0)) {
+  // The usual answers of the usual calls are no arrays, which cost the server more.
+  if (reply && !reply->is_error() &&
+      (reply->is_nil() || (reply->is_array() && reply->size() == 0))) {
     return nonsense(script.name);
   }
   return reply;
@@ -123,7 +128,8 @@ Status Store::restore(Connection& connection, TimePoint by) {
   for (std::string& field : config_fields(*seen.config)) {
     call.arguments.push_back(std::move(field));
   }
-  const Result<Reply> reply = run_once(connection, scripts::restore, call, &seen, by);
+  const Result<Reply> reply =
+      run_once(connection, scripts::restore, call, Marks{seen.version(), seen.stamp}, by);
   if (!reply) return reply.error();
   if (reply->is_error()) return refused(reply->text(), options_.shown(), Sent::reading);
   if ((*reply)[0].text() == "V") return other_schema((*reply)[1].text());
@@ -141,7 +147,8 @@ Result<Reply> Store::run(const Script& script, const Call& call, TimePoint by, L
       }
       continue;
     }
-    Result<Reply> reply = run_once(**lease, script, call, nullptr, by);
+    Result<Reply> reply =
+        run_once(**lease, script, call, call.marks ? *call.marks : memory_.marks(), by);
     if (!reply) {
       lease->broken();
       if (--readings <= 0 || BootClock::now() >= by) return reply;

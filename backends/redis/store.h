@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,8 @@ namespace lockset::redis {
 struct Call {
   std::vector<std::string> keys;
   std::vector<std::string> arguments;
+  // What the client had seen when it made the arguments; otherwise what it has when they go.
+  std::optional<Marks> marks = {};
 };
 
 // Thread-safe.
@@ -59,7 +62,7 @@ class Store {
 
   Result<std::unique_ptr<Connection>> open_one();
   Result<Reply> run_once(Connection& connection, const Script& script, const Call& call,
-                         const Seen* seen, TimePoint by);
+                         const Marks& marks, TimePoint by);
   // Puts the state back. Errc::misconfigured if this client knows of none.
   Status restore(Connection& connection, TimePoint by);
   Error other_schema(std::string_view schema) const;

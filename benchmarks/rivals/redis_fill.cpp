@@ -66,19 +66,23 @@ class Filler {
     for (std::uint64_t i = from; i < to; ++i) names.push_back(keys_.name(name_of(i)));
     const Reply values = link_.call(std::vector<std::string_view>(names.begin(), names.end()));
     std::vector<std::string> leases{"ZREM", keys_.leases};
-    std::vector<std::string> fields{"HDEL", keys_.main};
+    std::vector<std::string> fields{"HMGET", keys_.main};
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const std::string_view value = values[i].text();
-      const std::size_t blank = value.find(' ');
-      if (blank == std::string_view::npos) continue;
-      leases.emplace_back(value.substr(0, blank));
+      if (values[i].is_nil()) continue;
+      leases.emplace_back(values[i].text());
       fields.push_back("h:" + leases.back());
-      fields.push_back("t:" + std::string(value.substr(blank + 1, 32)));
     }
+    if (leases.size() == 2) return;
+    const Reply records = link_.call(std::vector<std::string_view>(fields.begin(), fields.end()));
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      if (const auto record = lockset::redis::unpack(records[i].text())) {
+        fields.push_back("t:" + record->token);
+      }
+    }
+    fields.front() = "HDEL";
     names.front() = "DEL";
     for (const auto* words : {&names, &leases, &fields}) {
-      if (words->size() > 2)
-        link_.call(std::vector<std::string_view>(words->begin(), words->end()));
+      link_.call(std::vector<std::string_view>(words->begin(), words->end()));
     }
   }
 

@@ -61,7 +61,7 @@ for i = 1, #stamps, 2 do
     one[#one + 1] = name
     local value = redis.call('GET', KEYS[1] .. ':name:' .. name)
     local score = redis.call('ZSCORE', KEYS[1] .. ':shared:' .. name, stamp)
-    if mode == 'w' and value and string.sub(value, 1, #stamp + 1) == stamp .. ' ' then
+    if mode == 'w' and value == stamp then
       if not score then one[4] = one[4] + 1 end
     elseif score == (mode == 'w' and '-' or '') .. stamp then
       one[4] = one[4] + 1
