@@ -279,6 +279,7 @@ Acquire::Round Acquire::granted(const Reply& reply, std::size_t first_set) {
   space_.config.saw(made.changed, made.changed_ms);
   space_.own.granted(token_, grant.stamp);
   const std::optional<OwnHolds::Known> own = space_.own.find(token_);
+  const bool others_wait = ticket_ != nullptr;  // perhaps
   if (ticket_) {
     Waiting::left(*ticket_);
     ticket_.reset();
@@ -304,6 +305,8 @@ Acquire::Round Acquire::granted(const Reply& reply, std::size_t first_set) {
     name.exists = true;
     name.holders.push_back({items_[i].mode, token_});
     space_.names.put(items_[i].name, std::move(name));
+    // Who gives it back does not come before those who waited with him only by knowing more.
+    if (others_wait) space_.names.missed(items_[i].name);
   }
   return std::optional<AcquireOutcome>(std::move(grant));
 }

@@ -43,10 +43,7 @@ class NameCache {
     if (names_.size() >= most_names) names_.erase(names_.begin());
     const auto [found, made] = names_.try_emplace(name);
     NameState& known = found->second.state;
-    const bool later = state.config_version == known.config_version
-                           ? is_later(state.version, known.version)
-                           : is_later(state.config_version, known.config_version);
-    if (made || later) known = std::move(state);
+    if (made || is_older(known, state)) known = std::move(state);
   }
   // The server had another version: others take this name too.
   void missed(const std::string& name) {
@@ -59,6 +56,16 @@ class NameCache {
     const std::lock_guard lock(mutex_);
     const auto found = names_.find(name);
     if (found != names_.end()) found->second.trusted = found->second.state.version == version;
+  }
+  // It was read, for an attempt that comes next.
+  void learn(const std::string& name, NameState state) {
+    const std::lock_guard lock(mutex_);
+    if (names_.size() >= most_names) names_.erase(names_.begin());
+    const auto [found, made] = names_.try_emplace(name);
+    NameState& known = found->second.state;
+    if (!made && is_older(state, known)) return;
+    known = std::move(state);
+    found->second.trusted = true;
   }
   void forget(const std::string& name) {
     const std::lock_guard lock(mutex_);
@@ -83,6 +90,12 @@ class NameCache {
   static bool is_later(std::int32_t one, std::int32_t other) {
     return static_cast<std::int32_t>(static_cast<std::uint32_t>(one) -
                                      static_cast<std::uint32_t>(other)) > 0;
+  }
+
+  static bool is_older(const NameState& one, const NameState& other) {
+    return one.config_version == other.config_version
+               ? is_later(other.version, one.version)
+               : is_later(other.config_version, one.config_version);
   }
 
   mutable std::mutex mutex_;

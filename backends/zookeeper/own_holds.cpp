@@ -20,11 +20,45 @@ void OwnHolds::ask(const std::shared_ptr<OwnHold>& hold, TimePoint deadline) {
   bool first = false;
   {
     const std::lock_guard lock(mutex_);
+    hold->unbroken_at = breaks_;
     holds_[hold->token] = hold;
     first = deadlines_.empty() || deadline < deadlines_.begin()->first;
     move_deadline(*hold, deadline);
   }
   if (first && ring_) ring_(deadline);
+}
+
+void OwnHolds::saw(Breaks breaks) {
+  const std::lock_guard lock(mutex_);
+  breaks_ = breaks;
+}
+
+std::vector<std::string> OwnHolds::doubtful(const std::vector<std::string>& tokens,
+                                            Breaks breaks) const {
+  std::vector<std::string> result;
+  const std::lock_guard lock(mutex_);
+  for (const std::string& token : tokens) {
+    const auto found = holds_.find(token);
+    if (found == holds_.end()) continue;  // has ended: it is not renewed
+    const Breaks unbroken_at = found->second->unbroken_at;
+    if (unbroken_at == 0 || unbroken_at != breaks) result.push_back(token);
+  }
+  return result;
+}
+
+std::vector<std::string> OwnHolds::doubtful(const std::vector<std::string>& tokens) const {
+  Breaks breaks = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    breaks = breaks_;
+  }
+  return doubtful(tokens, breaks);
+}
+
+void OwnHolds::seen(const std::string& token, Breaks breaks) {
+  const std::lock_guard lock(mutex_);
+  const auto found = holds_.find(token);
+  if (found != holds_.end()) found->second->unbroken_at = breaks;
 }
 
 void OwnHolds::granted(const std::string& token, Stamp stamp) {

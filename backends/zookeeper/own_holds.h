@@ -21,6 +21,10 @@
 
 namespace lockset::zookeeper {
 
+// The zxid of the last change of the node above all holds, which everybody changes in the step
+// that ends another client's hold (OpenSpace::end_of_other). No two breaks have the same.
+using Breaks = std::int64_t;
+
 // A hold, or an attempt to get one. What is not const is guarded by the registry's mutex.
 struct OwnHold {
   enum class State : std::uint8_t {
@@ -39,6 +43,8 @@ struct OwnHold {
   State state = State::asked;
   Stamp stamp{};
   TimePoint deadline{};
+  // As long as the breaks are these, nobody else has ended it; 0: not known.
+  Breaks unbroken_at = 0;
 
   [[nodiscard]] const std::shared_ptr<Session>& session() const { return seat->session(); }
 };
@@ -51,6 +57,16 @@ class OwnHolds {
 
   // Before the request is sent. From `deadline` on the attempt is to be removed.
   void ask(const std::shared_ptr<OwnHold>& hold, TimePoint deadline);
+  // What was read of the breaks. Holds that are asked for from now on come after it.
+  void saw(Breaks breaks);
+  // Those of them that may have been broken before the breaks were read as `breaks`.
+  [[nodiscard]] std::vector<std::string> doubtful(const std::vector<std::string>& tokens,
+                                                  Breaks breaks) const;
+  // The same, for what was read last: it is likely that nobody broke any since.
+  [[nodiscard]] std::vector<std::string> doubtful(const std::vector<std::string>& tokens) const;
+  // This one was seen to be there after the breaks had been read as `breaks`.
+  void seen(const std::string& token, Breaks breaks);
+
   // It was granted. The deadline stays: an answer that was long under way proves no later
   // contact than that of its request.
   void granted(const std::string& token, Stamp stamp);
@@ -91,6 +107,7 @@ class OwnHolds {
 
   std::function<void(TimePoint)> ring_;
   mutable std::mutex mutex_;
+  Breaks breaks_ = 0;                                      // the last that were read
   std::map<std::string, std::shared_ptr<OwnHold>> holds_;  // by token
   std::map<Stamp, std::shared_ptr<OwnHold>> by_stamp_;
   // Of those that are not expired yet.

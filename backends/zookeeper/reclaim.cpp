@@ -76,6 +76,7 @@ class Reclaim {
       parts.insert(parts.end(), end.parts.begin(), end.parts.end());
       ++count;
     }
+    if (count != 0) parts.push_back(space_.announcement());
     const Result<std::shared_ptr<Session>> session = space_.sessions.general(by_);
     if (!session) return session.error();
     std::vector<Request> requests;

@@ -83,11 +83,12 @@ struct Batch {
       const std::lock_guard lock(mutex);
       replies[index] = std::move(reply);
       if (--missing != 0) return;
-      changed.notify_all();
-      if (!given_up) return;
-      --*overdue;
-      tell = std::move(late);
+      if (given_up) {
+        --*overdue;
+        tell = std::move(late);
+      }
     }
+    changed.notify_one();     // who is woken finds the mutex free
     if (tell) tell(replies);  // nobody else looks at them any more
   }
 };

@@ -36,7 +36,7 @@ class OpenSpace {
   Sessions sessions;
   ConfigNode config;
 
-  // The requests that end a hold: all of its nodes, or none.
+  // The requests that end a hold of this client: all of its nodes, or none.
   [[nodiscard]] Request end_of(const std::string& token,
                                const std::vector<LockRequest>& items) const {
     std::vector<Request> parts;
@@ -44,6 +44,14 @@ class OpenSpace {
     for (const LockRequest& item : items) parts.push_back(remove(paths.holder(item, token)));
     return multi(std::move(parts));
   }
+  // Another client's: it is told by this that there is something to look for (see `Breaks`).
+  [[nodiscard]] Request end_of_other(const std::string& token,
+                                     const std::vector<LockRequest>& items) const {
+    Request end = end_of(token, items);
+    end.parts.push_back(announcement());
+    return end;
+  }
+  [[nodiscard]] Request announcement() const { return set(paths.holds(), "", any_version); }
 };
 
 }  // namespace lockset::zookeeper

@@ -91,6 +91,8 @@ Status Waiting::enter(Ticket& ticket, const Record& waiter, TimePoint by) {
       ticket.session_ = session;
       ticket.seat_ = *std::move(seat);
       ticket.armed_ = 0;
+      ticket.may_be_first_ = false;
+      ticket.seen_version_.reset();
       ticket.predecessor_.clear();
       ticket.signal_->lower(own_bit | queue_bit | name_bit);
       return {};
@@ -112,49 +114,63 @@ Result<Waiting::Turn> Waiting::look(Ticket& ticket, TimePoint by) {
   while (true) {
     if (ticket.node_.empty() || !ticket.session_->alive()) return Turn::go;
     Session& session = *ticket.session_;
+    const std::string name = space_.paths.name(ticket.name_);
+    // In this order, and together: whoever is first then, and watches the name, misses nothing.
     std::vector<Request> requests{children(space_.paths.queue(ticket.name_)),
                                   exists(space_.paths.config())};
+    const bool watch_name = ticket.may_be_first_ && (ticket.armed_ & name_bit) == 0;
+    requests.push_back(watch_name ? watched_children(name, ticket.signal_, name_bit)
+                                  : children(name));
     const bool watch_own = (ticket.armed_ & own_bit) == 0;
     if (watch_own) requests.push_back(watched(ticket.node_, ticket.signal_, own_bit));
-    const Result<Replies> first = session.run(std::move(requests), by);
+    Result<Replies> first = session.run(std::move(requests), by);
     if (!first) return first.error();
-    const Reply& queue_reply = (*first)[0];
     const Reply& config_reply = (*first)[1];
+    Reply& name_reply = (*first)[2];
+    if (watch_name && name_reply.ok()) ticket.armed_ |= name_bit;
     if (!config_reply.ok()) return failed(config_reply.code);
     if (watch_own && first->back().ok()) ticket.armed_ |= own_bit;
-    const std::vector<std::string> queue = sorted_queue(queue_reply);
+    const std::vector<std::string> queue = sorted_queue(first->front());
     const auto place = std::find(queue.begin(), queue.end(), own);
     // Our node is gone, by whatever hand: the next attempt makes another.
     if (place == queue.end() || config_reply.stat.version != ticket.config_version_) {
       return Turn::go;
     }
     const bool is_first = place == queue.begin();
-    const std::string name = space_.paths.name(ticket.name_);
-    requests.clear();
-    requests.push_back(is_first && (ticket.armed_ & name_bit) == 0
-                           ? watched_children(name, ticket.signal_, name_bit)
-                           : children(name));
+    ticket.may_be_first_ = is_first;
     std::string before;
     if (!is_first) before = space_.paths.queue(ticket.name_) + "/" + *std::prev(place);
-    const bool watch_before =
-        !is_first && ((ticket.armed_ & queue_bit) == 0 || ticket.predecessor_ != before);
-    if (watch_before) requests.push_back(watched(before, ticket.signal_, queue_bit));
-    const Result<Replies> second = session.run(std::move(requests), by);
-    if (!second) return second.error();
-    const Reply& name_reply = second->front();
+    if (is_first ? (ticket.armed_ & name_bit) == 0
+                 : (ticket.armed_ & queue_bit) == 0 || ticket.predecessor_ != before) {
+      const Result<Replies> second =
+          session.run({is_first ? watched_children(name, ticket.signal_, name_bit)
+                                : watched(before, ticket.signal_, queue_bit)},
+                      by);
+      if (!second) return second.error();
+      const Reply& reply = second->front();
+      if (is_first) {
+        name_reply = reply;
+        if (reply.ok()) ticket.armed_ |= name_bit;
+      } else if (reply.code == ZNONODE) {  // he went between the two
+        ticket.may_be_first_ = true;
+        continue;
+      } else if (!reply.ok()) {
+        return failed(reply.code);
+      } else {
+        ticket.armed_ |= queue_bit;
+        ticket.predecessor_ = before;
+      }
+    }
     if (name_reply.code == ZNONODE) return Turn::go;
     if (!name_reply.ok()) return failed(name_reply.code);
-    if (is_first) ticket.armed_ |= name_bit;
-    if (watch_before) {
-      const int code = second->back().code;
-      if (code == ZNONODE) continue;  // he went between the two
-      if (code != ZOK) return failed(code);
-      ticket.armed_ |= queue_bit;
-      ticket.predecessor_ = before;
-    }
     const std::vector<Holder> holders = holders_of(name_reply.children);
-    if (in_the_way(holders, ticket.mode_, ticket.permits_) == nullptr) return Turn::go;
+    if (in_the_way(holders, ticket.mode_, ticket.permits_) == nullptr) {
+      space_.names.learn(ticket.name_,
+                         {true, name_reply.stat.version, holders, ticket.config_version_});
+      return Turn::go;
+    }
     if (!is_first) return Turn::sleep;
+    slow_down(ticket, name_reply.stat.version, by);
     // Others could be let in where we are not: the readers behind a writer.
     const Mode other = ticket.mode_ == Mode::write ? Mode::read : Mode::write;
     const std::shared_ptr<const KnownConfig> config = space_.config.seen();
@@ -171,6 +187,18 @@ Result<Waiting::Turn> Waiting::look(Ticket& ticket, TimePoint by) {
   }
 }
 
+// Somebody was let in while we were the first: perhaps one who gives the name back and asks for it
+// again by the version that he left, which is faster than we can be. With another version he has to
+// read first, as we do.
+void Waiting::slow_down(Ticket& ticket, std::int32_t version, TimePoint by) {
+  if (ticket.seen_version_ && *ticket.seen_version_ != version) {
+    const Result<Replies> raised =
+        ticket.session_->run({set(space_.paths.name(ticket.name_), "", any_version)}, by);
+    if (raised && raised->front().ok()) version = raised->front().stat.version;
+  }
+  ticket.seen_version_ = version;
+}
+
 void Waiting::touch(Session& session, const std::string& node, TimePoint by) {
   const Result<Replies> read = session.run({get(node)}, by);
   if (!read || !read->front().ok()) return;
@@ -182,6 +210,7 @@ Status Waiting::await(Ticket& ticket, TimePoint until, const std::stop_token& st
   while (true) {
     const unsigned bits = ticket.signal_->take(until, stop);
     ticket.armed_ &= ~bits;
+    if ((bits & queue_bit) != 0) ticket.may_be_first_ = true;
     if (bits == 0 || (bits & own_bit) != 0 || stop.stop_requested()) return {};
     const TimePoint now = BootClock::now();
     const Result<Turn> turn = look(ticket, std::min(std::max(until, now), now + look_time));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -70,6 +71,10 @@ class Ticket final : public WaitTicket {
   Mode mode_ = Mode::write;
   std::uint32_t permits_ = 1;
   std::int32_t config_version_ = 0;  // of the node, when the permits were those
+  // The one before it has gone, or there was none at the last look.
+  bool may_be_first_ = false;
+  // Of the name, when it was the first and had to sleep.
+  std::optional<std::int32_t> seen_version_;
   // Watches that have not fired yet, and what the predecessor's is on.
   unsigned armed_ = 0;
   std::string predecessor_;
@@ -113,6 +118,7 @@ class Waiting {
   void find_litter(std::vector<Litter::Perhaps> perhaps, TimePoint by);
   Result<Turn> look(Ticket& ticket, TimePoint by);
   void touch(Session& session, const std::string& node, TimePoint by);
+  void slow_down(Ticket& ticket, std::int32_t version, TimePoint by);
   std::vector<std::string> sorted_queue(const Reply& reply) const;
 
   OpenSpace& space_;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "backends/zookeeper/acquire.h"
@@ -101,35 +103,78 @@ Result<RenewReply> ZookeeperBackend::renew(const Owner& owner,
       by_session[own->hold->session()][own->hold->token].push_back(i);
     }
   }
-  for (const auto& [session, tokens] : by_session) {
-    // An answer is proof that the session lives; and that the hold does, for others may have
-    // ended it.
-    std::vector<Request> asked{sync(space_->paths.holds())};
-    for (const auto& [token, places] : tokens) asked.push_back(exists(space_->paths.hold(token)));
-    TimePoint sent;
-    Result<Replies> replies = Replies();
-    do {  // to ask again does no harm
-      sent = BootClock::now();
-      replies = session->run(asked, by);
-    } while (replies && leaves_doubt(replies->back().code) && BootClock::now() < by);
-    if (!replies && session->alive()) return replies.error();
-    if (!replies) continue;  // its holds have gone with it
-    std::size_t next = 1;
-    for (const auto& [token, places] : tokens) {
-      const Reply& answer = (*replies)[next++];
-      const bool is_ours = answer.ok() && answer.stat.owner == session->id();
-      const bool gone = answer.code == ZNONODE || (answer.ok() && !is_ours);
-      if (gone) space_->own.forget(token);
-      if (gone || ends_session(answer.code)) continue;
-      if (!answer.ok()) return error_from(answer.code, space_->where, Sent::reading);
-      const std::optional<Duration> lease = space_->own.renew(token, sent);
-      for (const std::size_t place : places) {
-        if (lease) reply.renewals[place] = Renewal{*lease};
-      }
-    }
+  for (const auto& [session, places] : by_session) {
+    std::vector<std::string> tokens;
+    tokens.reserve(places.size());
+    for (const auto& [token, at] : places) tokens.push_back(token);
+    const auto renewed = [&places = places, &reply](const std::string& token, Duration lease) {
+      for (const std::size_t place : places.at(token)) reply.renewals[place] = Renewal{lease};
+    };
+    if (Status asked = renew_in(*session, tokens, by, renewed); !asked) return asked.error();
   }
   reply.store_time_us = space_->config.server_now_us();
   return reply;
+}
+
+// An answer is proof that the session lives; and that a hold does which was not broken since it
+// was granted or seen. The others are asked for one by one: in the same round trip those that are
+// known to be in doubt, in a second one those that came into doubt since the last time.
+Status ZookeeperBackend::renew_in(Session& session, const std::vector<std::string>& tokens,
+                                  TimePoint by, const Renewed& renewed) {
+  std::set<std::string> lost;
+  TimePoint sent;
+  // The breaks; 0: the session has ended.
+  const auto look = [&](const std::vector<std::string>& asked,
+                        std::optional<Breaks> known) -> Result<Breaks> {
+    const std::string above = space_->paths.holds();
+    std::vector<Request> requests{sync(above), exists(above)};
+    for (const std::string& token : asked) requests.push_back(exists(space_->paths.hold(token)));
+    Result<Replies> replies = Replies();
+    TimePoint now;
+    do {  // to ask again does no harm
+      now = BootClock::now();
+      replies = session.run(requests, by);
+    } while (replies && leaves_doubt(replies->back().code) && BootClock::now() < by);
+    if (!replies) return session.alive() ? Result<Breaks>(replies.error()) : Breaks(0);
+    if (!known) sent = now;
+    for (std::size_t i = 1; i < replies->size(); ++i) {
+      const Reply& reply = (*replies)[i];
+      if (ends_session(reply.code)) return Breaks(0);
+      if (!reply.ok() && (i == 1 || reply.code != ZNONODE)) {
+        return error_from(reply.code, space_->where, Sent::reading);
+      }
+      if (i == 1) {
+        if (!known) known = reply.stat.changed;
+      } else if (reply.ok() && reply.stat.owner == session.id()) {
+        space_->own.seen(asked[i - 2], *known);
+      } else {
+        lost.insert(asked[i - 2]);
+        space_->own.forget(asked[i - 2]);
+      }
+    }
+    return *known;
+  };
+  const std::vector<std::string> asked = space_->own.doubtful(tokens);
+  const Result<Breaks> breaks = look(asked, {});
+  if (!breaks) return breaks.error();
+  if (*breaks == 0) return {};
+  space_->own.saw(*breaks);
+  std::vector<std::string> rest;
+  std::set_difference(tokens.begin(), tokens.end(), asked.begin(), asked.end(),
+                      std::back_inserter(rest));
+  rest = space_->own.doubtful(rest, *breaks);
+  if (!rest.empty()) {
+    const Result<Breaks> again = look(rest, *breaks);
+    if (!again) return again.error();
+    if (*again == 0) return {};
+  }
+  for (const std::string& token : tokens) {
+    if (lost.contains(token)) continue;
+    if (const std::optional<Duration> lease = space_->own.renew(token, sent)) {
+      renewed(token, *lease);
+    }
+  }
+  return {};
 }
 
 Result<bool> ZookeeperBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
@@ -161,7 +206,8 @@ Result<bool> ZookeeperBackend::end_own(const OwnHolds::Known& own, TimePoint by)
     if (!other) return other.error();
     session = *std::move(other);
   }
-  Result<bool> ended = send_end(hold.token, hold.items, session, by);
+  Result<bool> ended =
+      send_end(hold.token, hold.items, space_->end_of(hold.token, hold.items), session, by);
   if (ended) space_->own.forget(hold.token);
   return ended;
 }
@@ -175,16 +221,17 @@ Result<bool> ZookeeperBackend::end_foreign(Stamp stamp, std::optional<std::strin
     if (app && hold.record.owner.app != *app) return false;
     const Result<std::shared_ptr<Session>> session = space_->sessions.general(by);
     if (!session) return session.error();
-    return send_end(hold.name, hold.record.items, *session, by);
+    const std::vector<LockRequest>& items = hold.record.items;
+    return send_end(hold.name, items, space_->end_of_other(hold.name, items), *session, by);
   }
   return false;
 }
 
 Result<bool> ZookeeperBackend::send_end(const std::string& token,
-                                        const std::vector<LockRequest>& items,
+                                        const std::vector<LockRequest>& items, Request end,
                                         const std::shared_ptr<Session>& session, TimePoint by) {
   std::vector<Request> requests;
-  requests.push_back(space_->end_of(token, items));
+  requests.push_back(std::move(end));
   const Result<Replies> replies = session->run(std::move(requests), by);
   if (!replies) return replies.error();
   const int code = replies->front().code;

@@ -2,10 +2,12 @@
 // works.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "backends/zookeeper/hold_list.h"
 #include "backends/zookeeper/housekeeping.h"
@@ -45,7 +47,11 @@ class ZookeeperBackend final : public Backend {
   Result<bool> end_own(const OwnHolds::Known& own, TimePoint by);
   Result<bool> end_foreign(Stamp stamp, std::optional<std::string_view> app, TimePoint by);
   Result<bool> send_end(const std::string& token, const std::vector<LockRequest>& items,
-                        const std::shared_ptr<Session>& session, TimePoint by);
+                        Request end, const std::shared_ptr<Session>& session, TimePoint by);
+  // Renews these holds (sorted) of this session, and tells of each that was.
+  using Renewed = std::function<void(const std::string& token, Duration lease)>;
+  Status renew_in(Session& session, const std::vector<std::string>& tokens, TimePoint by,
+                  const Renewed& renewed);
 
   const std::unique_ptr<OpenSpace> space_;
   HoldList holds_;

@@ -87,6 +87,40 @@ TEST_F(RoundTrips, AreTwoForNamesThatOthersTookAndOneForOwn) {
   }
 }
 
+// P6: a renewal of many holds asks for the session alone, until somebody has broken one of any
+// client's; then for each hold, once.
+TEST_F(RoundTrips, ARenewalAsksForHoldsOnlyWhereOneWasBroken) {
+  constexpr std::size_t count = 32;
+  constexpr std::size_t session = 2;  // sync, and what was broken
+  Client other = client("other");
+  Client mine = client();
+  std::vector<RenewRequest> requests;
+  for (const LockRequest& name : names(count)) {
+    requests.push_back({mine.take({name}).stamp, 1min, false, nullptr, {}});
+  }
+  std::size_t renewed = 0;
+  const auto renew = [&] {
+    return of([&] {
+      const RenewReply reply = mine.backend().renew(mine.owner(), requests, soon()).value();
+      renewed = 0;
+      for (const auto& renewal : reply.renewals) renewed += renewal ? 1 : 0;
+    });
+  };
+  EXPECT_EQ(renew(), session);
+  EXPECT_EQ(renewed, count);
+  requests.push_back({mine.take({write("later")}).stamp, 1min, false, nullptr, {}});
+  EXPECT_EQ(renew(), session);
+  EXPECT_EQ(renewed, count + 1);
+  for (const std::size_t broken : {std::size_t{3}, count}) {
+    ASSERT_TRUE(other.break_hold(requests[broken].stamp));
+    const std::size_t left = renewed - 1;
+    EXPECT_EQ(renew(), session + session + left + 1);
+    EXPECT_EQ(renewed, left);
+    EXPECT_EQ(renew(), session);
+    EXPECT_EQ(renewed, left);
+  }
+}
+
 // However many names there are to read, that is one round trip: all questions leave before the
 // first answer has come.
 TEST_F(RoundTrips, QuestionsAboutAllNamesGoTogether) {

@@ -91,7 +91,9 @@ TEST_F(Traces, OfWaitersWhoseRepliesWereLost) {
   const TimePoint until = BootClock::now() + 20s;
   EXPECT_TRUE(mine.backend().await_change(*busy.ticket, until, {}));
   EXPECT_LT(BootClock::now(), until) << "it was not woken";
-  EXPECT_TRUE(mine.release(mine.take({write("hot")}, {.lease = 2s, .ticket = busy.ticket}).stamp));
+  // The connection of the holds' session may have been cut too, and what goes there first now is
+  // the request that grants.
+  make_known(mine, {write("hot")});
 }
 
 // SEM 14: the server hangs in the midst of attempts, which their callers give up
