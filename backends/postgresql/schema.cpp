@@ -103,8 +103,6 @@ std::string body(const std::string& space, Strategy strategy) {
       // A little more than that: last_wait may go back by a moment.
       {"@life_us@", "20000000"},
       {"@half_life@", "8 seconds"},
-      // How long a hold may still last whose release a crash of the server may undo.
-      {"@forgettable@", "1 minute"},
       {"@comes_within@", "100 milliseconds"},
   };
   for (const auto& [name, value] : values) replace_all(text, name, value);

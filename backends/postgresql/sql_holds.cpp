@@ -16,15 +16,12 @@ DECLARE
   _size integer;
   _alone boolean;
   _live boolean;
-  _brief boolean;
   _names text[];
 BEGIN
   @free@
   DELETE FROM "@space@".locks h
    WHERE h.stamp = _stamp AND h.expires IS NOT NULL AND (h.app = _app OR _app IS NULL)
-  RETURNING h.name, h.size, h.expires > clock_timestamp(),
-            h.expires < clock_timestamp() + interval '@forgettable@'
-       INTO _name, _size, _live, _brief;
+  RETURNING h.name, h.size, h.expires > clock_timestamp() INTO _name, _size, _live;
   IF NOT FOUND THEN
     RETURN 'N';
   END IF;
@@ -40,12 +37,6 @@ BEGIN
     IF EXISTS (SELECT FROM "@space@".waiter_names w WHERE w.name = ANY(_names)) THEN
       PERFORM "@space@".wake_v@version@(n, 0, NULL) FROM unnest(_names) n;
     END IF;
-  END IF;
-  -- Not waited for the disk: should the server die before this is written, then the hold is
-  -- there again, and ends with its lease, which is soon. Whatever is granted in its place is
-  -- written behind it, and waited for. A break is for people: it stays.
-  IF _brief AND _app IS NOT NULL THEN
-    IF set_config('synchronous_commit', 'off', true) IS NULL THEN END IF;
   END IF;
   RETURN CASE WHEN _live THEN 'R' ELSE 'N' END;
 END $$;

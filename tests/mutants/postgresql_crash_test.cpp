@@ -5,7 +5,6 @@
 #include "lockset/lockset.h"
 #include "tests/mutants/crash.h"
 #include "tests/mutants/postgresql_store.h"
-#include "tests/support/client.h"
 #include "tests/support/private_server.h"
 #include "tests/support/requirement.h"
 #include "tests/support/wait.h"
@@ -13,8 +12,6 @@
 namespace lockset::mutants {
 namespace {
 
-using namespace std::chrono_literals;
-using test::Client;
 using test::eventually;
 using test::soon;
 
@@ -66,51 +63,6 @@ TEST_F(PostgresqlCrash, LocksetLosesNothingAlsoIfTheSettingChangesUnderWay) {
     kill_and_start();
     set("synchronous_commit", "on");
   }));
-}
-
-// SEM 9, 10: what a crash may undo is the release of a hold that would have ended soon, and
-// only while nothing was granted in its place
-TEST_F(PostgresqlCrash, OnlyReleasesOfHoldsThatEndSoonAreForgotten) {
-  if (!server_) return;
-  for (const std::string strategy : {"advisory", "serializable"}) {
-    const std::string space = url() + "?space=" + strategy + "&strategy=" + strategy;
-    init_space(space, soon()).value();
-    const auto client = [&] { return Client(open_backend(space, soon()).value()); };
-    Client before = client();
-    const Stamp lengthy = before.take({write("lengthy"), read("more")}, {.lease = 5min}).stamp;
-    const Stamp permanent = before.take({write("permanent")}).stamp;
-    ASSERT_TRUE(before.make_permanent(permanent));
-    const Stamp replaced = before.take({write("replaced")}, {.lease = 30s}).stamp;
-    EXPECT_TRUE(before.release(replaced));
-    const Stamp next = before.take({write("replaced")}, {.lease = 30s}).stamp;
-    EXPECT_TRUE(before.release(lengthy));
-    kill_and_start();
-    Client after = client();
-    EXPECT_FALSE(after.is_live(lengthy));
-    EXPECT_TRUE(after.is_live(permanent));
-    EXPECT_FALSE(after.is_live(replaced)) << "another was granted its place";
-    EXPECT_TRUE(after.is_live(next));
-    EXPECT_TRUE(after.release(permanent));
-    kill_and_start();
-    after = client();
-    EXPECT_FALSE(after.is_live(permanent));
-    const Stamp brief = after.take({write("brief")}, {.lease = 2s}).stamp;
-    const Stamp broken = after.take({write("broken")}, {.lease = 30s}).stamp;
-    EXPECT_TRUE(after.break_hold(broken));
-    EXPECT_TRUE(after.release(brief));
-    kill_and_start();
-    after = client();
-    EXPECT_FALSE(after.is_live(broken));
-    // Forgotten or not: within the lease it is to be had, and then with a greater stamp.
-    Stamp later;
-    EXPECT_TRUE(eventually([&] {
-      const auto grant = after.try_take({write("brief")});
-      if (grant) later = grant->stamp;
-      return grant.has_value();
-    }));
-    EXPECT_GT(later, brief);
-    EXPECT_FALSE(after.is_live(brief));
-  }
 }
 
 }  // namespace
