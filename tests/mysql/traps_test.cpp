@@ -5,6 +5,7 @@
 #include <optional>
 #include <thread>
 
+#include "backends/mysql/call_text.h"
 #include "tests/mysql/fixture.h"
 
 namespace lockset::mysql_tests {
@@ -156,6 +157,30 @@ TEST_P(Traps, AStateFromBeforeTheLockDecidesNothing) {
     EXPECT_EQ(live_writes(a), 1) << isolation;
   }
   admin().rows("SET GLOBAL TRANSACTION ISOLATION LEVEL REPEATABLE READ");
+}
+
+// SEM 4: nor does the session's level, in the procedure for one name
+TEST_P(Traps, OneNameIsRightAtEveryLevelOfTheSession) {
+  Client known = client();
+  for (const std::string isolation : {"READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"}) {
+    ASSERT_TRUE(known.release(known.take({write(isolation)}).stamp));
+    const auto first = session();
+    ASSERT_EQ(call_acquire(*first, "_acquire_open", {write(isolation)}), "granted");
+    const auto second = session();
+    second->rows("SET SESSION TRANSACTION ISOLATION LEVEL " + isolation);
+    mysql::CallText call(table(acquire_name() + "_one"));
+    call.number(second->number("SELECT config_version FROM " + table("_space")));
+    call.bytes(isolation).number(1).number(1).number(60'000'000);
+    call.bytes(mysql::bytes_of(Token::random())).bytes("raw").bytes("raw").number(0).bytes("raw");
+    call.number(0).number(60'000'000);
+    std::string answer;
+    std::thread thread([&] { answer = second->rows(call.str()).at(0).at(0).value(); });
+    EXPECT_TRUE(rows_are_waited_for());
+    first->rows("COMMIT");
+    thread.join();
+    EXPECT_EQ(answer, "busy") << isolation;
+    EXPECT_EQ(live_writes(isolation), 1) << isolation;
+  }
 }
 
 // The known-bad variant: the same procedure in a REPEATABLE READ transaction
