@@ -29,10 +29,12 @@ constexpr std::string_view lock_row = R"(
     END IF;)";
 
 // strategy=unique-index. The row is found or made, and locked, by one statement against the
-// unique key; who comes second waits at the key.
+// unique key; who comes second waits at the key. LAST_INSERT_ID(low) leaves `low` as it is,
+// and says it without another look; a row just made (1, not 2, rows affected) has 0.
 constexpr std::string_view lock_key = R"(
-    INSERT INTO {space}_names VALUES (v_name, 0, 1) ON DUPLICATE KEY UPDATE gen = gen + 1;
-    SELECT low INTO v_low FROM {space}_names WHERE name = v_name;)";
+    INSERT INTO {space}_names VALUES (v_name, 0, 1)
+      ON DUPLICATE KEY UPDATE gen = gen + 1, low = LAST_INSERT_ID(low);
+    SET v_low = IF(ROW_COUNT() = 1, 0, LAST_INSERT_ID());)";
 
 // Answers one row, of the columns
 //   outcome 'granted': stamp, now, left of the lease or NULL, floors or NULL
@@ -278,8 +280,9 @@ END)";
 constexpr std::string_view lock_one_row =
     "SELECT low INTO v_low FROM {space}_names WHERE name = p_name FOR UPDATE;";
 constexpr std::string_view lock_one_key =
-    "INSERT INTO {space}_names VALUES (p_name, 0, 1) ON DUPLICATE KEY UPDATE gen = gen + 1;\n"
-    "  SELECT low INTO v_low FROM {space}_names WHERE name = p_name;";
+    "INSERT INTO {space}_names VALUES (p_name, 0, 1)\n"
+    "    ON DUPLICATE KEY UPDATE gen = gen + 1, low = LAST_INSERT_ID(low);\n"
+    "  SET v_low = IF(ROW_COUNT() = 1, 0, LAST_INSERT_ID());";
 
 std::string with(std::string text, std::string_view placeholder, std::string_view value) {
   for (std::size_t at = text.find(placeholder); at != std::string::npos;
