@@ -28,7 +28,7 @@ function rowChart(chart, width) {
   }
   drawing.append(
     svg('path', {d: `M${left} ${base}H${width - right}`, stroke: 'var(--soft)'}),
-    svg('text', {x: (left + width - right) / 2, y: height - 6, 'text-anchor': 'middle', class: 'axis-name'}, chart.x));
+    svg('text', {x: narrow ? left : (left + width - right) / 2, y: height - 6, 'text-anchor': narrow ? 'start' : 'middle', class: 'axis-name'}, chart.x));
 
   let next = top;
   for (const row of chart.rows) {
