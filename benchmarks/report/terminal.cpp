@@ -145,7 +145,7 @@ class Report {
         [](const Measurement&) { return ""; },
         [](const Measurement& m) -> std::vector<std::string> {
           return {rate_cell(m.per_second),
-                  m.role == "floor" ? "" : cell(m.ratio, Unit::share),
+                  m.role == "floor" ? "the floor" : cell(m.ratio, Unit::share),
                   duration_cell(m.lock_us, &Latency::p50),
                   duration_cell(m.lock_us, &Latency::p99),
                   duration_cell(m.lock_us, &Latency::p999),
@@ -231,7 +231,7 @@ class Report {
         [](const Measurement& m) { return ", " + many(m.names, "name", "names"); },
         [](const Measurement& m) -> std::vector<std::string> {
           return {rate_cell(m.per_second), cell(m.cost, Unit::times),
-                  m.role == "floor" ? "" : cell(m.ratio, Unit::share),
+                  m.role == "floor" ? "the floor" : cell(m.ratio, Unit::share),
                   duration_cell(m.cycle_us, &Latency::p50),
                   duration_cell(m.cycle_us, &Latency::p99)};
         });
@@ -263,7 +263,7 @@ class Report {
         [](const Measurement& m) { return ", " + many(m.holds, "hold", "holds"); },
         [](const Measurement& m) -> std::vector<std::string> {
           return {rate_cell(m.per_second), cell(m.cost, Unit::times),
-                  m.role == "floor" ? "" : cell(m.ratio, Unit::share),
+                  m.role == "floor" ? "the floor" : cell(m.ratio, Unit::share),
                   duration_cell(m.cycle_us, &Latency::p50),
                   duration_cell(m.cycle_us, &Latency::p99)};
         });
@@ -311,7 +311,10 @@ class Report {
       }
       last = promise.what;
       std::string verdict(to_string(promise.verdict));
-      const bool weak = promise.repetitions > 0 && promise.repetitions < enough_repetitions;
+      const bool judged =
+          promise.verdict != Verdict::not_measured && promise.verdict != Verdict::none;
+      const bool weak =
+          judged && promise.repetitions > 0 && promise.repetitions < enough_repetitions;
       few = few || weak;
       if (weak) verdict += "*";
       ++verdicts.at(static_cast<std::size_t>(promise.verdict));

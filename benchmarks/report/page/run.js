@@ -35,6 +35,7 @@ function measured(run, workload, fits = () => true) {
     rivals.indexOf(a.m.rival) - rivals.indexOf(b.m.rival) || a.i - b.i).map(({m}) => m);
 }
 
+const rivalName = (m) => (m.role === 'floor' && m.rival !== 'floor' ? `${m.rival} (floor)` : m.rival);
 const isLockset = (m) => m.role === 'lockset';
 
 // A curve for each space, of Lockset alone.
@@ -57,7 +58,7 @@ function rivalRows(run, items, row) {
     const rows = items.filter((m) => m.space === id).map((m) => {
       const made = row(m);
       if (made === null) return null;
-      return {name: alone ? id : m.rival, colour: isLockset(m) ? run.looks.get(id).colour : 'var(--floor)', ...made};
+      return {name: alone ? id : rivalName(m), colour: isLockset(m) ? run.looks.get(id).colour : 'var(--floor)', ...made};
     }).filter((one) => one !== null);
     return rows.length === 0 || alone ? rows : [{name: id, heading: true}, ...rows];
   });

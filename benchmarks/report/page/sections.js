@@ -6,7 +6,7 @@ const nameColumns = [
 ];
 const rateColumns = [
   {name: 'cycles/s', cell: (m) => spreadText(m.per_second, rate)},
-  {name: 'of floor', cell: (m) => (m.role === 'floor' ? '' : spreadText(m.ratio, share))},
+  {name: 'of floor', cell: (m) => (m.role === 'floor' ? 'the floor' : spreadText(m.ratio, share))},
 ];
 const latencyColumns = (key, what) => [['p50', 'p50'], ['p99', 'p99'], ['p999', 'p99.9'], ['max', 'max']]
   .map(([part, name]) => ({name: `${what} ${name}`, cell: (m) => duration(latencyPart(m[key], part))}));
@@ -52,7 +52,7 @@ function promiseSection(run) {
   const short = (p) => boundName(shown(p));
   const classes = {'aim': 'aim', 'must': 'must', 'missed': 'missed', 'not measured': 'unmeasured', 'no promise': 'none'};
   const words = {'aim': '✓✓ aim', 'must': '✓ must', 'missed': '✗ missed', 'not measured': 'not measured', 'no promise': 'no promise'};
-  const few = (p) => isNumber(p.repetitions) && p.repetitions > 0 && p.repetitions < 5;
+  const few = (p) => ['aim', 'must', 'missed'].includes(p.verdict) && isNumber(p.repetitions) && p.repetitions > 0 && p.repetitions < 5;
   const verdict = (p) => html('span', {class: classes[p.verdict]}, (words[p.verdict] || '') + (few(p) ? '*' : ''));
 
   const kinds = [];
@@ -180,6 +180,7 @@ function clientsSection(run) {
     const series = rivals.flatMap((rival) => {
       const all = own.filter((m) => m.rival === rival);
       const role = all[0].role;
+      const title = rivalName(all[0]);
       const nth = role === 'native' ? native++ : 0;
       const look = role === 'lockset' ? {colour: run.looks.get(id).colour, shape: 'circle'}
         : role === 'floor' ? {colour: 'var(--floor)', shape: 'square'}
@@ -190,8 +191,8 @@ function clientsSection(run) {
       const threads = all.some(inThreads);
       const apart = all.some((m) => m.processes > 1);
       return [
-        ...(apart || !threads ? [{name: rival, ...look, points: points((m) => !inThreads(m))}] : []),
-        ...(threads ? [{name: `${rival}, threads`, ...look, hollow: true, dash: '4 3', points: points(inThreads)}] : []),
+        ...(apart || !threads ? [{name: title, ...look, points: points((m) => !inThreads(m))}] : []),
+        ...(threads ? [{name: `${title}, threads`, ...look, hollow: true, dash: '4 3', points: points(inThreads)}] : []),
       ];
     }).filter((one) => one.points.length > 0);
     if (series.length === 0) return null;
