@@ -49,8 +49,7 @@ class Filler {
       const std::string number = std::to_string(stamp + static_cast<std::int64_t>(i - from));
       const LockRequest item{name_of(i), Mode::write};
       const Token token = Token::random();
-      link_.put({"SET", keys_.name(item.name), number + " " + token.hex() + " " + owner_.label,
-                 "PX", string_lease_ms});
+      link_.put({"SET", keys_.name(item.name), number, "PX", string_lease_ms});
       leases.insert(leases.end(), {ends, number});
       fields.insert(fields.end(), {"last", number, "h:" + number,
                                    since + ";" + lockset::redis::pack(token, owner_, {&item, 1}),
