@@ -393,6 +393,9 @@ Status Manager::make_permanent(HoldState& hold) {
   for (;;) {
     Status status = keeper_.renew_now(hold);
     if (status) return status;
+    // The keeper renews it as well, and may have been told by now that it is permanent. With the
+    // store gone again nobody would tell it here, and its validity ends no more.
+    if (hold.valid_until() == TimePoint::max()) return {};
     const bool again = status.error().retryable() || status.error().may_have_applied();
     if (!again || !hold.valid()) return status;
     sleep_until(later(BootClock::now(), milliseconds(100)), {});

@@ -36,7 +36,7 @@ Profile make_profile(std::uint64_t seed) {
   if (one_in(2)) {
     profile.drift = up_to(0.06) - 0.03;
     profile.steps = up_to(0.3);
-    profile.ahead = 55ms;
+    profile.ahead = 35ms;
   }
 
   profile.clients = 2 + static_cast<std::uint32_t>(random.below(3));

@@ -33,7 +33,7 @@ struct Profile {
   double walls = 0;
 
   // The store's clock runs at 1 + drift, and is at most `ahead` off: together less than the
-  // margin of any lease in use.
+  // margin of any lease in use, also of what is left of one (50 ms of 500).
   double drift = 0;
   Duration ahead{};
 

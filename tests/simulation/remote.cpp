@@ -57,8 +57,11 @@ void Remote::send(const std::shared_ptr<Open<Reply>>& open, Duration travel_time
     if (line.store.down()) {
       result.emplace(indeterminate());
     } else {
-      result.emplace(open->ask(line.store.serve(&line.process, again)));
-      if (open->twice) static_cast<void>(open->ask(line.store.serve(&line.process, again)).ok());
+      const bool unheard = open->waiting == nullptr;
+      result.emplace(open->ask(line.store.serve(&line.process, again, unheard)));
+      if (open->twice) {
+        static_cast<void>(open->ask(line.store.serve(&line.process, again, unheard)).ok());
+      }
     }
     // The answer to what came twice is that to what came first.
     if (again) return;
@@ -174,6 +177,8 @@ Result<AcquireOutcome> Remote::try_acquire(const AcquireRequest& asked) {
   } else if (const Grant* grant = std::get_if<Grant>(&*outcome)) {
     told_.attempts[self].push_back({sent, world_.now(), grant->stamp});
     promised(grant->stamp, sent, grant->lease);
+    // Too late to be of use is trouble, too.
+    if (promise(sent, grant->lease) <= world_.now()) ++process_.troubles;
     if (app) told_.app = grant->stamp;
   } else if (const Busy* busy = std::get_if<Busy>(&*outcome)) {
     told_.busy[self] = *busy;
@@ -188,6 +193,7 @@ Result<std::optional<Grant>> Remote::resolve(const Token& token, TimePoint by) {
   if (found && *found) {
     ++world_.counts["doubts resolved to a grant"];
     promised((*found)->stamp, sent, (*found)->lease);
+    if (promise(sent, (*found)->lease) <= world_.now()) ++process_.troubles;
     told_.attempts[world_.current()].push_back({sent, world_.now(), (*found)->stamp});
     if (token == told_.app_token) told_.app = (*found)->stamp;
   }
@@ -219,8 +225,11 @@ Result<RenewReply> Remote::renew(const Owner& owner, std::span<const RenewReques
       world_.record(process_, history::RenewUnknown{stamp});
     } else if (const auto& renewal = reply->renewals[i]) {
       ++world_.counts["renewals"];
-      promised(stamp, sent, renewal->lease);
-      if (stamp == told_.app) app_renewed(sent);
+      // What had ended before this was heard is lost, and stays so.
+      const auto before = told_.promised.find(stamp);
+      const bool lost = before != told_.promised.end() && before->second < world_.now();
+      if (!lost || stamp != told_.app) promised(stamp, sent, renewal->lease);
+      if (!lost && stamp == told_.app) app_renewed(sent);
       const TimePoint until =
           told_.app ? std::min(promise(sent, renewal->lease), told_.promised[told_.app])
                     : promise(sent, renewal->lease);

@@ -37,6 +37,7 @@ class Store::Front final : public ForwardingBackend {
 
   Process* asking = nullptr;
   bool again = false;
+  bool unheard = false;
 
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
     Result<AcquireOutcome> outcome = inner().try_acquire(request);
@@ -48,7 +49,8 @@ class Store::Front final : public ForwardingBackend {
         at->second.granted = store_.world_.now();
         at->second.of_application = of_application(request.set->items());
         at->second.stray = again;
-        if (again) store_.note_stray(request);
+        // Nobody hears of it at once; the attempt after it may be granted besides.
+        if (again || unheard) store_.note_stray(request);
       }
     }
     return outcome;
@@ -112,9 +114,10 @@ Store::Store(World& world, const Profile& profile)
 
 Store::~Store() = default;
 
-Backend& Store::serve(Process* process, bool again) noexcept {
+Backend& Store::serve(Process* process, bool again, bool unheard) noexcept {
   front_->asking = process;
   front_->again = again;
+  front_->unheard = unheard;
   return *front_;
 }
 

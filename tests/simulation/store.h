@@ -57,8 +57,9 @@ class Store {
   Store& operator=(const Store&) = delete;
   ~Store();
 
-  // The store as `process` asks it; `again`: with a request that was answered before.
-  Backend& serve(Process* process, bool again = false) noexcept;
+  // The store as `process` asks it; `again`: with a request that was answered before; `unheard`:
+  // with one whose answer nobody waits for any more.
+  Backend& serve(Process* process, bool again = false, bool unheard = false) noexcept;
   [[nodiscard]] bool down() const noexcept { return world_.now() < down_until_; }
   void listen(const std::shared_ptr<Ticket>& ticket) { listeners_.emplace_back(ticket); }
   // Whether the hold is live at this instant.
