@@ -26,6 +26,9 @@ class Switchable final : public ForwardingBackend {
     std::atomic<int> lose_release_replies{0};
     std::atomic<bool> lose_renewal_replies{false};
     std::atomic<bool> renewals_hang{false};
+    // No renewal by this thread reaches the store until then.
+    std::thread::id cut_off;
+    TimePoint cut_off_until{};
     std::atomic<bool> down{false};
     std::atomic<std::int64_t> grant_stamp{0};
     std::atomic<std::int64_t> store_clock_ahead_us{0};
@@ -74,6 +77,10 @@ class Switchable final : public ForwardingBackend {
       return Error{Errc::indeterminate, "hung"};
     }
     if (switches_->down) return Error{Errc::unavailable, "down"};
+    if (std::this_thread::get_id() == switches_->cut_off &&
+        BootClock::now() < switches_->cut_off_until) {
+      return Error{Errc::unavailable, "cut off"};
+    }
     Result<RenewReply> reply = ForwardingBackend::renew(owner, requests, by);
     if (switches_->lose_renewal_replies) return Error{Errc::indeterminate, "the reply was lost"};
     if (reply) reply->store_time_us += switches_->store_clock_ahead_us;
@@ -326,6 +333,18 @@ TEST_F(ManagerTest, AHoldThatPerhapsBecamePermanentIsReleased) {
   ASSERT_FALSE(hold.ok());
   EXPECT_EQ(hold.error().code, Errc::unavailable) << hold.error().message;
   EXPECT_TRUE(all_free());
+}
+
+// SEM 11: whoever it was that was told
+TEST_F(ManagerTest, AHoldThatTheKeeperMadePermanentIsGranted) {
+  Locks locks = open_locks();
+  locks.set_max_lease(1s).value();
+  switches_->cut_off = std::this_thread::get_id();
+  switches_->cut_off_until = BootClock::now() + 5s;
+  const Hold hold = locks.acquire({write("a")}, {.lease = no_lease}).value();
+  EXPECT_LT(BootClock::now(), switches_->cut_off_until) << "waited for the store to come back";
+  EXPECT_EQ(hold.lease(), no_lease);
+  EXPECT_TRUE(hold.valid());
 }
 
 // SEM 10: who was told that it is gone must not find it valid
