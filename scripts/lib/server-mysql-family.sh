@@ -57,7 +57,7 @@ server_serve() {
   [ "$(id -u)" -ne 0 ] || others=(--user="$(server_user)")
   exec_mysqld --datadir="$dir/data" --socket="$dir/socket/mysqld.sock" \
     --pid-file="$dir/data/server.pid" --bind-address=127.0.0.1 --port="$(cat "$dir/port")" \
-    --skip-name-resolve --init-file="$dir/users.sql" \
+    --max-connections=300 --skip-name-resolve --init-file="$dir/users.sql" \
     --ssl-ca="$dir/ca.pem" --ssl-cert="$dir/tls/server.pem" --ssl-key="$dir/tls/server.key" \
     "${others[@]}" "$@"
 }
