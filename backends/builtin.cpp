@@ -3,6 +3,7 @@
 #include <string>
 
 #include "backends/memory/memory_scheme.h"
+#include "backends/migrate/migrate_scheme.h"
 #include "lockset/registry.h"
 #ifdef LOCKSET_HAS_MYSQL
 #include "backends/mysql/mysql_scheme.h"
@@ -40,6 +41,7 @@ const Scheme schemes[] = {
 #ifdef LOCKSET_HAS_ZOOKEEPER
     zookeeper_scheme,
 #endif
+    migrate_scheme,
 };
 
 // What people call a store that has another name here.

@@ -7,8 +7,10 @@
 namespace lockset::cli {
 namespace {
 
-#define LOCKSET_STORE_OPTIONS \
-  Opt::url, Opt::password_file, Opt::config, Opt::io_timeout, Opt::verbose, Opt::help
+#define LOCKSET_STORE_OPTIONS                                                                     \
+  Opt::url, Opt::password_file, Opt::migrate_from, Opt::migrate_from_password_file,               \
+      Opt::migrate_to, Opt::migrate_to_password_file, Opt::config, Opt::io_timeout, Opt::verbose, \
+      Opt::help
 
 constexpr Opt run_options[] = {Opt::read_names,      Opt::write_names, Opt::wait,     Opt::no_wait,
                                Opt::conflict_code,   Opt::lease,       Opt::at_least, Opt::on_lost,
@@ -27,6 +29,12 @@ constexpr Opt unset_options[] = {Opt::read_too, Opt::write_too, LOCKSET_STORE_OP
 constexpr Opt init_options[] = {Opt::max_lease, Opt::print, LOCKSET_STORE_OPTIONS};
 constexpr Opt check_history_options[] = {Opt::per_name, Opt::help};
 constexpr Opt doctor_options[] = {Opt::json, LOCKSET_STORE_OPTIONS};
+
+constexpr Opt plan_options[] = {Opt::copy_permits, Opt::json, LOCKSET_STORE_OPTIONS};
+constexpr Opt advance_options[] = {Opt::watch, Opt::to_phase_ahead, LOCKSET_STORE_OPTIONS};
+constexpr Opt migrate_status_options[] = {Opt::json, Opt::watch, LOCKSET_STORE_OPTIONS};
+constexpr Opt rollback_options[] = {Opt::watch, Opt::to_phase_back, LOCKSET_STORE_OPTIONS};
+constexpr Opt finish_options[] = {Opt::yes, LOCKSET_STORE_OPTIONS};
 
 #undef LOCKSET_STORE_OPTIONS
 
@@ -122,6 +130,58 @@ there is nothing worse than a warning, and 78 otherwise.)",
      R"(  lockset doctor
   lockset doctor --json | jq '.findings[] | select(.level != "ok")')",
      doctor_options, doctor_command},
+    {"migrate plan", "migrate plan [--copy-permits] [--json] [OPTION]...",
+     "say what a move from one store to another would meet",
+     R"(Locks move from the store of migrate.from to that of migrate.to while programs run;
+docs/migration.md is the runbook. The programs have both addresses set in place of url, and
+follow the phase, which stands in the stores:
+
+  old-only   holds stand in the old store alone
+  shadow     as before, and the new store is tried beside; nothing depends on it
+  dual-old   holds stand in both stores; stamps are the old store's
+  dual-new   holds stand in both stores; stamps are the new store's
+  new-only   holds stand in the new store alone
+  closed     the old store is closed and empty
+  finished   the new store is an ordinary space; there is no way back
+
+plan looks at permits, leases, rights, names, clocks and what is held, and changes nothing
+but with --copy-permits. The exit code is 0 if `lockset migrate start` would go through.)",
+     R"(  export LOCKSET_MIGRATE_FROM=mysql://app@old/locks LOCKSET_MIGRATE_TO=postgresql://app@new/locks
+  lockset migrate plan --copy-permits)",
+     plan_options, migrate_plan},
+    {"migrate start", "migrate start [OPTION]...", "begin to move: from old-only to shadow",
+     "Refuses what `lockset migrate plan` marks as unsafe.", "  lockset migrate start",
+     store_options, migrate_start},
+    {"migrate advance", "migrate advance [--watch] [--to PHASE] [OPTION]...", "go one phase on",
+     R"(Each step has something that must be over before: programs that know the old store alone,
+or holds that do not stand in the new store. While it is not, the step is refused, with a
+line for each that says what, who and what to do; the exit code is 75 if all of it passes by
+itself, and 78 if somebody has to act. Where it must have been over for some seconds, the
+command waits for these. With --watch it waits for all that passes. Interrupted, it leaves a
+state that is safe, and the same command goes on from there.)",
+     R"(  lockset migrate advance
+  lockset migrate advance --watch --to new-only)",
+     advance_options, migrate_advance},
+    {"migrate status", "migrate status [--json] [--watch] [OPTION]...",
+     "show the phase, the holds of each phase and the clients seen",
+     R"(Clients are seen while they hold or await locks. One that does not follow knows one of the
+stores alone. With --watch it is shown again and again until it is interrupted. Works with one
+of the stores down as far as the other knows.)",
+     R"(  lockset migrate status --watch
+  lockset migrate status --json | jq '.clients[] | select(.follows | not)')",
+     migrate_status_options, migrate_status},
+    {"migrate rollback", "migrate rollback [--watch] [--to PHASE] [OPTION]...", "go one phase back",
+     R"(Possible until `lockset migrate finish`, and as safe as the way ahead: stamps go on above
+all that were given. Refuses and waits as `lockset migrate advance` does. From dual-old and
+shadow it works without the new store.)",
+     R"(  lockset migrate rollback
+  lockset migrate rollback --watch --to old-only)",
+     rollback_options, migrate_rollback},
+    {"migrate finish", "migrate finish [--yes] [OPTION]...",
+     "end a move that is closed; there is no way back",
+     R"(The new store becomes an ordinary space. Asks before, on a terminal; elsewhere it needs
+--yes.)",
+     "  lockset migrate finish", finish_options, migrate_finish},
     {"check-history", "check-history FILE... [--per-name]",
      "say whether a recorded run kept the promises",
      R"(Reads what the processes of a test run recorded, one FILE each; a folder stands for all

@@ -49,6 +49,12 @@ int permits_set(const Invocation& invocation);
 int permits_unset(const Invocation& invocation);
 int init_command(const Invocation& invocation);
 int doctor_command(const Invocation& invocation);
+int migrate_plan(const Invocation& invocation);
+int migrate_start(const Invocation& invocation);
+int migrate_advance(const Invocation& invocation);
+int migrate_status(const Invocation& invocation);
+int migrate_rollback(const Invocation& invocation);
+int migrate_finish(const Invocation& invocation);
 int check_history_command(const Invocation& invocation);
 
 }  // namespace lockset::cli

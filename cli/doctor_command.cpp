@@ -6,8 +6,8 @@
 #include "cli/checkup.h"
 #include "cli/command.h"
 #include "cli/failure.h"
+#include "cli/findings.h"
 #include "cli/open_space.h"
-#include "cli/table.h"
 #include "lockset/registry.h"
 #include "lockset/url.h"
 
@@ -16,36 +16,11 @@ namespace {
 
 using Level = Finding::Level;
 
-std::string_view word_of(Level level) {
-  switch (level) {
-    case Level::good:
-      return "ok";
-    case Level::warning:
-      return "warning";
-    case Level::unsafe:
-      return "unsafe";
-  }
-  return "unsafe";
-}
-
-std::string table_of(const std::vector<Finding>& findings) {
-  Table table({"RESULT", "SUBJECT", "FINDING"});
-  for (const Finding& each : findings) {
-    table.add({std::string(word_of(each.level)), harmless(each.subject), harmless(each.text)});
-  }
-  return table.text();
-}
-
-std::string json_of(const std::vector<Finding>& findings, Level worst, const std::string& url) {
-  using nlohmann::ordered_json;
-  ordered_json list = ordered_json::array();
-  for (const Finding& each : findings) {
-    list.push_back(
-        {{"level", word_of(each.level)}, {"subject", each.subject}, {"text", each.text}});
-  }
-  const ordered_json all{{"url", redact_url(url)}, {"worst", word_of(worst)}, {"findings", list}};
+std::string report_of(const std::vector<Finding>& findings, Level worst, const std::string& url) {
+  const nlohmann::ordered_json all{
+      {"url", redact_url(url)}, {"worst", word_of(worst)}, {"findings", json_of(findings)}};
   // What a server says may be anything.
-  return all.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 // Opens the store as a program does, and uses it a little.
@@ -82,10 +57,9 @@ int doctor_command(const Invocation& invocation) {
     findings.push_back({Level::unsafe, "opening", inside.error().message});
   }
 
-  Level worst = Level::good;
-  for (const Finding& each : findings) worst = std::max(worst, each.level);
+  const Level worst = worst_of(findings);
   const std::string text =
-      settings.has(Opt::json) ? json_of(findings, worst, url) : table_of(findings);
+      settings.has(Opt::json) ? report_of(findings, worst, url) : table_of(findings);
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (!inside && !refused) fail_open(inside.error(), settings);
   if (worst != Level::unsafe) return exit_ok;

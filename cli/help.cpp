@@ -63,8 +63,10 @@ constexpr std::string_view exit_codes = R"(Exit codes:
    69  the store can't be reached, or its answer was lost
    70  a fault of lockset itself
    74  standard output could not be written
-   75  the locks are not free (-n; -E changes the code)
-   78  bad configuration: file, environment, address, or a store that is not fit
+   75  the locks are not free (-n; -E changes the code);
+       migrate: something stands in the way of the step that will pass
+   78  bad configuration: file, environment, address, or a store that is not fit;
+       migrate: something stands in the way of the step until somebody acts
    79  run: the lock was lost while COMMAND ran, whatever COMMAND says
   124  the wait timed out (-w)
   126  COMMAND can't be executed
@@ -94,11 +96,11 @@ std::string general_help() {
   }
   text += "  help [COMMAND]  show this, or all about a command\n\n";
   text += configuration;
-  std::string keys = "   ";
+  std::string keys;
   for (const Option& each : all_options()) {
-    if (each.in_file) keys += " " + std::string(each.name);
+    if (each.in_file) keys += (keys.empty() ? "" : " ") + file_key(each);
   }
-  text += keys + "\n";
+  text += "    " + wrapped(keys, 4) + "\n";
   text +=
       "Environment variables are named LOCKSET_URL, LOCKSET_APP and so on; an unknown one is\n"
       "ignored, with a warning if it looks misspelt. Passwords are never shown.\n\n"

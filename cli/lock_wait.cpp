@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <mutex>
@@ -12,6 +11,7 @@
 
 #include "cli/failure.h"
 #include "cli/open_space.h"
+#include "cli/progress.h"
 #include "lockset/lock_set.h"
 
 namespace lockset::cli {
@@ -46,41 +46,6 @@ class Watcher : public Observer {
   const bool verbose_;
   mutable std::mutex mutex_;
   std::string blocker_;
-};
-
-// One line on a terminal that is rewritten while we wait, and gone afterwards.
-class Progress {
- public:
-  Progress() : shown_here_(::isatty(STDERR_FILENO) == 1) {}
-  ~Progress() { clear(); }
-
-  void show(const std::string& text) {
-    if (!shown_here_) return;
-    winsize size{};
-    std::size_t width = 80;
-    if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) width = size.ws_col;
-    std::string line = "lockset: " + text;
-    if (line.size() >= width) {
-      std::size_t end = width - 1;
-      // Not in the middle of a UTF-8 character.
-      while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) --end;
-      line.resize(end);
-    }
-    write_out("\r" + line + "\033[K");
-    shown_ = true;
-  }
-
-  void clear() {
-    if (shown_) write_out("\r\033[K");
-    shown_ = false;
-  }
-
- private:
-  static void write_out(const std::string& text) {
-    [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
-  }
-  bool shown_here_;
-  bool shown_ = false;
 };
 
 // What the thread that talks to the store came to.

@@ -21,6 +21,14 @@ constexpr Option options[] = {
      "address of the lock space; one with a password belongs into the environment or the file"},
     {Opt::password_file, "password-file", 0, Type::path, "FILE", "LOCKSET_PASSWORD_FILE", true,
      false, "", "the first line of FILE is the password that the address leaves out"},
+    {Opt::migrate_from, "migrate-from", 0, Type::url, "URL", "LOCKSET_MIGRATE_FROM", true, false,
+     "", "instead of --url, while locks move from one store to another: the old one"},
+    {Opt::migrate_from_password_file, "migrate-from-password-file", 0, Type::path, "FILE",
+     "LOCKSET_MIGRATE_FROM_PASSWORD_FILE", true, false, "", "as --password-file, of the old store"},
+    {Opt::migrate_to, "migrate-to", 0, Type::url, "URL", "LOCKSET_MIGRATE_TO", true, false, "",
+     "with --migrate-from: the new store"},
+    {Opt::migrate_to_password_file, "migrate-to-password-file", 0, Type::path, "FILE",
+     "LOCKSET_MIGRATE_TO_PASSWORD_FILE", true, false, "", "as --password-file, of the new store"},
     {Opt::app, "app", 0, Type::app, "ID", "LOCKSET_APP", true, false, "",
      "application id: whoever has the same may renew and release the hold (default: user@host)"},
     {Opt::label, "label", 0, Type::text, "TEXT", "LOCKSET_LABEL", true, false, "",
@@ -65,7 +73,21 @@ constexpr Option options[] = {
      "write what init would do as a script, and connect to nothing"},
     {Opt::per_name, "per-name", 0, Type::flag, "", "", false, false, "",
      "stamps follow time among the grants of each name only, not in the whole space"},
+    {Opt::copy_permits, "copy-permits", 0, Type::flag, "", "", false, false, "",
+     "give the new space the permits and the longest lease of the old one"},
+    {Opt::watch, "watch", 0, Type::flag, "", "", false, false, "",
+     "go on until it is done, and show what is waited for"},
+    {Opt::to_phase_ahead, "to", 0, Type::phase, "PHASE", "", false, false, "",
+     "take all steps up to this phase (default: one step)"},
+    {Opt::to_phase_back, "to", 0, Type::phase, "PHASE", "", false, false, "",
+     "take all steps back to this phase (default: one step)"},
+    {Opt::yes, "yes", 0, Type::flag, "", "", false, false, "", "do not ask"},
 };
+
+constexpr MigrationPhase all_phases[] = {MigrationPhase::old_only, MigrationPhase::shadow,
+                                         MigrationPhase::dual_old, MigrationPhase::dual_new,
+                                         MigrationPhase::new_only, MigrationPhase::closed,
+                                         MigrationPhase::finished};
 
 template <class Number>
 std::optional<Number> number_of(const std::string& text) {
@@ -128,6 +150,14 @@ std::optional<std::string> complaint(const Option& option, const std::string& va
     case Type::on_lost:
       if (value == "term" || value == "kill" || value == "ignore") return {};
       return in_quotes(value) + " is none of term, kill and ignore";
+    case Type::phase: {
+      if (phase_named(value)) return {};
+      std::string all;
+      for (const MigrationPhase each : all_phases) {
+        all += (all.empty() ? "" : ", ") + std::string(to_string(each));
+      }
+      return in_quotes(value) + " is no phase; there are: " + all;
+    }
     case Type::exit_code:
       if (number_of<std::uint8_t>(value)) return {};
       return in_quotes(value) + " is no exit code: a number from 0 to 255";
@@ -143,6 +173,20 @@ std::optional<std::string> complaint(const Option& option, const std::string& va
 Duration duration_of(const std::string& value) {
   if (value == "none" || value == "forever") return Duration::max();
   return or_fail(parse_duration(value));
+}
+
+std::string file_key(const Option& option) {
+  constexpr std::string_view section = "migrate";
+  std::string key(option.name);
+  if (key.starts_with("migrate-")) key[section.size()] = '.';
+  return key;
+}
+
+std::optional<MigrationPhase> phase_named(std::string_view text) {
+  for (const MigrationPhase each : all_phases) {
+    if (to_string(each) == text) return each;
+  }
+  return {};
 }
 
 std::string spelled(const Option& option) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "lockset/clock.h"
+#include "lockset/migration.h"
 
 namespace lockset::cli {
 
@@ -18,6 +19,10 @@ enum class Opt {
   config,
   url,
   password_file,
+  migrate_from,
+  migrate_from_password_file,
+  migrate_to,
+  migrate_to_password_file,
   app,
   label,
   io_timeout,
@@ -40,6 +45,11 @@ enum class Opt {
   max_lease,
   print,
   per_name,
+  copy_permits,
+  watch,
+  to_phase_ahead,
+  to_phase_back,
+  yes,
 };
 
 enum class Type {
@@ -55,6 +65,7 @@ enum class Type {
   on_lost,    // "term", "kill" or "ignore"
   exit_code,  // 0 to 255
   permits,    // a count
+  phase,      // of a migration
 };
 
 struct Option {
@@ -78,6 +89,13 @@ std::optional<std::string> complaint(const Option& option, const std::string& va
 
 // REQUIRES: no complaint.
 Duration duration_of(const std::string& value);  // "none", "forever": Duration::max()
+
+// The key in the file: the name, but that "migrate-from" stands in the section "migrate" there, as
+// "migrate.from".
+std::string file_key(const Option& option);
+
+// The phase that is called so; unset if none is.
+std::optional<MigrationPhase> phase_named(std::string_view text);
 
 // "--name", with the letter if there is one: "-w, --wait".
 std::string spelled(const Option& option);

@@ -11,6 +11,7 @@
 #include "cli/nearest.h"
 #include "cli/password_file.h"
 #include "lockset/lock_set.h"
+#include "lockset/migration.h"
 #include "lockset/url.h"
 
 namespace lockset::cli {
@@ -27,20 +28,21 @@ std::optional<std::string> environment(std::string_view name) {
 
 const Option* file_option(std::string_view key) {
   for (const Option& each : all_options()) {
-    if (each.in_file && each.name == key) return &each;
+    if (each.in_file && file_key(each) == key) return &each;
   }
   return nullptr;
 }
 
 [[noreturn]] void fail_unknown_key(const ConfigEntry& entry) {
-  std::vector<std::string_view> keys;
+  std::vector<std::string> in_file;
   for (const Option& each : all_options()) {
-    if (each.in_file) keys.push_back(each.name);
+    if (each.in_file) in_file.push_back(file_key(each));
     if (!each.in_file && each.name == entry.key) {
       throw Failure(exit_config, entry.place + ": " + in_quotes(entry.key) +
                                      " may stand on the command line only; remove the line");
     }
   }
+  const std::vector<std::string_view> keys(in_file.begin(), in_file.end());
   std::string hint = did_you_mean(entry.key, keys);
   if (hint.empty()) {
     hint = "; known are";
@@ -87,7 +89,7 @@ void Settings::put(const Option& option, Value value) {
     if (const auto bad = complaint(option, text)) {
       throw Failure(configured ? exit_config : exit_usage,
                     configured && value.source == Value::Source::file
-                        ? value.origin + ": " + std::string(option.name) + ": " + *bad
+                        ? value.origin + ": " + file_key(option) + ": " + *bad
                         : value.origin + ": " + *bad);
     }
   }
@@ -130,9 +132,11 @@ void Settings::take_flags(const CommandLine& line) {
     if (each.type == Type::url) {
       for (const std::string& url : given) {
         if (!has_secret(url)) continue;
-        throw Failure(exit_usage,
-                      "--url with a password shows it to everybody who runs ps; put the address "
-                      "into the environment variable LOCKSET_URL or into lockset.conf (url = ...)");
+        throw Failure(exit_usage, "--" + std::string(each.name) +
+                                      " with a password shows it to everybody who runs ps; put the "
+                                      "address into the environment variable " +
+                                      std::string(each.env) + " or into lockset.conf (" +
+                                      file_key(each) + " = ...)");
       }
     }
     Value value{given, "--" + std::string(each.name), Value::Source::flag};
@@ -152,15 +156,44 @@ Settings Settings::load(const CommandLine& line) {
   settings.take_file(file);
   settings.take_environment();
   settings.take_flags(line);
-  settings.take_password();
+  settings.take_password(Opt::url, Opt::password_file);
+  settings.take_password(Opt::migrate_from, Opt::migrate_from_password_file);
+  settings.take_password(Opt::migrate_to, Opt::migrate_to_password_file);
+  settings.take_migration();
   return settings;
 }
 
-void Settings::take_password() {
-  if (!has(Opt::password_file) || !has(Opt::url)) return;
-  Value& url = values_[Opt::url];
-  url.texts = {
-      with_password_from(text(Opt::password_file), origin(Opt::password_file), url.texts.back())};
+void Settings::take_password(Opt url, Opt file) {
+  if (!has(file) || !has(url)) return;
+  Value& address = values_[url];
+  address.texts = {with_password_from(text(file), origin(file), address.texts.back())};
+}
+
+void Settings::take_migration() {
+  const auto wrong = [this](Opt culprit, const std::string& what) {
+    return Failure(from_command_line(culprit) ? exit_usage : exit_config, what);
+  };
+  if (!has(Opt::migrate_from) && !has(Opt::migrate_to)) return;
+  for (const auto& [given, missing] : {std::pair(Opt::migrate_from, Opt::migrate_to),
+                                       std::pair(Opt::migrate_to, Opt::migrate_from)}) {
+    if (has(missing)) continue;
+    throw wrong(given, file_key(option(given)) + " is set (" + origin(given) + ") and " +
+                           file_key(option(missing)) +
+                           " is not; while locks move from one store to another both are needed");
+  }
+  for (const Opt other : {Opt::url, Opt::password_file}) {
+    if (!has(other)) continue;
+    throw wrong(other, file_key(option(other)) + " (" + origin(other) + ") and migrate.from (" +
+                           origin(Opt::migrate_from) +
+                           ") exclude each other: programs take their locks where the migration "
+                           "stands; remove one of them (--config /dev/null ignores the file)");
+  }
+  // Every command works with both stores, as programs do.
+  Value url;
+  url.texts = {migrate_url(text(Opt::migrate_from), text(Opt::migrate_to))};
+  url.origin = "migrate.from and migrate.to";
+  url.source = Value::Source::environment;
+  values_[Opt::url] = std::move(url);
 }
 
 const Settings::Value& Settings::value(Opt id) const {

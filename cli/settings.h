@@ -40,7 +40,10 @@ class Settings {
   void take_environment();
   void take_flags(const CommandLine& line);
   void put(const Option& option, Value value);
-  void take_password();
+  // Puts the first line of the file into the address, if both are given.
+  void take_password(Opt url, Opt file);
+  // Makes one address of migrate.from and migrate.to.
+  void take_migration();
 
   std::map<Opt, Value> values_;
 };

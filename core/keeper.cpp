@@ -266,9 +266,10 @@ Status Keeper::renew_chunk(std::span<const std::shared_ptr<HoldState>> holds) {
             .detail = detail});
     };
     bool newly_lost = false;
-    if (!reply) {
+    if (!reply || !reply->answered(i)) {
       newly_lost = hold->failed();
-      event(Event::Kind::renewal_failed, reply.error().message);
+      event(Event::Kind::renewal_failed,
+            reply ? "one of the stores did not answer" : reply.error().message);
     } else if (const auto& renewal = reply->renewals[i]) {
       newly_lost = hold->renewed(sent, renewal->lease);
       event(Event::Kind::renewed, {});

@@ -5,6 +5,7 @@
 
 #include "core/identity.h"
 #include "core/machine.h"
+#include "core/migration_mark.h"
 #include "core/time_math.h"
 
 namespace lockset {
@@ -85,7 +86,8 @@ Manager::Manager(std::unique_ptr<Backend> backend, Options options)
     : options_(std::move(options)),
       backend_(std::move(backend)),
       traits_(backend_->traits()),
-      owner_{options_.app.empty() ? default_app() : options_.app, Token::random().hex(), 0,
+      owner_{options_.app.empty() ? default_app() : options_.app,
+             Token::random().hex() + "-" LOCKSET_VERSION, 0,
              clean_label(options_.label.empty() ? default_label() : options_.label)},
       keeper_(*backend_, owner_, config_,
               {options_.io_timeout, options_.refresh_config, options_.observer}) {}
@@ -241,8 +243,11 @@ Result<std::shared_ptr<HoldState>> Manager::acquire(Call& call) {
 }
 
 AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Attempt& attempt) {
-  const std::shared_ptr<const SpaceConfig> config =
+  std::shared_ptr<const SpaceConfig> config =
       call.known_config ? std::exchange(call.known_config, nullptr) : config_.get();
+  if (Status status = may_take_here(config, call); !status) {
+    return call.loop.attempted(std::move(status).error(), call.read_clock());
+  }
   if (Status status = may_ask(call, *config); !status) {
     return AcquireLoop::Finish(std::move(status).error());
   }
@@ -288,6 +293,21 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Attempt& a
     call.ticket.reset();  // the grant ended its registration
   }
   return call.loop.attempted(std::move(outcome), call.now);
+}
+
+// What forbids it may be over since it was read: then `config` is the new one.
+Status Manager::may_take_here(std::shared_ptr<const SpaceConfig>& config, const Call& call) {
+  if (config->migration_phase == 0 || may_use_alone(config->migration_phase)) return {};
+  Result<SpaceConfig> now = backend_->load_config(std::min(io_deadline(), call.last_answer));
+  if (!now) {
+    // The attempt was not sent: whatever became of the question, nothing was applied.
+    Error why = std::move(now).error();
+    if (why.may_have_applied()) why.code = Errc::unavailable;
+    return why;
+  }
+  keeper_.take_config(*now);
+  config = std::make_shared<const SpaceConfig>(*std::move(now));
+  return may_use_alone(config->migration_phase);
 }
 
 Result<AcquireOutcome> Manager::refuse_old_stamp(Result<AcquireOutcome> outcome, Stamp above) {
@@ -495,9 +515,10 @@ Result<Duration> Manager::renew(Stamp stamp, std::optional<Duration> lease) {
   }
   const bool permanent = wanted == no_lease;
   const RenewRequest request{stamp, permanent ? default_lease : wanted, permanent, nullptr, {}};
-  const TimePoint sent = BootClock::now();
-  Result<RenewReply> reply = backend_->renew(owner_, {&request, 1}, io_deadline());
+  TimePoint sent = BootClock::now();
+  Result<RenewReply> reply = backend_->renew(owner_, {&request, 1}, io_deadline(sent));
   if (!reply && reply.error().may_have_applied()) {  // to renew twice does no harm
+    sent = BootClock::now();
     reply = backend_->renew(owner_, {&request, 1}, io_deadline());
   }
   if (!reply) return std::move(reply).error();

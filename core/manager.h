@@ -68,6 +68,7 @@ class Manager : public std::enable_shared_from_this<Manager> {
   Result<AcquireOutcome> refuse_old_stamp(Result<AcquireOutcome> outcome, Stamp above);
   [[nodiscard]] Duration usual_lease(const SpaceConfig& config) const;
   Status may_ask(const Call& call, const SpaceConfig& config) const;
+  Status may_take_here(std::shared_ptr<const SpaceConfig>& config, const Call& call);
   void raise_high_water(Stamp stamp) noexcept;
   // Releases in the store, again after a lost reply, until `by`.
   Result<bool> release_in_store(Stamp stamp, TimePoint by, bool& reply_lost);

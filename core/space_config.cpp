@@ -76,6 +76,10 @@ Status check_change(const ConfigChange& change) {
 }
 
 SpaceConfig changed(SpaceConfig config, const ConfigChange& change) {
+  const auto* const phase = std::get_if<SetMigrationPhase>(&change);
+  if (phase != nullptr && phase->only_at_version.value_or(config.version) != config.version) {
+    return config;
+  }
   std::visit([&](const auto& one) { apply(config, one); }, change);
   ++config.version;
   return config;

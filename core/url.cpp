@@ -28,12 +28,17 @@ std::optional<std::string> percent_decoded(std::string_view text) {
   return result;
 }
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return lower;
+}
+
 // Of a decoded key. The name of a file is no secret: it is how a secret stays out of an
 // address.
 bool is_secret_key(std::string_view key) {
-  std::string lower(key);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = lower_case(key);
   if (lower.ends_with("file")) return false;
   for (const char* word : {"password", "passwd", "passphrase", "pwd", "secret", "token"}) {
     if (lower.find(word) != std::string::npos) return true;
@@ -72,6 +77,14 @@ std::size_t end_of_user_part(std::string_view body) {
                                                                              : late;
 }
 
+// A parameter of "migrate:?from=ADDRESS&to=ADDRESS". What is neither may be the rest of a password
+// that was not escaped.
+std::string two_addresses_redacted(std::string_view key, std::optional<std::string_view> value) {
+  if (!value || (key != "from" && key != "to")) return "***";
+  const auto address = percent_decoded(*value);
+  return std::string(key) + "=" + (address ? redact_url(*address) : "***");
+}
+
 }  // namespace
 
 std::string redact_url(std::string_view text) {
@@ -105,9 +118,13 @@ std::string redact_url(std::string_view text) {
     auto [param, next] = split(*left, '&');
     auto [key, value] = split(param, '=');
     result += separator;
-    result += key;
     const bool secret = is_secret_key(percent_decoded(key).value_or(std::string(key)));
-    if (value) result += secret ? "=***" : "=" + std::string(*value);
+    if (lower_case(scheme) == "migrate") {
+      result += two_addresses_redacted(key, value);
+    } else {
+      result += key;
+      if (value) result += secret ? "=***" : "=" + std::string(*value);
+    }
     separator = '&';
     left = next;
   }
@@ -128,9 +145,7 @@ Result<Url> Url::parse(std::string_view text) {
         return std::isalnum(c) || c == '+' || c == '-' || c == '.';
       });
   if (!rest || !plain) return bad("it must begin with a scheme, as in sqlite:/path/to/file");
-  url.scheme = scheme;
-  std::transform(url.scheme.begin(), url.scheme.end(), url.scheme.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  url.scheme = lower_case(scheme);
 
   auto [address, query] = split(*rest, '?');
   if (address.starts_with("//")) {

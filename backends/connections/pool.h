@@ -99,7 +99,7 @@ class Pool {
       if (std::unique_ptr<Connection> connection = pop_idle(lock)) {
         return Lease(*this, std::move(connection));
       }
-      if (failures_ != failures_before && in_use_ == 0) return *last_failure_;
+      if (last_failure_ && failures_ != failures_before && in_use_ == 0) return *last_failure_;
       if (BootClock::now() >= by) return late();
       const TimePoint now = BootClock::now();
       if (now >= open_again_ && opening_ < waiting_ && in_use_ + opening_ < most_) {
@@ -154,6 +154,7 @@ class Pool {
     if (opened) {
       idle_.push_back(*std::move(opened));
       open_again_ = TimePoint();
+      last_failure_.reset();
     } else {
       failed(std::move(opened).error());
     }
@@ -188,7 +189,11 @@ class Pool {
     if (in_use_ < most_ && opening_ > 0) {
       return Error{Errc::unavailable, store_ + ": did not answer in time while connecting to it"};
     }
-    if (last_failure_ && in_use_ < most_) return *last_failure_;
+    if (in_use_ < most_) {
+      if (last_failure_) return *last_failure_;
+      // Of a process that was stopped for a while, as a rule.
+      return Error{Errc::unavailable, store_ + ": the time was up before it could be asked"};
+    }
     return Error{Errc::unavailable, store_ + ": all " + std::to_string(most_) +
                                         " connections to it are in use (parameter pool)"};
   }
@@ -202,7 +207,7 @@ class Pool {
   std::size_t in_use_ = 0;
   std::size_t opening_ = 0;
   std::size_t waiting_ = 0;
-  // How often opening failed, and why the last time.
+  // How often opening failed, and why the last one did, unless one succeeded since.
   std::size_t failures_ = 0;
   std::optional<Error> last_failure_;
   TimePoint open_again_{};

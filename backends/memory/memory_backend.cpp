@@ -273,8 +273,9 @@ SpaceConfig MemoryStore::load_config() {
 
 SpaceConfig MemoryStore::change_config(const ConfigChange& change) {
   const std::lock_guard lock(mutex_);
+  const std::int64_t before = config_.version;
   config_ = changed(std::move(config_), change);
-  announce_change();
+  if (config_.version != before) announce_change();
   return config_;
 }
 

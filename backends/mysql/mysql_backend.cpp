@@ -415,12 +415,18 @@ Result<SpaceConfig> MysqlBackend::change_config(const ConfigChange& change, Time
     } else {
       call.null();
     }
+    call.null();
   } else if (const auto* lease = std::get_if<SetMaxLease>(&change)) {
-    call.bytes("max_lease").null().null().number(us(lease->max_lease));
+    call.bytes("max_lease").null().null().number(us(lease->max_lease)).null();
   } else if (const auto* phase = std::get_if<SetMigrationPhase>(&change)) {
     call.bytes("phase").null().null().number(phase->phase);
+    if (phase->only_at_version) {
+      call.number(*phase->only_at_version);
+    } else {
+      call.null();
+    }
   } else if (const auto* base = std::get_if<RaiseStampBase>(&change)) {
-    call.bytes("stamp_base").null().null().number(base->at_least.value);
+    call.bytes("stamp_base").null().null().number(base->at_least.value).null();
   }
   const Result<Answer> rows = store_->run(call.str(), Sent::change, by);
   if (!rows) return rows.error();

@@ -226,10 +226,11 @@ BEGIN
   CLOSE old;
   SELECT IF(v_seen < p_looks, NULL, v_to);
 END)"},
-    // One change of the configuration; p_value NULL unsets permits.
+    // One change of the configuration; p_value NULL unsets permits. p_only_at not NULL: only if
+    // that is the configuration's version; else nothing, and the answer is what there is.
     {"_change", R"(
 CREATE PROCEDURE {space}_change(
-  p_kind VARBINARY(16), p_name VARBINARY(255), p_mode TINYINT, p_value BIGINT)
+  p_kind VARBINARY(16), p_name VARBINARY(255), p_mode TINYINT, p_value BIGINT, p_only_at BIGINT)
 MODIFIES SQL DATA SQL SECURITY DEFINER
 BEGIN
   DECLARE v_version BIGINT;
@@ -237,17 +238,19 @@ BEGIN
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
   SELECT config_version INTO v_version FROM {space}_space WHERE id = 1 FOR UPDATE;
-  IF p_kind = 'permits' AND p_value IS NULL THEN
-    DELETE FROM {space}_lock_permits WHERE name = p_name AND mode = p_mode;
-  ELSEIF p_kind = 'permits' THEN
-    INSERT INTO {space}_lock_permits VALUES (p_name, p_mode, p_value)
-      ON DUPLICATE KEY UPDATE permits = p_value;
+  IF p_only_at IS NULL OR p_only_at = v_version THEN
+    IF p_kind = 'permits' AND p_value IS NULL THEN
+      DELETE FROM {space}_lock_permits WHERE name = p_name AND mode = p_mode;
+    ELSEIF p_kind = 'permits' THEN
+      INSERT INTO {space}_lock_permits VALUES (p_name, p_mode, p_value)
+        ON DUPLICATE KEY UPDATE permits = p_value;
+    END IF;
+    UPDATE {space}_space SET config_version = config_version + 1,
+      max_lease_us = IF(p_kind = 'max_lease', p_value, max_lease_us),
+      migration_phase = IF(p_kind = 'phase', p_value, migration_phase),
+      stamp_base = IF(p_kind = 'stamp_base', GREATEST(stamp_base, p_value), stamp_base)
+      WHERE id = 1;
   END IF;
-  UPDATE {space}_space SET config_version = config_version + 1,
-    max_lease_us = IF(p_kind = 'max_lease', p_value, max_lease_us),
-    migration_phase = IF(p_kind = 'phase', p_value, migration_phase),
-    stamp_base = IF(p_kind = 'stamp_base', GREATEST(stamp_base, p_value), stamp_base)
-    WHERE id = 1;
   SELECT 'space', NULL, config_version, max_lease_us, migration_phase, stamp_base
     FROM {space}_space WHERE id = 1
   UNION ALL SELECT 'permits', name, mode, permits, NULL, NULL FROM {space}_lock_permits

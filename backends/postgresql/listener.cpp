@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <memory>
 #include <pqxx/pqxx>
 
@@ -30,6 +31,21 @@ class Receiver : public pqxx::notification_receiver {
   Listener& listener_;
 };
 
+// Bounds what follows it: the receiver's destructor sends UNLISTEN and waits for the answer, of a
+// server that may be silent for good.
+class Goodbye {
+ public:
+  explicit Goodbye(connections::SocketWatchdog::Socket* socket) : socket_(socket) {}
+  Goodbye(const Goodbye&) = delete;
+  Goodbye& operator=(const Goodbye&) = delete;
+  ~Goodbye() {
+    if (socket_ != nullptr) socket_->arm(BootClock::now() + std::chrono::seconds(1));
+  }
+
+ private:
+  connections::SocketWatchdog::Socket* const socket_;
+};
+
 void listen(const Options& options, connections::SocketWatchdog& watchdog, Listener& listener) {
   const TimePoint by = BootClock::now() + options.connect_timeout;
   Result<std::unique_ptr<Connection>> connection =
@@ -38,6 +54,7 @@ void listen(const Options& options, connections::SocketWatchdog& watchdog, Liste
   NativeConnection& native = (*connection)->native();
   connections::CallDeadline deadline((*connection)->socket(), by);
   const Receiver receiver(native, listener);
+  const Goodbye goodbye((*connection)->socket());
   if (deadline.end()) return;
   listener.connected();
   std::array<pollfd, 2> look{pollfd{native.sock(), POLLIN, 0},

@@ -150,6 +150,10 @@ PostgresqlBackend::PostgresqlBackend(std::unique_ptr<Store> store)
       change_(store_->statement(
           "change_config",
           "* FROM @change_config_v1($1::\"char\",$2::text,$3::\"char\",$4::bigint)", Sent::change)),
+      // A space that an older program made has it after `lockset init`, as the error then says.
+      change_at_(store_->statement("change_config_at",
+                                   "* FROM @change_config_at_v1($1::bigint,'m','','',$2::bigint)",
+                                   Sent::change)),
       reclaim_(store_->statement("reclaim", "@reclaim_v1($1::text,$2::bigint)", Sent::change)),
       sweep_(store_->statement("sweep", "* FROM @sweep_v1($1::bigint,$2::text)", Sent::change)) {}
 
@@ -398,7 +402,11 @@ Result<SpaceConfig> PostgresqlBackend::change_config(const ConfigChange& change,
     return apply("l", "", "", micros(lease->max_lease));
   }
   if (const auto* phase = std::get_if<SetMigrationPhase>(&change)) {
-    return apply("m", "", "", phase->phase);
+    if (!phase->only_at_version) return apply("m", "", "", phase->phase);
+    const Result<pqxx::result> rows = store_->call(Use::plain, change_at_, by, failure, collisions,
+                                                   *phase->only_at_version, phase->phase);
+    if (!rows) return rows.error();
+    return config_from(*rows);
   }
   return apply("b", "", "", std::get<RaiseStampBase>(change).at_least.value);
 }

@@ -73,7 +73,7 @@ class PostgresqlBackend final : public Backend {
   std::string sweep_from_name_;
 
   const Statement acquire_, know_, resolve_, renew_, release_, end_wait_, inspect_, load_, change_,
-      reclaim_, sweep_;
+      change_at_, reclaim_, sweep_;
 };
 
 }  // namespace lockset::postgresql

@@ -6,12 +6,15 @@ namespace lockset::redis::scripts {
 const Script load{9, "the configuration", "", "@answer_config@", false, false, Sent::reading};
 
 // KEYS 4: the configuration. ARGV from 4: 'permits', field, value ('': none); or 'max_lease',
-// 'phase', 'base' and a value. A version is never used again, also not after a loss.
-// The answer is that of load.
+// 'phase', 'base' and a value; 'phase' and the version that alone may be changed ('': any).
+// A version is never used again, also not after a loss. The answer is that of load.
 const Script change{10, "a change of the configuration", "",
                     R"(
-local version = format('%.0f', math.max(m[3] + 1, now))
 local kind, value = ARGV[4], ARGV[5]
+if kind == 'phase' and ARGV[6] ~= '' and ARGV[6] ~= m[3] then
+  @answer_config@
+end
+local version = format('%.0f', math.max(m[3] + 1, now))
 if kind == 'permits' then
   call('HSET', M, 'version', version)
   if ARGV[6] == '' then

@@ -90,7 +90,9 @@ Result<SpaceConfig> RedisBackend::change_config(const ConfigChange& change, Time
   } else if (const auto* lease = std::get_if<SetMaxLease>(&change)) {
     call.arguments = {"max_lease", std::to_string(micros(lease->max_lease))};
   } else if (const auto* phase = std::get_if<SetMigrationPhase>(&change)) {
-    call.arguments = {"phase", std::to_string(phase->phase)};
+    call.arguments = {
+        "phase", std::to_string(phase->phase),
+        phase->only_at_version ? std::to_string(*phase->only_at_version) : std::string()};
   } else if (const auto* base = std::get_if<RaiseStampBase>(&change)) {
     // Lua counts in doubles.
     if (base->at_least.value >= std::int64_t{1} << 53) {

@@ -52,7 +52,10 @@ SpaceConfig load(Transaction& transaction) {
 }
 
 SpaceConfig apply(Transaction& transaction, const ConfigChange& change) {
-  SpaceConfig config = changed(load(transaction), change);
+  SpaceConfig config = load(transaction);
+  const std::int64_t before = config.version;
+  config = changed(std::move(config), change);
+  if (config.version == before) return config;  // refused: nothing is written
   transaction.db
       .use(
           "UPDATE space SET config_version = ?, max_lease_us = ?, migration_phase = ?, "

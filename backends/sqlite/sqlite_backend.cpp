@@ -189,7 +189,8 @@ Result<SpaceConfig> SqliteBackend::load_config(TimePoint by) {
 
 Result<SpaceConfig> SqliteBackend::change_config(const ConfigChange& change, TimePoint by) {
   return store_->write<SpaceConfig>(by, [&](Transaction& transaction) -> Result<SpaceConfig> {
-    // Any change makes the waiters' requests stale; new permits may admit them.
+    // Any change makes the waiters' requests stale; new permits may admit them. If it is refused,
+    // nothing is committed, and nobody is woken.
     wake_all(transaction);
     return apply(transaction, change);
   });

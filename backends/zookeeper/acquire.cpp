@@ -254,7 +254,8 @@ Acquire::Round Acquire::ask() {
   };
   std::vector<Request> requests;
   requests.push_back(std::move(request));
-  const Result<Replies> replies = session->run(std::move(requests), request_.by, late);
+  const Result<Replies> replies =
+      session->run(std::move(requests), request_.by, late, [this] { space_.own.sent(token_); });
   if (!replies) {
     space_.own.forget(token_);
     return replies.error();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace lockset::zookeeper {
@@ -17,6 +18,8 @@ constexpr std::size_t chunk = 1000;
 
 Result<std::vector<Listed>> HoldList::holds(TimePoint by) {
   const auto failed = [&](int code) { return error_from(code, space_.where, Sent::reading); };
+  // The list may still have one of these, which is removed and forgotten before it is looked at.
+  const std::set<std::string> over = space_.own.past_deadline();
   std::map<std::string, Listed> read;
   while (true) {
     const Result<std::shared_ptr<Session>> session = space_.sessions.general(by);
@@ -54,7 +57,7 @@ Result<std::vector<Listed>> HoldList::holds(TimePoint by) {
     std::vector<Listed> holds;
     for (const std::string& token : listed.children) {
       const auto found = read.find(token);
-      if (found == read.end()) continue;
+      if (found == read.end() || over.contains(token)) continue;
       const std::optional<OwnHolds::Known> own = space_.own.find(token);
       if (!own || own->live()) holds.push_back(std::move(found->second));
     }

@@ -72,6 +72,23 @@ Finding examine_leases(Duration shortest, Duration longest) {
   return {Finding::Level::good, "session timeouts", text};
 }
 
+// A member of an ensemble publishes its configuration there.
+Finding examine_servers(Session& session, const Options& options, TimePoint by) {
+  const Result<Replies> replies = session.run({get("/zookeeper/config")}, by);
+  if (!replies) return {Finding::Level::warning, "servers", replies.error().message};
+  const Reply& reply = replies->back();
+  if (!reply.ok()) {
+    return {Finding::Level::warning, "servers",
+            error_from(reply.code, options.shown(), Sent::reading).message};
+  }
+  if (reply.text.empty()) {
+    return {Finding::Level::warning, "servers",
+            "a standalone one: clients that connect while it starts may get no answer for two "
+            "thirds of their session's timeout, as an ensemble's do not"};
+  }
+  return {Finding::Level::good, "servers", "members of an ensemble"};
+}
+
 Finding examine_space(Session& session, const Options& options, TimePoint by) {
   const std::string where = Paths(options.root()).config();
   const Result<Replies> replies = session.run({sync(where), get(where)}, by);
@@ -134,6 +151,7 @@ Result<std::vector<Finding>> examine(const Options& options, TimePoint by) {
   const Result<Duration> longest = negotiated(options, longest_asked, by);
   if (!longest) return longest.error();
   findings.push_back(examine_leases(*shortest, *longest));
+  findings.push_back(examine_servers(**session, options, by));
   findings.push_back(options.user.empty()
                          ? Finding{Finding::Level::warning, "access",
                                    "no user in the address: everybody who reaches the servers "

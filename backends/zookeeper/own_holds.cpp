@@ -17,15 +17,24 @@ void OwnHolds::move_deadline(OwnHold& hold, TimePoint deadline) {
 }
 
 void OwnHolds::ask(const std::shared_ptr<OwnHold>& hold, TimePoint deadline) {
-  bool first = false;
+  const std::lock_guard lock(mutex_);
+  hold->unbroken_at = breaks_;
+  hold->deadline = deadline;
+  holds_[hold->token] = hold;
+}
+
+void OwnHolds::sent(const std::string& token) {
+  TimePoint deadline;
   {
     const std::lock_guard lock(mutex_);
-    hold->unbroken_at = breaks_;
-    holds_[hold->token] = hold;
-    first = deadlines_.empty() || deadline < deadlines_.begin()->first;
-    move_deadline(*hold, deadline);
+    const auto found = holds_.find(token);
+    if (found == holds_.end()) return;
+    deadline = found->second->deadline;
+    const bool first = deadlines_.empty() || deadline < deadlines_.begin()->first;
+    deadlines_.emplace(deadline, token);
+    if (!first) return;
   }
-  if (first && ring_) ring_(deadline);
+  if (ring_) ring_(deadline);
 }
 
 void OwnHolds::saw(Breaks breaks) {
@@ -93,6 +102,19 @@ std::optional<OwnHolds::Known> OwnHolds::find(Stamp stamp) const {
   const std::lock_guard lock(mutex_);
   const auto found = by_stamp_.find(stamp);
   return found == by_stamp_.end() ? std::nullopt : std::optional(known(found->second));
+}
+
+std::set<std::string> OwnHolds::past_deadline() const {
+  std::vector<Known> all;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [token, hold] : holds_) all.push_back(known(hold));
+  }
+  std::set<std::string> result;  // not under the mutex: live() asks the session
+  for (const Known& each : all) {
+    if (!each.live()) result.insert(each.hold->token);
+  }
+  return result;
 }
 
 bool OwnHolds::any_live_in(const Session& session) const {

@@ -55,8 +55,10 @@ class OwnHolds {
   // Told of every deadline that comes before all others. Set once, before use.
   void on_earlier_deadline(std::function<void(TimePoint)> ring) { ring_ = std::move(ring); }
 
-  // Before the request is sent. From `deadline` on the attempt is to be removed.
+  // Before the request is sent. From `deadline` on the attempt is to be removed, but not before
+  // it is under way: a removal that overtook it would find nothing, and leave the hold to nobody.
   void ask(const std::shared_ptr<OwnHold>& hold, TimePoint deadline);
+  void sent(const std::string& token);
   // What was read of the breaks. Holds that are asked for from now on come after it.
   void saw(Breaks breaks);
   // Those of them that may have been broken before the breaks were read as `breaks`.
@@ -83,6 +85,8 @@ class OwnHolds {
   };
   [[nodiscard]] std::optional<Known> find(const std::string& token) const;
   [[nodiscard]] std::optional<Known> find(Stamp stamp) const;
+  // The tokens of those that are not live any more, and are there until they have been removed.
+  [[nodiscard]] std::set<std::string> past_deadline() const;
   // That are past their deadlines; they count as expired from now on.
   std::vector<std::shared_ptr<OwnHold>> take_due(TimePoint now);
   // Is there one in this session, or asked for in it, that is not past its deadline?

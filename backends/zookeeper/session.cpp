@@ -359,13 +359,14 @@ Status Session::ready(TimePoint by) {
                     Sent::nothing);
 }
 
-Result<Replies> Session::run(std::vector<Request> requests, TimePoint by, Late late) {
+Result<Replies> Session::run(std::vector<Request> requests, TimePoint by, Late late,
+                             const Submitted& submitted) {
   const bool repeatable = std::all_of(requests.begin(), requests.end(), [](const Request& request) {
     return request.kind <= Kind::children && !request.watch;
   });
-  if (!repeatable) return send(std::move(requests), by, std::move(late));
+  if (!repeatable) return send(std::move(requests), by, std::move(late), submitted);
   while (true) {
-    Result<Replies> replies = send(requests, by, late);
+    Result<Replies> replies = send(requests, by, late, submitted);
     const bool lost = replies && std::any_of(replies->begin(), replies->end(), [](const Reply& r) {
                         return r.code == ZCONNECTIONLOSS;
                       });
@@ -386,7 +387,8 @@ Status Session::connected_for_multi(TimePoint by) {
   }
 }
 
-Result<Replies> Session::send(std::vector<Request> requests, TimePoint by, Late late) {
+Result<Replies> Session::send(std::vector<Request> requests, TimePoint by, Late late,
+                              const Submitted& submitted) {
   if (Status status = ready(by); !status) return status.error();
   const bool has_multi = std::any_of(requests.begin(), requests.end(), [](const Request& request) {
     return request.kind == Kind::multi;
@@ -411,6 +413,7 @@ Result<Replies> Session::send(std::vector<Request> requests, TimePoint by, Late 
     const int code = native_->submit(pending);
     if (code != ZOK) Native::finish(pending, {.code = code});
   }
+  if (submitted) submitted();
   std::unique_lock lock(batch->mutex);
   while (batch->missing != 0) {
     const Duration left = by - BootClock::now();

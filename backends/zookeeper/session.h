@@ -40,8 +40,12 @@ class Session {
   // ZOPERATIONTIMEOUT; when the last of them comes all the same, `late` is called with
   // all, on a thread of the client library: it must not block, nor call this object.
   using Late = std::function<void(const Replies&)>;
+  // Called once they are on their way: what is asked in this session from then on comes
+  // behind them. Not called where nothing is sent.
+  using Submitted = std::function<void()>;
   // What changes nothing and sets no watch is asked again after a lost connection.
-  Result<Replies> run(std::vector<Request> requests, TimePoint by, Late late = {});
+  Result<Replies> run(std::vector<Request> requests, TimePoint by, Late late = {},
+                      const Submitted& submitted = {});
 
   // Not expired, as far as is known here.
   [[nodiscard]] bool alive() const;
@@ -59,7 +63,8 @@ class Session {
   struct Native;
   Session(const Options& options, Duration timeout);
   void begin(const Options& options);
-  Result<Replies> send(std::vector<Request> requests, TimePoint by, Late late);
+  Result<Replies> send(std::vector<Request> requests, TimePoint by, Late late,
+                       const Submitted& submitted);
   Status connected_for_multi(TimePoint by);
 
   const std::string where_;

@@ -55,16 +55,18 @@ Result<std::optional<Grant>> ZookeeperBackend::resolve(const Token& token, TimeP
   while (true) {
     const Result<std::shared_ptr<Session>> session = space_->sessions.general(by);
     if (!session) return session.error();
+    const std::optional<OwnHolds::Known> before = space_->own.find(hex);
     const Result<Replies> replies = (*session)->run({sync(path), get(path)}, by);
     if (!replies) return replies.error();
     const Reply& reply = (*replies)[1];
     if (ends_session(reply.code)) continue;
-    const std::optional<OwnHolds::Known> own = space_->own.find(hex);
     if (reply.code == ZNONODE) {
-      // One that is still asked for may come yet.
-      if (own && own->state == OwnHold::State::live) space_->own.forget(hex);
+      // One that was still asked for may come yet, or has come since this was read: then it
+      // must not be forgotten, or nobody ends it.
+      if (before && before->state == OwnHold::State::live) space_->own.forget(hex);
       return std::optional<Grant>();
     }
+    const std::optional<OwnHolds::Known> own = space_->own.find(hex);
     if (!reply.ok()) return error_from(reply.code, space_->where, Sent::reading);
     const std::optional<Record> record = record_from(reply.text);
     if (!record) return std::optional<Grant>();
@@ -288,7 +290,9 @@ Result<SpaceConfig> ZookeeperBackend::load_config(TimePoint by) {
 Result<SpaceConfig> ZookeeperBackend::change_config(const ConfigChange& change, TimePoint by) {
   const Result<std::shared_ptr<const KnownConfig>> done = space_->config.change(
       [&](StoredConfig& stored) {
+        const std::int64_t before = stored.config.version;
         stored.config = changed(std::move(stored.config), change);
+        if (stored.config.version == before) return false;  // refused: the node stays as it is
         // What is granted from now on has a greater zxid than the last that was seen.
         stored.base =
             std::max(stored.base, stored.config.stamp_base.value - space_->config.last_zxid());

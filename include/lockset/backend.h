@@ -62,6 +62,8 @@ struct Traits {
   // client renews it, never beyond the lease it was granted with, and over that session's
   // connection.
   bool session_leases = false;
+  // May be one of the two stores of a migration: SetMigrationPhase is applied.
+  bool can_migrate = true;
   // The most holds that one renew call should carry, so as not to stall the store.
   std::size_t renew_chunk = 1000;
 };
@@ -159,6 +161,11 @@ struct RenewReply {
   // One per request, in its order; unset: no such live hold of this owner's
   // application, and nothing was changed for it.
   std::vector<std::optional<Renewal>> renewals;
+  // Set for those of which nothing could be learned, though the others were answered: their unset
+  // renewal means nothing. Empty: none. (A backend over several stores has such.)
+  std::vector<bool> unanswered = {};
+
+  [[nodiscard]] bool answered(std::size_t i) const { return unanswered.empty() || !unanswered[i]; }
   std::int64_t store_time_us = 0;  // as in Grant
 };
 
@@ -222,9 +229,9 @@ class Backend {
 
   virtual Result<SpaceConfig> load_config(TimePoint by) = 0;
 
-  // Applies the change, raises the version and returns the result, in one atomic
-  // step. Wakes waiters where it may admit them. The caller has checked the change
-  // (check_change).
+  // Applies the change, raises the version and returns the result, in one atomic step, unless
+  // SetMigrationPhase::only_at_version forbids it. Wakes waiters where it may admit them. The
+  // caller has checked the change (check_change).
   virtual Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) = 0;
 
   // In one atomic step: if the hold `epoch` of application `app` is live and the

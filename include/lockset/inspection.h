@@ -17,8 +17,9 @@ namespace lockset {
 
 // To whom a hold belongs. Semantics 12.
 struct Owner {
-  std::string app;         // application id: may release and renew the hold
-  std::string instance;    // one running manager of that application; unique
+  std::string app;  // application id: may release and renew the hold
+  // One running manager of that application, with its version; unique: "3f09...-0.1.0".
+  std::string instance;
   std::int64_t epoch = 0;  // 0 unless the instance was opened with reclaim
   std::string label;       // for people: user@host:pid and the command
 

@@ -47,7 +47,7 @@ struct SpaceConfig {
   // Application id -> epoch of the instance that reclaimed last (semantics 12).
   std::map<std::string, std::int64_t, std::less<>> epochs;
   Duration max_lease = std::chrono::minutes(10);
-  // Where a migration between stores stands; 0 when there is none.
+  // Where a migration between stores stands (core/migration_mark.h); 0 when there is none.
   std::int64_t migration_phase = 0;
   // Every stamp granted from now on is greater than this.
   Stamp stamp_base;
@@ -70,6 +70,9 @@ struct SetMaxLease {
 };
 struct SetMigrationPhase {
   std::int64_t phase = 0;
+  // Only if the space's configuration is of this very version; otherwise nothing is changed, and
+  // the answer is the configuration as it is. So a change that arrives late undoes nothing.
+  std::optional<std::int64_t> only_at_version = {};
 };
 struct RaiseStampBase {
   Stamp at_least;  // a lower value than the present one changes nothing
@@ -80,8 +83,9 @@ using ConfigChange = std::variant<SetPermits, SetMaxLease, SetMigrationPhase, Ra
 // max_permits for a valid name, a max_lease between 1 s and 30 days.
 Status check_change(const ConfigChange& change);
 
-// `config` after `change`, with the version raised by one. For backends that
-// keep the configuration in memory, and for tests.
+// `config` after `change`, with the version raised by one unless the change is refused
+// (SetMigrationPhase::only_at_version). For backends that keep the configuration in memory,
+// and for tests.
 SpaceConfig changed(SpaceConfig config, const ConfigChange& change);
 
 }  // namespace lockset

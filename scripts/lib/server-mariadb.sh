@@ -27,7 +27,6 @@ server_data() {
 }
 
 server_options() {
-  echo --max-connections=150
   echo --innodb-buffer-pool-size=64M
   if [ "${LOCKSET_SERVER_FSYNC:-on}" = off ]; then echo --debug-no-sync; fi
 }

@@ -72,7 +72,6 @@ server_data() {
 }
 
 server_options() {
-  echo --max-connections=150
   echo --mysqlx=OFF
   echo --secure-file-priv=NULL
   echo --innodb-buffer-pool-size=64M

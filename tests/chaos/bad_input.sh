@@ -42,6 +42,17 @@ refused 'sqlite has no fault "kil"; did you mean kill?; it has: ' --backend sqli
 refused 'minute' --backend sqlite --minute 1
 refused 'seed' --backend sqlite --minutes 1 --seed 1 --seed 2
 refused 'too many positional' --backend sqlite --minutes 1 more
+refused '--migrate takes two stores' --migrate sqlite --minutes 1
+refused '--migrate takes two stores' --migrate sqlite sqlite sqlite --minutes 1
+refused 'there is no backend "sqlte"; did you mean sqlite?' --migrate sqlite sqlte --minutes 1
+refused "--backend and --migrate don't go together" --backend sqlite --migrate sqlite sqlite --minutes 1
+refused '--rollback belongs to --migrate' --backend sqlite --rollback new-only --minutes 1
+refused '--command belongs to --migrate' --backend sqlite --command lockset --minutes 1
+refused 'dual-new or new-only, not "shadow"' --migrate sqlite sqlite --rollback shadow --minutes 1
+refused 'sqlite -> sqlite has no fault "vacum"; did you mean vacuum?' \
+  --migrate sqlite sqlite --minutes 1 --faults vacum
+refused 'clock-forward is a fault of runs on one backend' \
+  --migrate sqlite sqlite --minutes 1 --faults clock-forward
 touch "$work/file"
 refused "can't make the folder" --backend sqlite --minutes 1 --report "$work/file/below"
 refused 'is not empty' --backend sqlite --minutes 1 --report "$work"

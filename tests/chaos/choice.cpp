@@ -23,7 +23,11 @@ bool is_kind(const std::string& word) {
 
 std::vector<std::size_t> choose_faults(const Options& options, const std::vector<Fault>& faults) {
   std::vector<std::string_view> known{"kill", "stop"};
-  for (const Fault& fault : faults) known.push_back(fault.name);
+  for (const Fault& fault : faults) {
+    known.push_back(fault.name);
+    const bool new_one = std::find(known.begin(), known.end(), fault.also) == known.end();
+    if (!fault.also.empty() && new_one) known.push_back(fault.also);
+  }
   for (const std::string& word : options.faults) {
     if (word == "all" || word == "clock-forward" || is_kind(word)) continue;
     if (std::find(known.begin(), known.end(), word) != known.end()) continue;
@@ -34,7 +38,10 @@ std::vector<std::size_t> choose_faults(const Options& options, const std::vector
   }
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < faults.size(); ++i) {
-    if (options.wants(faults[i].name, std::string(to_string(faults[i].kind)))) chosen.push_back(i);
+    const std::string kind(to_string(faults[i].kind));
+    if (options.wants(faults[i].name, kind) || options.wants(faults[i].also, kind)) {
+      chosen.push_back(i);
+    }
   }
   return chosen;
 }

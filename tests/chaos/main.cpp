@@ -3,15 +3,26 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <system_error>
 
 #include "cli/failure.h"
 #include "cli/history_files.h"
 #include "cli/table.h"
+#include "tests/chaos/migration/failures.h"
+#include "tests/chaos/migration/helm.h"
+#include "tests/chaos/migration/journey.h"
+#include "tests/chaos/migration/migration_course.h"
+#include "tests/chaos/migration/pair_store.h"
+#include "tests/chaos/migration/report.h"
 #include "tests/chaos/options.h"
+#include "tests/chaos/progress.h"
 #include "tests/chaos/run.h"
+#include "tests/chaos/start_store.h"
 #include "tests/chaos/stores/store.h"
 #include "tests/chaos/summary.h"
+#include "tests/chaos/time_course.h"
 #include "tests/support/interrupt.h"
 
 namespace lockset::chaos {
@@ -46,10 +57,52 @@ fs::path make_report(const fs::path& named) {
   return fs::absolute(named);
 }
 
+// What is to be said of the run's kind once its history is there: a part of the summary. May find
+// more that is wrong.
+using Told = std::function<std::string(const history::History& history, Outcome& outcome)>;
+
+Outcome run_on_one(const Options& options, const Folders& folders, Progress& progress) {
+  const Scenario scenario = options.clock_forward() ? Scenario::clock_forward : Scenario::safe;
+  const std::unique_ptr<Store> store = start_store(options.backend, scenario);
+  TimeCourse course(time_of_faults(options));
+  Outcome outcome = run(options, folders, *store, course, progress);
+  store->save_logs(folders.servers());
+  return outcome;
+}
+
+Outcome run_migration(const Options& options, const Folders& folders, Progress& progress,
+                      Told& told) {
+  PairStore stores(start_store(options.migrate->from, Scenario::safe),
+                   start_store(options.migrate->to, Scenario::safe));
+  Helm helm = options.migrate->command.empty() ? by_library()
+                                               : by_command({.program = options.migrate->command,
+                                                             .from = stores.direct_old(),
+                                                             .to = stores.direct_new(),
+                                                             .output = folders.report / "steps.txt",
+                                                             .kills = options.wants("kill", "kill"),
+                                                             .seed = options.seed});
+  const auto course = std::make_shared<MigrationCourse>(
+      journey(options.processes, options.migrate->back_from), options.processes,
+      time_of_faults(options), stores, std::move(helm), progress,
+      (folders.logs() / "migration.log").string());
+  Outcome outcome = run(options, folders, stores, *course, progress);
+  if (!course->finished() && !outcome.interrupted && outcome.troubles.empty()) {
+    outcome.troubles.emplace_back("the migration did not come to its end");
+  }
+  stores.save_logs(folders.servers());
+  const bool stops_hinder_all = !stores.bears_stopped(Way::both);
+  told = [=, output = folders.output()](const history::History& history, Outcome& found) {
+    const auto failures = failures_of(output, history, course->spans(), stops_hinder_all);
+    if (auto lost = too_many_lost(failures, history)) found.troubles.push_back(std::move(*lost));
+    return migration_report(*course, history, failures);
+  };
+  return outcome;
+}
+
 int chaos(const Options& options) {
   const Folders folders{make_report(options.report)};
   for (const fs::path& each :
-       {folders.logs(), folders.output(), folders.resource(), folders.servers()}) {
+       {folders.logs(), folders.output(), folders.resource(), folders.servers(), folders.stops()}) {
     fs::create_directory(each);
   }
   const auto drop = [&] {
@@ -57,16 +110,21 @@ int chaos(const Options& options) {
     if (options.report.empty()) fs::remove_all(folders.report, ignored);
   };
   Outcome outcome;
+  Told told = [](const history::History&, Outcome&) { return std::string(); };
   try {
-    outcome = run(options, folders);
+    Progress progress(folders.report / "timeline.txt");
+    progress.show("Starting " + options.backend);
+    outcome = options.migrate ? run_migration(options, folders, progress, told)
+                              : run_on_one(options, folders, progress);
   } catch (const cli::Failure&) {
     drop();
     throw;
   }
-  const auto report = history::check(
-      cli::read_history(cli::history_files({folders.logs().string()})), outcome.rules);
+  const history::History history = cli::read_history(cli::history_files({folders.logs().string()}));
+  const auto report = history::check(history, outcome.rules);
   if (!report) throw cli::Failure(cli::exit_bad_data, report.error().message);
-  const std::string text = summary(options, outcome, *report);
+  const std::string more = told(history, outcome);
+  const std::string text = summary(options, outcome, *report, more);
   print(text);
   std::ofstream(folders.report / "summary.txt") << text;
   const bool good = kept(outcome, *report);

@@ -60,10 +60,14 @@ class Observer {
 
   [[nodiscard]] std::uint64_t pictures() const noexcept { return pictures_; }
 
+  // Whether it changes permits from now on; it does at first. One change may be under way still.
+  void change_permits(bool wanted) noexcept { permits_change_ = wanted; }
+  [[nodiscard]] bool changing_permits() const noexcept { return changing_; }
+
  private:
   void run(const std::stop_token& stop);
   void take_picture();
-  void change_permits(const std::stop_token& stop);
+  void change_one(const std::stop_token& stop);
   bool set_permits(HotName& name, Mode mode, std::uint32_t value, const std::stop_token& stop);
   void break_one();
   void count(const CountLeft& left, history::End& all);
@@ -76,6 +80,8 @@ class Observer {
   std::vector<HotName> names_;
   std::vector<Stamp> seen_;  // in the last picture
   std::atomic<std::uint64_t> pictures_{0};
+  std::atomic<bool> permits_change_{true};
+  std::atomic<bool> changing_{false};
   std::jthread thread_;
 };
 

@@ -74,11 +74,26 @@ std::vector<std::string> parts(const std::string& text) {
 po::options_description description() {
   po::options_description known;
   auto add = known.add_options();
-  for (const char* const name :
-       {"backend", "minutes", "seed", "processes", "names", "threads", "faults", "report"}) {
+  for (const char* const name : {"backend", "rollback", "command", "minutes", "seed", "processes",
+                                 "names", "threads", "faults", "report"}) {
     add(name, po::value<std::string>(), "");
   }
+  add("migrate", po::value<std::vector<std::string>>()->multitoken(), "");
   return known;
+}
+
+Migrate migrate(const std::vector<std::string>& stores, const std::string* back_from) {
+  if (stores.size() != 2) throw wrong("--migrate takes two stores: the old one and the new one");
+  Migrate migrate{backend(stores[0]), backend(stores[1]), {}, {}};
+  if (back_from == nullptr) return migrate;
+  for (const MigrationPhase phase : {MigrationPhase::dual_new, MigrationPhase::new_only}) {
+    if (*back_from == to_string(phase)) migrate.back_from = phase;
+  }
+  if (!migrate.back_from) {
+    throw wrong("--rollback takes the phase to go back from, dual-new or new-only, not " +
+                in_quotes(*back_from));
+  }
+  return migrate;
 }
 
 std::uint64_t fresh_seed() { return std::random_device()() % 1'000'000'000; }
@@ -101,10 +116,16 @@ std::string Options::command() const {
   std::snprintf(text, sizeof text, "%.6g", asked);
   std::string list;
   for (const std::string& each : faults) list += (list.empty() ? "" : ",") + each;
-  return "scripts/chaos --backend " + backend + " --minutes " + text + " --seed " +
-         std::to_string(seed) + " --processes " + std::to_string(processes) + " --names " +
-         std::to_string(names) + " --threads " + std::to_string(threads) + " --faults " +
-         (list.empty() ? "none" : list);
+  const std::string of =
+      !migrate
+          ? "--backend " + backend
+          : "--migrate " + migrate->from + " " + migrate->to +
+                (migrate->back_from ? " --rollback " + std::string(to_string(*migrate->back_from))
+                                    : "") +
+                (migrate->command.empty() ? "" : " --command " + migrate->command);
+  return "scripts/chaos " + of + " --minutes " + text + " --seed " + std::to_string(seed) +
+         " --processes " + std::to_string(processes) + " --names " + std::to_string(names) +
+         " --threads " + std::to_string(threads) + " --faults " + (list.empty() ? "none" : list);
 }
 
 Options parse_options(const std::vector<std::string>& words) {
@@ -124,9 +145,23 @@ Options parse_options(const std::vector<std::string>& words) {
     return given.count(name) == 0 ? nullptr : &given[name].as<std::string>();
   };
   Options options;
-  if (text("backend") == nullptr) throw wrong("--backend is missing");
+  const bool moves = given.count("migrate") > 0;
+  if (text("backend") == nullptr && !moves) throw wrong("--backend is missing");
+  if (text("backend") != nullptr && moves) {
+    throw wrong("--backend and --migrate don't go together");
+  }
+  if (text("rollback") != nullptr && !moves) throw wrong("--rollback belongs to --migrate");
+  if (text("command") != nullptr && !moves) throw wrong("--command belongs to --migrate");
   if (text("minutes") == nullptr) throw wrong("--minutes is missing");
-  options.backend = backend(*text("backend"));
+  if (moves) {
+    options.migrate = migrate(given["migrate"].as<std::vector<std::string>>(), text("rollback"));
+    options.backend = options.migrate->from + " -> " + options.migrate->to;
+    if (const auto* command = text("command")) options.migrate->command = *command;
+    options.processes = 16;
+    options.threads = 1;
+  } else {
+    options.backend = backend(*text("backend"));
+  }
   options.time = minutes(*text("minutes"));
   options.seed = fresh_seed();
   if (const auto* seed = text("seed")) {
@@ -138,6 +173,9 @@ Options parse_options(const std::vector<std::string>& words) {
   if (const auto* count = text("names")) options.names = number("--names", *count, 2, 1000);
   if (const auto* count = text("threads")) options.threads = number("--threads", *count, 1, 64);
   if (const auto* list = text("faults")) options.faults = parts(*list);
+  if (moves && options.clock_forward()) {
+    throw wrong("clock-forward is a fault of runs on one backend");
+  }
   if (const auto* folder = text("report")) {
     if (folder->empty()) throw wrong("--report needs the name of a folder");
     options.report = *folder;
@@ -151,10 +189,16 @@ std::string usage() {
       "recorded history.\n"
       "\n"
       "  scripts/chaos --backend X[:STRATEGY] --minutes N [OPTION...]\n"
+      "  scripts/chaos --migrate OLD NEW --minutes N [OPTION...]\n"
       "\n"
+      "The second moves the processes from one backend to the other meanwhile, phase by phase.\n"
+      "\n"
+      "  --rollback P    first forward to phase P, dual-new or new-only, and all the way back\n"
+      "  --command FILE  the lockset command, which then makes the steps; with kills it is\n"
+      "                  killed now and then\n"
       "  --seed S        decides faults and sets; default: a new one, which is shown\n"
-      "  --processes N   default 8; each opens the space by itself\n"
-      "  --threads N     of each process; default 2\n"
+      "  --processes N   default 8, of a migration 16; each opens the space by itself\n"
+      "  --threads N     of each process; default 2, of a migration 1\n"
       "  --names N       few names are hot names; default 6\n"
       "  --faults LIST   with commas between: kill, stop (of processes), a fault's name, a kind\n"
       "                  (network, server, session, load, state, clock, partition), all, none.\n"

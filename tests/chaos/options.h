@@ -3,15 +3,28 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "lockset/clock.h"
+#include "tests/chaos/migration/journey.h"
 
 namespace lockset::chaos {
 
+// A migration instead of a run on one backend.
+struct Migrate {
+  std::string from;  // as Store::find gives them
+  std::string to;
+  // The way back is gone from there to the beginning, before the whole way forward.
+  std::optional<MigrationPhase> back_from;
+  // The command that makes the steps; empty: the library does.
+  std::string command;
+};
+
 struct Options {
-  std::string backend;  // as Store::find gives it
+  std::string backend;  // as Store::find gives it; of a migration "FROM -> TO"
+  std::optional<Migrate> migrate;
   Duration time{};
   std::uint64_t seed = 0;
   std::size_t processes = 8;

@@ -40,6 +40,9 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   dup2(nothing, 0);
   dup2(output, 1);
   dup2(output, 2);
+  // A connection of this process, its proxies' among them, would stay open as long as the child
+  // lives, whoever closes it here.
+  closefrom(3);
   execve(argv[0], argv, environment);
   _exit(127);
 }

@@ -23,6 +23,13 @@ class StepReport final : public lockset::Observer {
   }
 };
 
+void tell(TimePoint now, const Error& error) {
+  const auto code = to_string(error.code);
+  std::printf("failed %lld %.*s: %s\n", static_cast<long long>(now.time_since_epoch().count()),
+              static_cast<int>(code.size()), code.data(), error.message.c_str());
+  std::fflush(stdout);
+}
+
 Result<Locks> open_once(const RecordedLocks::Options& options,
                         const std::shared_ptr<test::Recorder>& recorder) {
   auto store = open_backend(options.url, BootClock::now() + 5 * options.io_timeout);
@@ -107,6 +114,7 @@ std::unique_ptr<RecordedHold> RecordedLocks::acquire(const Wish& wish, bool& tro
     const Errc code = answer.error().code;
     if (code == Errc::timeout || code == Errc::cancelled) return nullptr;
     bear("acquire", answer.error());
+    if (options_.tell_failures) tell(recorder_->now(), answer.error());
     trouble = true;
     return nullptr;
   }

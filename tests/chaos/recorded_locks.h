@@ -70,6 +70,9 @@ class RecordedLocks {
     Duration io_timeout = std::chrono::seconds(1);
     // The store may lose what it had: clients may then see that it went back in time.
     bool lost_state = false;
+    // A line on standard output for each acquire that trouble of the store made fail, for
+    // migration/failures.h: "failed 81234567890123 unavailable: the store does not answer".
+    bool tell_failures = false;
   };
   // Tries until the store can be opened; null if that is not before `stop`.
   static std::unique_ptr<RecordedLocks> open(const Options& options,

@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <fstream>
-#include <memory>
 #include <thread>
 
-#include "cli/failure.h"
 #include "tests/chaos/choice.h"
 #include "tests/chaos/grant_watch.h"
 #include "tests/chaos/observer.h"
 #include "tests/chaos/progress.h"
 #include "tests/chaos/schedule.h"
 #include "tests/chaos/store_trouble.h"
+#include "tests/chaos/time_course.h"
 #include "tests/support/interrupt.h"
 
 namespace lockset::chaos {
@@ -25,17 +24,8 @@ constexpr Duration patience = 60s;
 // From here on a run has to have given every fault that it was to give.
 constexpr Duration long_run = 5min;
 
-std::unique_ptr<Store> start_store(const Options& options) {
-  const StoreOptions how{.scenario =
-                             options.clock_forward() ? Scenario::clock_forward : Scenario::safe};
-  if (const auto why = Store::unavailable(options.backend, how)) {
-    throw cli::Failure(cli::exit_store, options.backend + " can't run here: " + *why);
-  }
-  try {
-    return Store::start(options.backend, how);
-  } catch (const std::runtime_error& error) {
-    throw cli::Failure(cli::exit_store, options.backend + " does not start: " + error.what());
-  }
+Duration time_of_calm(const Options& options) {
+  return std::clamp<Duration>(options.time / 5, 2s, 20s);
 }
 
 // Those that begin like this, in all files of the folder.
@@ -50,10 +40,12 @@ std::size_t count_lines(const std::filesystem::path& folder, std::string_view be
 
 class Run {
  public:
-  Run(const Options& options, const Folders& folders, Store& store, Progress& progress)
+  Run(const Options& options, const Folders& folders, Store& store, Course& course,
+      Progress& progress)
       : options_(options),
         folders_(folders),
         store_(store),
+        course_(course),
         progress_(progress),
         chosen_(choose_faults(options, store.faults())),
         log_("controller", (folders.logs() / "controller.log").string()),
@@ -78,7 +70,7 @@ class Run {
     for (const std::string& each : store_.missing()) progress_.say("Not done here: " + each);
     observer.start();
     workers_.start();
-    if (grants_come("at first", 0)) trouble(began, outcome);
+    if (grants_come("at first", 0)) trouble(began, observer, outcome);
     outcome.lasted = BootClock::now() - began;
     outcome.interrupted = test::interrupted();
     if (auto wrong = workers_.finish(patience)) troubles_.push_back(std::move(*wrong));
@@ -98,8 +90,7 @@ class Run {
   }
 
   // Faults, then calm.
-  void trouble(TimePoint began, Outcome& outcome) {
-    const Duration calm = std::clamp<Duration>(options_.time / 5, 2s, 20s);
+  void trouble(TimePoint began, Observer& observer, Outcome& outcome) {
     // A short run has less of both.
     const Duration lease = store_.lease();
     const Duration apart = std::clamp<Duration>(options_.time / 8, lease / 2, 2 * lease);
@@ -109,7 +100,10 @@ class Run {
     ProcessSchedule schedule(options_.seed * 2, options_.processes, lease, apart * 3 / 2,
                              options_.wants("kill", "kill"), options_.wants("stop", "stop"));
     const bool signals = options_.wants("kill", "kill") || options_.wants("stop", "stop");
-    play_until(began + options_.time - calm, faults, signals ? &schedule : nullptr);
+    const Course::Cast cast{workers_, faults, observer};
+    course_.begin(began, cast);
+    play(course_, faults, signals ? &schedule : nullptr);
+    course_.end();
     progress_.show("Ending the faults");
     faults.end();
     workers_.continue_all();
@@ -119,12 +113,14 @@ class Run {
     progress_.note("all faults are over");
     const std::uint64_t before = grants_.grants();
     grants_come("after the last fault", before);
-    play_until(BootClock::now() + calm, faults, nullptr);
+    TimeCourse calm(time_of_calm(options_));
+    calm.begin(BootClock::now(), cast);
+    play(calm, faults, nullptr);
   }
 
-  // Signals to processes as the schedule says, if there is one, until then or until something
-  // is wrong.
-  void play_until(TimePoint end, const StoreTrouble& faults, ProcessSchedule* schedule) {
+  // Signals to processes as the schedule says, if there is one, until the course is over or
+  // something is wrong.
+  void play(Course& course, const StoreTrouble& faults, ProcessSchedule* schedule) {
     std::optional<ProcessSchedule::Step> step;
     TimePoint due = TimePoint::max();
     const auto draw = [&] {
@@ -133,13 +129,19 @@ class Run {
       due = BootClock::now() + step->pause;
     };
     draw();
-    while (BootClock::now() < end && !test::interrupted() && !faults.failure()) {
+    while (!test::interrupted() && !faults.failure()) {
       if (auto wrong = workers_.trouble()) {
         troubles_.push_back(std::move(*wrong));
         return;
       }
       const TimePoint now = BootClock::now();
-      TimePoint next = std::min({workers_.continue_due(now), now + 100ms, end});
+      const bool over = !course.go_on(now);
+      if (auto wrong = course.trouble()) {
+        troubles_.push_back(std::move(*wrong));
+        return;
+      }
+      if (over) return;
+      TimePoint next = std::min(workers_.continue_due(now), now + 100ms);
       if (step && due <= now) {
         if (step->kill) {
           workers_.kill(step->victim);
@@ -149,18 +151,18 @@ class Run {
         draw();
       }
       next = std::min(next, due);
-      show(end, faults);
+      show(course, faults);
       std::this_thread::sleep_until(next);
     }
   }
 
-  void show(TimePoint end, const StoreTrouble& faults) {
+  void show(const Course& course, const StoreTrouble& faults) {
     if (!progress_.due()) return;
-    progress_.show(
-        options_.backend + ": " + readable(std::max<Duration>(end - BootClock::now(), 0s)) +
-        " left, " + std::to_string(grants_.grants()) + " grants, " +
-        std::to_string(workers_.kills()) + " kills, " + std::to_string(workers_.stops()) +
-        " stops, " + std::to_string(faults.total()) + " faults, now: " + faults.present());
+    progress_.show(options_.backend + ": " + course.state(BootClock::now()) + ", " +
+                   std::to_string(grants_.grants()) + " grants, " +
+                   std::to_string(workers_.kills()) + " kills, " +
+                   std::to_string(workers_.stops()) + " stops, " + std::to_string(faults.total()) +
+                   " faults, now: " + faults.present());
   }
 
   // Whether somebody is granted something soon.
@@ -215,7 +217,8 @@ class Run {
     if (outcome.lasted < long_run) return;
     for (const auto& [name, given] : outcome.faults) {
       if (given.times == 0) troubles_.push_back("the fault " + name + " was never given");
-      if (given.times > 0 && given.hits == 0U) {
+      // In a migration there may have been nobody to strike: not every phase uses both stores.
+      if (given.times > 0 && given.hits == 0U && !options_.migrate) {
         troubles_.push_back("the fault " + name + " never struck anybody");
       }
     }
@@ -235,6 +238,7 @@ class Run {
   const Options& options_;
   const Folders folders_;
   Store& store_;
+  Course& course_;
   Progress& progress_;
   const std::vector<std::size_t> chosen_;
   test::Recorder log_;
@@ -245,13 +249,11 @@ class Run {
 
 }  // namespace
 
-Outcome run(const Options& options, const Folders& folders) {
-  Progress progress(folders.report / "timeline.txt");
-  progress.show("Starting " + options.backend);
-  const std::unique_ptr<Store> store = start_store(options);
-  Outcome outcome = Run(options, folders, *store, progress).play();
-  store->save_logs(folders.servers());
-  return outcome;
+Duration time_of_faults(const Options& options) { return options.time - time_of_calm(options); }
+
+Outcome run(const Options& options, const Folders& folders, Store& store, Course& course,
+            Progress& progress) {
+  return Run(options, folders, store, course, progress).play();
 }
 
 }  // namespace lockset::chaos

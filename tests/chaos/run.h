@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "tests/chaos/course.h"
 #include "tests/chaos/options.h"
+#include "tests/chaos/progress.h"
 #include "tests/chaos/store_trouble.h"
 #include "tests/chaos/workers.h"
 
@@ -30,8 +32,12 @@ struct Outcome {
   std::vector<history::Invariant> not_judged;
 };
 
-// Writes into `folders`, which exist; the logs are whole when it returns, and the store is
-// gone. Shows how it goes on standard error. Throws cli::Failure: usage, or no store.
-Outcome run(const Options& options, const Folders& folders);
+// How long the faults last; the calm after them.
+Duration time_of_faults(const Options& options);
+
+// Writes into `folders`, which exist; the logs are whole when it returns. Throws cli::Failure:
+// usage.
+Outcome run(const Options& options, const Folders& folders, Store& store, Course& course,
+            Progress& progress);
 
 }  // namespace lockset::chaos

@@ -1,18 +1,25 @@
 #!/usr/bin/env bash
-# A short run of chaos: smoke.sh LOCKSET_CHAOS BACKEND[:STRATEGY]. Skipped (77) where the server
-# can't be had, unless LOCKSET_TEST_REQUIRE says that it must be there.
+# A short run of chaos: smoke.sh LOCKSET_CHAOS BACKEND[:STRATEGY], or with a second backend a short
+# migration to it, with further arguments. Skipped (77) where a server can't be had, unless LOCKSET_TEST_REQUIRE says that it
+# must be there.
 set -u
-chaos=${1:?} backend=${2:?}
+chaos=${1:?} backend=${2:?} to=${3:-}
 notes=$(mktemp "${TMPDIR:-/tmp}/lockset-chaos-notes.XXXXXX")
 trap 'rm -f "$notes"' EXIT
 
 code=0
-"$chaos" --backend "$backend" --minutes 0.2 --processes 6 2>"$notes" || code=$?
+if [ -z "$to" ]; then
+  "$chaos" --backend "$backend" --minutes 0.2 --processes 6 2>"$notes" || code=$?
+else
+  "$chaos" --migrate "$backend" "$to" --minutes 0.3 --processes 6 --faults kill,stop "${@:4}" \
+    2>"$notes" || code=$?
+fi
 cat "$notes" >&2
 if [ "$code" -eq 69 ] && grep -q "can't run here" "$notes"; then
   case ",${LOCKSET_TEST_REQUIRE:-}," in
     *,all,* | *,"${backend%%:*}",*) exit 1 ;;
   esac
+  [ -n "$to" ] && case ",${LOCKSET_TEST_REQUIRE:-}," in *,"${to%%:*}",*) exit 1 ;; esac
   exit 77
 fi
 exit "$code"

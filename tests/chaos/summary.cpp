@@ -58,7 +58,8 @@ bool kept(const Outcome& outcome, const history::Report& report) {
   return true;
 }
 
-std::string summary(const Options& options, const Outcome& outcome, const history::Report& report) {
+std::string summary(const Options& options, const Outcome& outcome, const history::Report& report,
+                    const std::string& more) {
   std::string text;
   for (const history::Violation& each : report.violations) {
     text +=
@@ -70,7 +71,8 @@ std::string summary(const Options& options, const Outcome& outcome, const histor
   text +=
       conditions(options, outcome) + "\n" + cli::counts_table(report.counts) +
       "busy without reason, of all busy: " + rate(report.counts.spurious_busy, report.counts.busy) +
-      "\n\n" + faults(outcome) + "\n" + cli::verdict_table(report);
+      "\n\n" + faults(outcome) + "\n" + (more.empty() ? "" : more + "\n") +
+      cli::verdict_table(report);
   if (options.clock_forward()) {
     text += "\nClients noticed a step of the clock " + std::to_string(outcome.steps_noticed) +
             " times\n";

@@ -193,7 +193,8 @@ void work(const WorkerOptions& options, std::shared_ptr<test::Recorder> recorder
                                           .app = "chaos-" + options.process,
                                           .lease = options.lease,
                                           .io_timeout = options.io_timeout,
-                                          .lost_state = options.lost_state},
+                                          .lost_state = options.lost_state,
+                                          .tell_failures = options.tell_failures},
                                          recorder, over.get_token());
   if (!locks) return;
   FirstError error;

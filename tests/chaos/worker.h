@@ -24,6 +24,7 @@ struct WorkerOptions {
   Duration lease = std::chrono::seconds(1);
   Duration io_timeout = std::chrono::seconds(1);
   bool lost_state = false;
+  bool tell_failures = false;
 };
 
 // Works until `stop` holds, which is asked all the time; then all is released. Throws when

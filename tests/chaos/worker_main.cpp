@@ -34,6 +34,7 @@ int run(int argc, char** argv) {
       ("threads", po::value(&options.threads)->default_value(2), "how many")                //
       ("stop", po::value(&stop)->required(), "ends when this file is there")                //
       ("lost-state", po::bool_switch(&options.lost_state), "the store may lose its state")  //
+      ("tell-failures", po::bool_switch(&options.tell_failures), "a line for each")         //
       ("help", "this");
   po::variables_map given;
   po::store(po::parse_command_line(argc, argv, all), given);

@@ -7,6 +7,10 @@
 namespace lockset::chaos {
 namespace {
 
+// How long a process may take to release what it holds and end, on a busy machine and with a store
+// that does not answer.
+constexpr Duration time_to_end = std::chrono::seconds(60);
+
 // The end of a file: what went wrong is told last.
 std::string tail_of(const std::filesystem::path& path) {
   std::ifstream file(path);
@@ -31,32 +35,54 @@ Workers::Workers(const Options& options, const Store& store, const Folders& fold
       folders_(folders),
       log_(log),
       loses_state_(loses_state),
-      stop_file_(folders.report / "stop"),
       slots_(options.processes) {}
 
 void Workers::start() {
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) fill(slot);
 }
 
+std::filesystem::path Workers::log_of(const std::string& name) const {
+  return folders_.logs() / (name + ".log");
+}
+
+std::filesystem::path Workers::output_of(const std::string& name) const {
+  return folders_.output() / (name + ".txt");
+}
+
+void Workers::ask_to_end(const std::string& name) const {
+  std::ofstream(folders_.stops() / name).put('\n');
+}
+
 void Workers::fill(std::size_t slot) {
   Slot& place = slots_[slot];
-  place.name = "worker-" + std::to_string(++started_);
+  place.name = "worker-" + std::to_string(started_ + 1);
+  place.process = one_more(place.name, store_.worker_url(slot));
+  place.stands_until.reset();
+  place.leaves_by.reset();
+}
+
+std::unique_ptr<Process> Workers::one_more(const std::string& name, const std::string& url) {
   const auto lease = std::chrono::duration_cast<std::chrono::milliseconds>(store_.lease());
   std::vector<std::string> argv{worker_program(),
-                                "--log=" + (folders_.logs() / (place.name + ".log")).string(),
-                                "--process=" + place.name,
-                                "--seed=" + std::to_string(options_.seed * 1000 + started_),
+                                "--log=" + log_of(name).string(),
+                                "--process=" + name,
+                                "--seed=" + std::to_string(options_.seed * 1000 + ++started_),
                                 "--names=" + std::to_string(options_.names),
                                 "--resource=" + folders_.resource().string(),
                                 "--lease=" + std::to_string(lease.count()),
                                 "--threads=" + std::to_string(options_.threads),
-                                "--stop=" + stop_file_.string()};
+                                "--stop=" + (folders_.stops() / name).string()};
   if (loses_state_) argv.emplace_back("--lost-state");
+  if (options_.migrate) argv.emplace_back("--tell-failures");
   // Not among the arguments, which everybody sees: the address has a password.
-  place.process =
-      std::make_unique<Process>(argv, std::vector{"LOCKSET_URL=" + store_.worker_url(slot)},
-                                (folders_.output() / (place.name + ".txt")).string());
-  place.stands_until.reset();
+  return std::make_unique<Process>(argv, std::vector{"LOCKSET_URL=" + url},
+                                   output_of(name).string());
+}
+
+void Workers::replace(std::size_t slot) {
+  Slot& place = slots_.at(slot);
+  place.leaves_by = BootClock::now() + time_to_end;
+  ask_to_end(place.name);
 }
 
 void Workers::kill(std::size_t slot) {
@@ -88,28 +114,38 @@ TimePoint Workers::continue_due(TimePoint now) {
     log_.record(history::Cont{place.name});
     place.process->go_on();
     place.stands_until.reset();
+    if (place.leaves_by) place.leaves_by = BootClock::now() + time_to_end;
   }
   return next;
 }
 
 std::string Workers::says(const Slot& slot, int code) const {
-  const auto output = folders_.output() / (slot.name + ".txt");
-  const std::string text = tail_of(output);
+  const std::string text = tail_of(output_of(slot.name));
   return slot.name + " ended by itself with " + std::to_string(code) +
          (text.empty() ? ", and said nothing" : ":\n" + text);
 }
 
 std::optional<std::string> Workers::trouble() {
-  for (Slot& place : slots_) {
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    const Slot& place = slots_[slot];
     if (!place.process) continue;
-    if (const auto code = place.process->ended()) return says(place, *code);
+    const auto code = place.process->ended();
+    if (code && *code == 0 && place.leaves_by) {
+      fill(slot);
+    } else if (code) {
+      return says(place, *code);
+    } else if (place.leaves_by && !place.stands_until && BootClock::now() > *place.leaves_by) {
+      return place.name + " was asked to end and does not";
+    }
   }
   return {};
 }
 
 std::optional<std::string> Workers::finish(Duration limit) {
   continue_all();
-  std::ofstream(stop_file_).put('\n');
+  for (const Slot& place : slots_) {
+    if (place.process) ask_to_end(place.name);
+  }
   const TimePoint until = BootClock::now() + limit;
   std::optional<std::string> wrong;
   for (Slot& place : slots_) {

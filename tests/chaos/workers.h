@@ -22,6 +22,8 @@ struct Folders {
   [[nodiscard]] std::filesystem::path output() const { return report / "output"; }
   [[nodiscard]] std::filesystem::path resource() const { return report / "resource"; }
   [[nodiscard]] std::filesystem::path servers() const { return report / "server-logs"; }
+  // A file of its name asks a process to end.
+  [[nodiscard]] std::filesystem::path stops() const { return report / "stop"; }
 };
 
 // For the main thread (process.h says why).
@@ -33,13 +35,30 @@ class Workers {
           bool loses_state);
 
   void start();
+  // One more process, beside those in the slots, under this name and at this address.
+  [[nodiscard]] std::unique_ptr<Process> one_more(const std::string& name, const std::string& url);
+  // Where that one writes, and is asked to end.
+  [[nodiscard]] std::filesystem::path log_of(const std::string& name) const;
+  [[nodiscard]] std::filesystem::path output_of(const std::string& name) const;
+  void ask_to_end(const std::string& name) const;
+
+  // The process in this slot is asked to end in order; another takes its place when it has, with
+  // the address that the store gives the slot then.
+  void replace(std::size_t slot);
+  [[nodiscard]] bool replacing(std::size_t slot) const {
+    return slots_.at(slot).leaves_by.has_value();
+  }
+  // Of the process that has the slot now.
+  [[nodiscard]] const std::string& name(std::size_t slot) const { return slots_.at(slot).name; }
+
   // One that stands is let alone by both.
   void kill(std::size_t slot);  // another takes its place
   void stop(std::size_t slot, TimePoint until);
   // Continues those whose time is over; the time of the next one, max() if none stands.
   TimePoint continue_due(TimePoint now);
   void continue_all() { continue_due(TimePoint::max()); }
-  // What is wrong with one that has ended by itself.
+  // What is wrong with one that has ended by itself, or does not though it was asked to. Fills the
+  // places of those that were to be replaced.
   std::optional<std::string> trouble();
   // All release what they hold and end, within the limit; what was wrong. Nobody stands.
   std::optional<std::string> finish(Duration limit);
@@ -52,6 +71,7 @@ class Workers {
     std::string name;  // of the process that has the place now
     std::unique_ptr<Process> process;
     std::optional<TimePoint> stands_until;
+    std::optional<TimePoint> leaves_by;  // it was asked to end
   };
   void fill(std::size_t slot);
   [[nodiscard]] std::string says(const Slot& slot, int code) const;
@@ -61,7 +81,6 @@ class Workers {
   const Folders folders_;
   test::Recorder& log_;
   const bool loses_state_;
-  const std::filesystem::path stop_file_;
   std::vector<Slot> slots_;
   std::size_t started_ = 0;
   std::size_t kills_ = 0;

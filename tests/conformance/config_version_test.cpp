@@ -6,7 +6,13 @@
 namespace lockset::conformance {
 namespace {
 
-class ConfigVersion : public Conformance {};
+class ConfigVersion : public Conformance {
+ protected:
+  // Stores that can't take part in a migration have no phase to be set.
+  bool applies(const ConfigChange& change) {
+    return traits().can_migrate || !std::holds_alternative<SetMigrationPhase>(change);
+  }
+};
 
 // SEM 6
 TEST_P(ConfigVersion, ANewSpaceHasTheDefaults) {
@@ -55,7 +61,8 @@ TEST_P(ConfigVersion, TheStarChangesTheDefault) {
   c.meet_busy({read("a")});
 }
 
-// SEM 7: the version grows with every change, and is the same for all
+// SEM 7: the version grows with every change, also with one that sets what was there: a migration
+// shuts requests under way out by it. It is the same for all.
 TEST_P(ConfigVersion, EveryChangeRaisesTheVersion) {
   Client c = client();
   std::int64_t before = c.config().version;
@@ -64,8 +71,12 @@ TEST_P(ConfigVersion, EveryChangeRaisesTheVersion) {
                                   SetPermits{"a", Mode::read, {}},
                                   SetMaxLease{20s},
                                   SetMigrationPhase{3},
-                                  RaiseStampBase{{5}}};
+                                  SetMigrationPhase{3},
+                                  RaiseStampBase{{5}},
+                                  RaiseStampBase{{5}},
+                                  RaiseStampBase{{4}}};
   for (const ConfigChange& change : changes) {
+    if (!applies(change)) continue;
     c.change(change);
     EXPECT_GT(c.config().version, before) << "change " << change.index();
     before = c.config().version;
@@ -73,7 +84,7 @@ TEST_P(ConfigVersion, EveryChangeRaisesTheVersion) {
     EXPECT_EQ(other.config(), c.config());
   }
   EXPECT_EQ(c.config().max_lease, 20s);
-  EXPECT_EQ(c.config().migration_phase, 3);
+  EXPECT_EQ(c.config().migration_phase, traits().can_migrate ? 3 : 0);
   EXPECT_EQ(c.config().stamp_base, Stamp{5});
 }
 
@@ -82,6 +93,7 @@ TEST_P(ConfigVersion, ARequestFromAnOldVersionIsStale) {
   const ConfigChange changes[] = {SetPermits{"other", Mode::read, 2}, SetMaxLease{20s},
                                   SetMigrationPhase{1}, RaiseStampBase{{1}}};
   for (const ConfigChange& change : changes) {
+    if (!applies(change)) continue;
     SCOPED_TRACE(change.index());
     Client old = client();
     Client admin(open());
@@ -109,6 +121,112 @@ TEST_P(ConfigVersion, AVersionThatNeverWasIsStale) {
   request.by = soon();
   const Result<AcquireOutcome> outcome = backend()->try_acquire(request);
   EXPECT_TRUE(outcome && std::holds_alternative<Stale>(*outcome)) << test::describe(outcome);
+}
+
+// SEM 7: a change that names the version it was decided from is made if that is the present one
+TEST_P(ConfigVersion, AChangeAtThePresentVersionIsMade) {
+  if (skip_unless(traits().can_migrate, "can_migrate")) return;
+  Client c = client();
+  for (const std::int64_t phase : {17, 18, 18}) {
+    const std::int64_t before = c.config().version;
+    c.change(SetMigrationPhase{phase, before});
+    EXPECT_EQ(c.config().migration_phase, phase);
+    EXPECT_GT(c.config().version, before);
+    Client other(open());
+    EXPECT_EQ(other.config(), c.config());
+  }
+}
+
+// SEM 7: otherwise nothing is changed, and the answer is what is there. So one that arrives late
+// undoes nothing.
+TEST_P(ConfigVersion, AChangeAtAnotherVersionChangesNothing) {
+  if (skip_unless(traits().can_migrate, "can_migrate")) return;
+  Client admin = client();
+  const std::int64_t first = admin.config().version;
+  admin.set_permits("a", Mode::read, 7);
+  admin.change(SetMaxLease{20s});
+  admin.change(RaiseStampBase{{5}});
+  admin.change(SetMigrationPhase{18});
+  const SpaceConfig there = admin.config();
+  for (const std::int64_t version :
+       {first, there.version - 1, there.version + 1, std::int64_t{0}, std::int64_t{-1}}) {
+    SCOPED_TRACE(version - there.version);
+    Client late(open());
+    late.change(SetMigrationPhase{17, version});
+    EXPECT_EQ(late.config(), there);
+    EXPECT_EQ(client().config(), there) << "and nobody else sees another one";
+  }
+  const Result<AcquireOutcome> outcome = admin.ask_once({write("b")}, {.lease = 10s});
+  EXPECT_TRUE(outcome && std::holds_alternative<Grant>(*outcome))
+      << "a change that was refused makes no request stale: " << test::describe(outcome);
+}
+
+// SEM 7: the same request delivered again undoes nothing of what came after it
+TEST_P(ConfigVersion, AChangeDeliveredAgainChangesNothing) {
+  if (skip_unless(traits().can_migrate, "can_migrate")) return;
+  Client c = client();
+  const SetMigrationPhase step{17, c.config().version};
+  c.change(step);
+  const SpaceConfig once = c.config();
+  c.change(step);
+  EXPECT_EQ(c.config(), once);
+  c.change(SetMigrationPhase{18, once.version});
+  const SpaceConfig next = c.config();
+  c.change(step);
+  EXPECT_EQ(c.config(), next);
+  EXPECT_EQ(client().config(), next);
+}
+
+// SEM 7: of several that were decided from one version exactly one is made, and all are answered
+// with what it made
+TEST_P(ConfigVersion, OfChangesFromOneVersionExactlyOneIsMade) {
+  if (skip_unless(traits().can_migrate, "can_migrate")) return;
+  constexpr std::size_t threads = 4;
+  std::vector<std::shared_ptr<Backend>> backends;
+  for (std::size_t i = 0; i < threads; ++i) backends.push_back(open());
+  SpaceConfig before = client().config();
+  for (int round = 1; round <= 25; ++round) {
+    std::vector<SpaceConfig> answers(threads);
+    run_threads(threads, [&](std::size_t i) {
+      const SetMigrationPhase change{round * 10 + static_cast<std::int64_t>(i), before.version};
+      answers[i] = backends[i]->change_config(change, soon()).value();
+    });
+    const SpaceConfig after = client().config();
+    EXPECT_EQ(after.migration_phase / 10, round) << "somebody's was made";
+    EXPECT_GT(after.version, before.version);
+    for (const SpaceConfig& answer : answers) EXPECT_EQ(answer, after) << "round " << round;
+    before = after;
+  }
+}
+
+// SEM 7: nothing comes between the look at the version and the change
+TEST_P(ConfigVersion, AChangeOfMeanwhileIsNotPassedOver) {
+  if (skip_unless(traits().can_migrate, "can_migrate")) return;
+  const std::shared_ptr<Backend> mine = open();
+  const std::shared_ptr<Backend> others = open();
+  SpaceConfig before = client().config();
+  for (int round = 1; round <= 50; ++round) {
+    SpaceConfig depends;
+    SpaceConfig always;
+    run_threads(2, [&](std::size_t i) {
+      // Either comes first, again and again.
+      if (i == static_cast<std::size_t>(round % 2)) {
+        const SetMigrationPhase change{round, before.version};
+        depends = mine->change_config(change, soon()).value();
+      } else {
+        always = others->change_config(SetMaxLease{1s * round}, soon()).value();
+      }
+    });
+    if (depends.migration_phase == round) {
+      EXPECT_EQ(depends.max_lease, before.max_lease) << "made from what was there no more";
+      EXPECT_EQ(always.migration_phase, round);
+      EXPECT_LT(depends.version, always.version);
+    } else {
+      EXPECT_EQ(depends, always);
+    }
+    before = always;
+    EXPECT_EQ(client().config(), before);
+  }
 }
 
 // SEM 7: stale comes before busy, so that nobody waits by an old rule

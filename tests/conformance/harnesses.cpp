@@ -2,6 +2,7 @@
 // backends/builtin.cpp, one in backends/CMakeLists.txt.
 #include "tests/conformance/harness.h"
 #include "tests/conformance/memory_harness.h"
+#include "tests/conformance/migrate_harness.h"
 #ifdef LOCKSET_HAS_MYSQL
 #include "tests/conformance/mysql_harness.h"
 #endif
@@ -41,6 +42,13 @@ std::span<Harness* const> all_harnesses() {
 #endif
 #ifdef LOCKSET_HAS_ZOOKEEPER
       &zookeeper_harness(),
+#endif
+      &migrate_old_only_harness(),
+      &migrate_dual_old_harness(),
+      &migrate_dual_new_harness(),
+      &migrate_new_only_harness(),
+#ifdef LOCKSET_HAS_SQLITE
+      &migrate_files_harness(),
 #endif
   };
   return harnesses;

@@ -12,6 +12,7 @@ TEST_P(Housekeeping, ASlowClientsStepsMeetNobodyElse) {
   Client slow = client();
   const Token token = Token::random();
   const Grant old = slow.take({write("a")}, {.lease = 1ms, .token = token});
+  ASSERT_TRUE(expired(slow, {old}));
   ASSERT_TRUE(eventually([&] {
     static_cast<void>(backend()->sweep(soon()).value());
     return space().look().empty();

@@ -2,6 +2,7 @@
 // lease (exact, up to the grain of the store's clock), and ends soon after it.
 #include <algorithm>
 #include <atomic>
+#include <set>
 #include <thread>
 
 #include "tests/conformance/suite.h"
@@ -57,7 +58,7 @@ TEST_P(Leases, InspectionShowsAHoldUntilItsLeaseEnds) {
 TEST_P(Leases, ARenewalCountsFromItself) {
   Client holder = client("holder");
   Client other(open(), "other");
-  const Grant grant = holder.take({write("a")}, {.lease = 500ms});
+  const Grant grant = holder.take({write("a")}, {.lease = 1s});
   TimePoint renewed{};
   // Three renewals, each seen to stand for its time.
   for (int i = 0; i < 3; ++i) {
@@ -67,22 +68,22 @@ TEST_P(Leases, ARenewalCountsFromItself) {
       return BootClock::now() >= until;
     }));
     renewed = BootClock::now();
-    const std::optional<Renewal> renewal = holder.renew(grant.stamp, 500ms);
+    const std::optional<Renewal> renewal = holder.renew(grant.stamp, 1s);
     ASSERT_TRUE(renewal);
-    EXPECT_LE(renewal->lease, 500ms);
-    EXPECT_GE(renewal->lease, 500ms);
+    EXPECT_LE(renewal->lease, 1s);
+    EXPECT_GE(renewal->lease, 1s);
   }
-  expect_between(freed(other, {write("a")}), renewed + 500ms);
+  expect_between(freed(other, {write("a")}), renewed + 1s);
 }
 
 // SEM 10: renewed again and again it stays; the stamp with it
 TEST_P(Leases, RenewalsKeepAHoldForManyLeases) {
   Client holder = client("holder");
   Client other(open(), "other");
-  const Grant grant = holder.take({write("a")}, {.lease = 300ms});
-  const TimePoint until = BootClock::now() + 1s;
+  const Grant grant = holder.take({write("a")}, {.lease = 700ms});
+  const TimePoint until = BootClock::now() + 2s;
   while (BootClock::now() < until) {
-    ASSERT_TRUE(holder.renew(grant.stamp, 300ms));
+    ASSERT_TRUE(holder.renew(grant.stamp, 700ms));
     ASSERT_FALSE(other.try_take({write("a")}));
   }
   EXPECT_TRUE(holder.is_live(grant.stamp));
@@ -177,7 +178,7 @@ TEST_P(Leases, ARenewalNeverShortens) {
 TEST_P(Leases, AreNeverRenewedAfterExpiry) {
   Client c = client();
   const Grant grant = c.take({write("a")}, {.lease = 30ms});
-  ASSERT_TRUE(eventually([&] { return !c.is_live(grant.stamp); }));
+  ASSERT_TRUE(expired(c, {grant}));
   EXPECT_FALSE(c.renew(grant.stamp, 1min));
   EXPECT_FALSE(c.is_live(grant.stamp));
   EXPECT_TRUE(c.try_take({write("a")})) << "the name is free";
@@ -188,7 +189,7 @@ TEST_P(Leases, AnExpiredHoldIsNotHeldByAnybody) {
   Client c = client();
   const Grant one = c.take({write("a")}, {.lease = 30ms});
   const Grant two = c.take({write("b")}, {.lease = 30ms});
-  ASSERT_TRUE(eventually([&] { return c.holds().empty(); }));
+  ASSERT_TRUE(expired(c, {one, two}));
   EXPECT_FALSE(c.release(one.stamp));
   EXPECT_FALSE(c.break_hold(two.stamp));
 }
@@ -246,6 +247,26 @@ TEST_P(Leases, NoPartOfASetIsFreeBeforeItsEnd) {
   });
 }
 
+// SEM 10: what has ended is over: it is not shown again, also while the store is being tidied up
+TEST_P(Leases, WhatInspectionShowsNoLongerIsNeverShownAgain) {
+  Client c = client();
+  for (int round = 0; round < 3 && !HasFailure(); ++round) {
+    std::set<Stamp> shown;
+    for (int i = 0; i < 50; ++i) {
+      shown.insert(
+          c.take({write(std::to_string(round) + "n" + std::to_string(i))}, {.lease = 20ms}).stamp);
+    }
+    // Some looks more, once all have ended: they are being removed then.
+    for (int looks = 10; looks > 0 && !HasFailure(); looks -= shown.empty() ? 1 : 0) {
+      std::set<Stamp> now;
+      for (const HoldInfo& hold : c.holds()) now.insert(hold.stamp);
+      ASSERT_TRUE(std::includes(shown.begin(), shown.end(), now.begin(), now.end()))
+          << "a hold that was gone is shown again, round " << round;
+      shown = std::move(now);
+    }
+  }
+}
+
 // SEM 10: "Expired holds of names that nobody asks for are swept too"
 TEST_P(Leases, ASweepRemovesWhatNobodyAsksFor) {
   Client c = client();
@@ -257,13 +278,12 @@ TEST_P(Leases, ASweepRemovesWhatNobodyAsksFor) {
   // Until all are past their lease, by inspection alone: it removes nothing.
   ASSERT_TRUE(eventually([&] { return c.holds().size() == 1; }));
   std::size_t removed = 0;
+  // What stands in two stores may end in one of them a moment later than inspection shows.
   ASSERT_TRUE(eventually([&] {
-    const std::size_t now = backend()->sweep(soon()).value();
-    removed += now;
-    return now == 0;
+    removed += backend()->sweep(soon()).value();
+    return removed >= count && space().look().size() == 1;
   }));
-  EXPECT_EQ(removed, count);
-  ASSERT_EQ(space().look().size(), 1U);
+  EXPECT_EQ(removed + backend()->sweep(soon()).value(), count);
   EXPECT_EQ(space().look()[0].stamp, stays.stamp);
 }
 
@@ -279,8 +299,7 @@ TEST_P(Leases, ASweepTouchesNoLiveHold) {
 // itself has no trace of it beside the next holder's
 TEST_P(Leases, TheNextGrantRemovesTheExpiredHold) {
   Client c = client();
-  c.take({write("a"), write("b")}, {.lease = 30ms});
-  ASSERT_TRUE(eventually([&] { return c.holds().empty(); }));
+  ASSERT_TRUE(expired(c, {c.take({write("a"), write("b")}, {.lease = 30ms})}));
   const Grant next = c.take({write("b")});
   const std::vector<RawHold> raw = space().look();
   ASSERT_EQ(raw.size(), 1U) << "the expired hold is still there, beside the new one";

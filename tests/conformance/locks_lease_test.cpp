@@ -85,19 +85,17 @@ TEST_P(Validity, RenewByHandMovesTheEnd) {
 
 // SEM 10, 17: a broken hold is lost by the next renewal, and lost() fires
 TEST_P(Validity, ABrokenHoldIsLostByTheNextRenewal) {
-  Locks mine = locks({.app = "mine", .lease = 1s});
+  Locks mine = locks({.app = "mine", .lease = 3s});
   Locks admin = locks({.app = "admin"});
   const Hold hold = mine.acquire({write("a")}).value();
   const Hold other = mine.acquire({write("b")}).value();
   std::atomic<bool> called = false;
   const std::stop_callback callback(hold.lost(), [&] { called = true; });
   ASSERT_TRUE(admin.break_hold(hold.stamp()));
-  const TimePoint broken = BootClock::now();
   ASSERT_TRUE(eventually([&] { return hold.lost().stop_requested(); }));
-  EXPECT_LT(BootClock::now() - broken, 900ms) << "later than the end of its validity";
   EXPECT_TRUE(eventually([&] { return called.load(); }));
   EXPECT_FALSE(hold.valid());
-  EXPECT_EQ(hold.lost_reason(), LostReason::gone);
+  EXPECT_EQ(hold.lost_reason(), LostReason::gone) << "else later than the end of its validity";
   EXPECT_TRUE(other.valid()) << "only that one";
   EXPECT_FALSE(other.lost().stop_requested());
 }
@@ -179,7 +177,7 @@ TEST_P(Validity, ItEndsOnTimeWhileARenewalHangs) {
     Hanging(std::shared_ptr<Backend> inner, std::stop_token release)
         : ForwardingBackend(std::move(inner)), release_(std::move(release)) {}
     Result<RenewReply> renew(const Owner&, std::span<const RenewRequest>, TimePoint by) override {
-      // Like a network call: back by its deadline.
+      // Like a network call: back by its deadline, which is later than the test's patience.
       while (!release_.stop_requested() && BootClock::now() < by) std::this_thread::yield();
       return Error{Errc::indeterminate, "it hung"};
     }
@@ -189,13 +187,12 @@ TEST_P(Validity, ItEndsOnTimeWhileARenewalHangs) {
   };
   std::stop_source release;
   Locks mine = lockset::open(std::make_unique<Hanging>(open(), release.get_token()),
-                             {.app = "app", .lease = 1s})
+                             {.app = "app", .lease = 1s, .io_timeout = 3 * patience})
                    .value();
   const Hold hold = mine.acquire({write("a")}).value();
   const TimePoint until = hold.valid_until();
   ASSERT_TRUE(eventually([&] { return hold.lost().stop_requested(); }));
   EXPECT_GE(BootClock::now(), until);
-  EXPECT_LT(BootClock::now(), until + 400ms);
   EXPECT_FALSE(hold.valid());
   EXPECT_EQ(hold.lost_reason(), LostReason::expired);
   release.request_stop();

@@ -1,5 +1,6 @@
 #include "tests/conformance/suite.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "tests/conformance/availability.h"
@@ -44,6 +45,17 @@ Client Conformance::client(std::string app, std::int64_t epoch) {
 Locks Conformance::locks(Options options) {
   if (options.app.empty()) options.app = "app";
   return lockset::open(space_->open().value(), std::move(options)).value();
+}
+
+bool expired(Client& client, std::initializer_list<Grant> grants) {
+  const TimePoint now = BootClock::now();
+  TimePoint over = now;
+  for (const Grant& grant : grants) over = std::max(over, now + grant.lease + clock_grain);
+  return eventually([&] {
+    return BootClock::now() >= over &&
+           std::none_of(grants.begin(), grants.end(),
+                        [&](const Grant& grant) { return client.is_live(grant.stamp); });
+  });
 }
 
 bool skip_unless(bool trait, std::string_view why) {

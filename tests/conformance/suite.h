@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -56,6 +57,11 @@ class Conformance : public testing::TestWithParam<Harness*> {
 //   if (skip_unless(traits().floors, "floors")) return;
 // The only way to skip a test.
 [[nodiscard]] bool skip_unless(bool trait, std::string_view why);
+
+// Waits until the leases of these grants, which were answered by now, have ended. Inspection alone
+// does not tell: a hold that stands in two stores is not shown any more when it has ended in one of
+// them, and is in the way until it has ended in the other. False: it is still shown after that.
+bool expired(Client& client, std::initializer_list<Grant> grants);
 
 // A hold of `wanted` for messages and comparisons: "r:a w:b".
 std::string describe(const Wanted& items);

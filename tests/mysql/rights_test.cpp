@@ -22,6 +22,7 @@ TEST_P(Rights, AreEnoughForAllThatAProgramDoes) {
   EXPECT_EQ(mine.holds().size(), 1U);
   EXPECT_TRUE(mine.break_hold(set));
   mine.set_permits("a", Mode::read, 3);
+  mine.change(SetMigrationPhase{0, mine.config().version});
   const std::int64_t epoch = mine.take({write("@app:app")}).stamp.value;
   EXPECT_TRUE(backend->reclaim("app", epoch, soon()));
   EXPECT_TRUE(backend->sweep(soon()));

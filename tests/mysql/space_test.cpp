@@ -42,6 +42,32 @@ TEST_P(SpaceTest, InitTwiceChangesNothing) {
   EXPECT_TRUE(mine.is_live(stamp));
 }
 
+// A space that a program made which knew no change at a version. One that is still connected from
+// before is refused changes of the configuration alone.
+TEST_P(SpaceTest, InitBringsAnOlderSpaceUpToDate) {
+  Client mine = client();
+  const Stamp stamp = mine.take({write("b")}).stamp;
+  mine.set_permits("a", Mode::read, 7);
+  const SpaceConfig there = mine.config();
+  admin().rows("UPDATE " + table("_space") + " SET procedures = 'older'");
+  admin().rows("DROP PROCEDURE " + table("_change"));
+  admin().rows("CREATE PROCEDURE " + table("_change") +
+               "(p_kind VARBINARY(16), p_name VARBINARY(255), p_mode TINYINT, p_value BIGINT) "
+               "UPDATE " +
+               table("_space") + " SET config_version = config_version + 1");
+  EXPECT_TRUE(says(refused(url(), Errc::misconfigured), "lockset init"));
+  const SetMigrationPhase change{18, there.version};
+  const Result<SpaceConfig> denied = mine.backend().change_config(change, soon());
+  ASSERT_FALSE(denied);
+  EXPECT_EQ(denied.error().code, Errc::misconfigured);
+  EXPECT_TRUE(says(denied.error().message, "lockset init")) << denied.error().message;
+  ASSERT_TRUE(init_space(url(), soon()));
+  EXPECT_EQ(client().config(), there);
+  mine.change(change);
+  EXPECT_EQ(mine.config().migration_phase, 18);
+  EXPECT_TRUE(mine.release(stamp));
+}
+
 TEST_P(SpaceTest, SeveralInitsAtOnceMakeOneSpace) {
   const std::string fresh = space() + "f";
   test::run_threads(4, [&](std::size_t) {

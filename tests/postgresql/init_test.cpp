@@ -42,6 +42,33 @@ TEST_P(Init, AgainDoesNoHarm) {
   EXPECT_EQ(c.config().permits_of("b").read, 3U);
 }
 
+// A space that a program made which knew no change at a version: it serves all else, and says what
+// to do about that.
+TEST_P(Init, BringsAnOlderSpaceUpToDate) {
+  const std::string complete = catalogue();
+  admin().run("DROP FUNCTION " + space() + ".change_config_at_v1");
+  admin().run("UPDATE " + space() + ".meta SET script = 'older'");
+  Client c = client();
+  const Stamp stamp = c.take({write("a")}).stamp;
+  c.set_permits("b", Mode::read, 3);
+  c.change(SetMigrationPhase{17});
+  const SpaceConfig there = c.config();
+  const SetMigrationPhase change{18, there.version};
+  const Result<SpaceConfig> refused = c.backend().change_config(change, soon());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::misconfigured);
+  EXPECT_TRUE(says(refused.error().message, "lockset init")) << refused.error().message;
+  EXPECT_EQ(client().config(), there);
+  ASSERT_TRUE(init_space(url(), soon()));
+  EXPECT_EQ(client().config(), there);
+  c.change(change);
+  EXPECT_EQ(c.config().migration_phase, 18);
+  EXPECT_TRUE(c.release(stamp));
+  c.change(SetMigrationPhase{0});
+  c.set_permits("b", Mode::read, {});
+  EXPECT_EQ(catalogue(), complete);
+}
+
 TEST_P(Init, ManyAtOnceAllSucceed) {
   drop_space();
   test::run_threads(6, [&](std::size_t) {

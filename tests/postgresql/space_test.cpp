@@ -26,6 +26,7 @@ TEST_P(SpaceTest, TheProgramsUserNeedsUsageAlone) {
   backend->end_wait(*busy.ticket, soon());
   c.set_permits("a", Mode::write, 2);
   c.change(RaiseStampBase{grant.stamp});
+  c.change(SetMigrationPhase{0, c.config().version});
   EXPECT_TRUE(c.break_hold(c.take({write("a")}).stamp));
   const std::int64_t epoch = c.take({write("@app:app")}).stamp.value;
   EXPECT_TRUE(backend->reclaim("app", epoch, soon()));

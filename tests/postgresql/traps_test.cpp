@@ -11,9 +11,11 @@ namespace {
 
 class Traps : public PostgresqlTest {
  protected:
-  // A renewal by a session that does not commit yet, until the old lease has ended.
-  void renew_and_wait(Session& session, Stamp stamp) {
+  // Takes "a", and a renewal by a session that does not commit yet, until the old lease has
+  // ended.
+  void take_and_renew(Client& holder, Session& session, Stamp& stamp) {
     session.run("BEGIN");
+    stamp = holder.take({write("a")}, {.lease = 1s}).stamp;
     ASSERT_EQ(session
                   .run("SELECT * FROM " + space() + ".renew_v1('app', ARRAY[" +
                        std::to_string(stamp.value) + "], ARRAY[60000000])")
@@ -29,9 +31,9 @@ class Traps : public PostgresqlTest {
 // SEM 10: an acquire at the end of a lease waits for a renewal under way
 TEST_P(Traps, ARenewalUnderWayIsWaitedFor) {
   Client holder = client();
-  const Stamp stamp = holder.take({write("a")}, {.lease = 200ms}).stamp;
   Session renewer;
-  renew_and_wait(renewer, stamp);
+  Stamp stamp;
+  take_and_renew(holder, renewer, stamp);
   Client other = client("other");
   std::optional<Grant> grant;
   std::thread thread([&] { grant = other.try_take({write("a")}); });
@@ -45,9 +47,9 @@ TEST_P(Traps, ARenewalUnderWayIsWaitedFor) {
 // SEM 10: and if that comes to nothing, the hold has ended
 TEST_P(Traps, ARenewalThatIsRolledBackIsNone) {
   Client holder = client();
-  const Stamp stamp = holder.take({write("a")}, {.lease = 200ms}).stamp;
   Session renewer;
-  renew_and_wait(renewer, stamp);
+  Stamp stamp;
+  take_and_renew(holder, renewer, stamp);
   Client other = client("other");
   std::optional<Grant> grant;
   std::thread thread([&] { grant = other.try_take({write("a")}); });
@@ -61,9 +63,9 @@ TEST_P(Traps, ARenewalThatIsRolledBackIsNone) {
 // The known-bad variant: admission filters by the expiry, and does not remove
 TEST_P(Traps, ToFilterByTheExpiryWouldGrantTwice) {
   Client holder = client();
-  const Stamp stamp = holder.take({write("a")}, {.lease = 200ms}).stamp;
   Session renewer;
-  renew_and_wait(renewer, stamp);
+  Stamp stamp;
+  take_and_renew(holder, renewer, stamp);
   Session bad;
   const pqxx::result granted =
       bad.run("INSERT INTO " + space() +

@@ -1,7 +1,9 @@
 // SEM 13: wake-ups over LISTEN, and what happens without it.
+#include <atomic>
 #include <thread>
 
 #include "tests/postgresql/fixture.h"
+#include "tests/support/tcp_proxy.h"
 
 namespace lockset::postgresql_tests {
 namespace {
@@ -30,6 +32,27 @@ TEST_P(WaitingTest, ListensFromTheFirstWaitOn) {
   EXPECT_TRUE(c.backend().await_change(*busy.ticket, began + far, {}));
   EXPECT_LT(BootClock::now(), began + early);
   c.backend().end_wait(*busy.ticket, soon());
+}
+
+// A server that says nothing any more, and does not end the connection either
+TEST_P(WaitingTest, ASilentServerKeepsNobodyFromEnding) {
+  test::TcpProxy proxy(server().port());
+  std::string address = url();
+  const std::string port = ":" + std::to_string(server().port()) + "/";
+  address.replace(address.find(port), port.size(), ":" + std::to_string(proxy.port()) + "/");
+  std::shared_ptr<Backend> backend = open_backend(address, soon()).value();
+  client().take({write("a")});
+  Client(backend, "waiter").meet_busy({write("a")}, {.will_wait = true});
+  ASSERT_EQ(listeners(), 1);
+  proxy.black_hole(test::TcpProxy::Way::both);
+  std::atomic<bool> ended = false;
+  std::thread end([&] {
+    backend.reset();
+    ended = true;
+  });
+  EXPECT_TRUE(eventually([&] { return ended.load(); }, far));
+  proxy.cut_all();
+  end.join();
 }
 
 // A release that is under way when a waiter registers: one of the two sees the other

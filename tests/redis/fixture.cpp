@@ -93,18 +93,6 @@ std::string RedisServerTest::refused(const std::string& url, Errc code) const {
   return checked(opened.error(), code);
 }
 
-std::string RedisServerTest::finding(const std::string& url, const std::string& subject) {
-  for (const Finding& one : examine_space(url, soon()).value()) {
-    if (one.subject != subject) continue;
-    const bool unsafe = one.level == Finding::Level::unsafe;
-    return (unsafe                                 ? "unsafe: "
-            : one.level == Finding::Level::warning ? "warning: "
-                                                   : "good: ") +
-           one.text;
-  }
-  return {};
-}
-
 std::size_t RedisServerTest::keys_of_holds() {
   std::size_t count = 0;
   for (const test::RawReply& key : admin().say({"KEYS", "{lockset}*"}).list) {

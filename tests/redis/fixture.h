@@ -12,6 +12,7 @@
 #include "lockset/lockset.h"
 #include "tests/redis/raw_client.h"
 #include "tests/support/client.h"
+#include "tests/support/finding.h"
 #include "tests/support/private_server.h"
 #include "tests/support/wait.h"
 
@@ -20,6 +21,7 @@ namespace lockset::redis_tests {
 using namespace std::chrono_literals;
 using test::Client;
 using test::eventually;
+using test::finding;
 using test::PrivateServer;
 using test::RawRedis;
 using test::soon;
@@ -83,8 +85,6 @@ class RedisServerTest : public testing::Test {
 
   // Opening fails with this code, in one line without the address's password; the message.
   std::string refused(const std::string& url, Errc code) const;
-  // doctor's finding about this subject: "warning: text"; "" if there is none.
-  [[nodiscard]] static std::string finding(const std::string& url, const std::string& subject);
   // How many keys the space has besides its own: of holds, their leases, waiters.
   [[nodiscard]] std::size_t keys_of_holds();
 

@@ -18,7 +18,7 @@ void Resource::use(const std::string& name, Stamp stamp, Stamp floor) {
 }
 
 void Client::complain(const std::string& rule, Stamp stamp, const std::string& why) const {
-  const Fate* const fate = store_.fate(stamp);
+  const Fate* const fate = truth_.fate(stamp);
   std::string story = process_.name + ", stamp " + std::to_string(stamp.value) + ": " + why;
   if (fate != nullptr) {
     constexpr const char* ends[] = {"it was not ended there", "it was released there",
@@ -51,7 +51,11 @@ class ToldOfSteps final : public Observer {
 
 }  // namespace
 
-std::optional<Locks> Client::open() {
+bool Client::expects(const Error& error, TimePoint) const {
+  return error.code == Errc::rolled_back && profile_.world == Profile::World::restored;
+}
+
+std::optional<Locks> Client::open(TimePoint until) {
   Options options;
   const bool shared = profile_.reclaim && process_.actor < 2;
   options.app = shared ? "jobs" : "app-" + std::to_string(process_.actor);
@@ -62,14 +66,24 @@ std::optional<Locks> Client::open() {
   options.store_patience = profile_.patience;
   options.refresh_config = 2s;
   options.observer = std::make_shared<ToldOfSteps>(told_, world_);
-  while (!process_.dead && world_.now() < profile_.settled) {
+  while (!process_.dead && world_.now() < until) {
     const std::uint64_t troubles = process_.troubles;
-    Result<Locks> locks = lockset::open(std::make_unique<Remote>(line_, told_), options);
-    if (locks) return std::move(*locks);
-    const bool expected = troubles != process_.troubles || locks.error().code == Errc::app_in_use;
+    const TimePoint asked = world_.now();
+    Error error;
+    if (Result<std::unique_ptr<Backend>> store = connect_(asked + profile_.io_timeout)) {
+      Result<Locks> locks = lockset::open(
+          std::make_unique<Noting>(std::move(*store), world_, truth_, process_, told_), options);
+      if (locks) return std::move(*locks);
+      error = std::move(locks).error();
+    } else {
+      error = std::move(store).error();
+    }
+    const bool expected =
+        troubles != process_.troubles || error.code == Errc::app_in_use || expects(error, asked);
     if (!expected && !process_.dead && !shared) {
       world_.complain("trouble from nowhere",
-                      process_.name + " could not open: " + locks.error().message);
+                      process_.name + " could not open: " + std::string(to_string(error.code)) +
+                          ": " + error.message);
     }
     ++world_.counts["opens that failed"];
     sleep(300ms);
@@ -78,7 +92,7 @@ std::optional<Locks> Client::open() {
 }
 
 void Client::run() {
-  std::optional<Locks> locks = open();
+  std::optional<Locks> locks = open(profile_.settled);
   if (!locks) return;
   ++world_.counts["lives"];
   std::vector<Fiber*> threads;
@@ -103,12 +117,14 @@ void Client::work(Locks& locks, std::uint32_t thread) {
     const auto chance =
         world_.schedule().draw(Kind::round, process_.actor, 1, 0, std::int64_t{1} << 40);
     if (!chance || process_.dead) continue;
-    Round(*this, locks, static_cast<std::uint64_t>(*chance) + thread).run();
+    round(locks, static_cast<std::uint64_t>(*chance) + thread);
   }
 }
 
+void Client::round(Locks& locks, std::uint64_t chance) { Round(*this, locks, chance).run(); }
+
 void Client::administer() {
-  std::optional<Locks> locks = open();
+  std::optional<Locks> locks = open(profile_.settled);
   if (!locks) return;
   std::map<std::string, Permits> permits;
   while (!process_.dead && world_.now() < profile_.calm) {
@@ -135,15 +151,15 @@ void Client::administer() {
 
 void Client::check_settled() {
   if (process_.dead || profile_.world != Profile::World::promised) return;
-  const TimePoint old = profile_.settled - 7s;
-  for (const auto& [stamp, fate] : store_.fates()) {
+  const TimePoint old = world_.now() - 7s;
+  for (const auto& [stamp, fate] : truth_.fates()) {
     if (fate.process != &process_ || fate.of_application || fate.stray || fate.granted > old) {
       continue;
     }
     const auto unconfirmed = told_.unconfirmed.find(stamp);
     const bool let_go = unconfirmed != told_.unconfirmed.end() && unconfirmed->second <= old;
     if (told_.known.contains(stamp) && !let_go) continue;
-    if (!store_.live(stamp)) continue;
+    if (!truth_.live(stamp)) continue;
     complain("no ghosts", stamp,
              let_go ? "released without an answer, long ago, and still there"
                     : "granted to nobody who knows of it, long ago, and still there");

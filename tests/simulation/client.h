@@ -2,11 +2,15 @@
 // of work on a few names, dies and is started again. Records what it asks and hears.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
-#include <vector>
+#include <optional>
+#include <string>
 
 #include "lockset/locks.h"
-#include "tests/simulation/remote.h"
+#include "tests/simulation/profile.h"
+#include "tests/simulation/told.h"
 
 namespace lockset::simulation {
 
@@ -24,40 +28,54 @@ class Resource {
 // One life of a program.
 class Client {
  public:
-  Client(World& world, Store& store, Resource& resource, const Profile& profile, Process& process)
+  // How it comes to a backend.
+  using Connect = std::function<Result<std::unique_ptr<Backend>>(TimePoint by)>;
+
+  // All must outlive it.
+  Client(World& world, Truth& truth, Resource& resource, const Profile& profile, Process& process,
+         Connect connect)
       : world_(world),
-        store_(store),
+        truth_(truth),
         resource_(resource),
         profile_(profile),
         process_(process),
-        line_(world, store, profile, process) {}
+        connect_(std::move(connect)) {}
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+  virtual ~Client() = default;
 
   // On a fiber of its own process. Returns when all is done or the process was killed.
-  void run();
+  virtual void run();
   // Changes permits now and then, instead.
   void administer();
 
-  // At Profile::settled: is anything left in the store that nobody knows of any more?
+  // When all is calm and settled: is anything left in the store that nobody knows of any more?
   void check_settled();
 
- private:
-  struct Wish;
-  class Holding;
-  class Round;
-  friend class Round;
-
-  std::optional<Locks> open();
-  void work(Locks& locks, std::uint32_t thread);
+ protected:
+  // A program's connection to the store, tried for again until `until`.
+  std::optional<Locks> open(TimePoint until);
+  // One round of its work, decided by this number.
+  void round(Locks& locks, std::uint64_t chance);
   void sleep(Duration time);
   void complain(const std::string& rule, Stamp stamp, const std::string& why) const;
+  // Whether it may be told so of what it asked then, although nothing went wrong.
+  [[nodiscard]] virtual bool expects(const Error& error, TimePoint asked) const;
 
   World& world_;
-  Store& store_;
+  Truth& truth_;
   Resource& resource_;
   const Profile& profile_;
   Process& process_;
-  Line line_;
   Told told_;
+
+ private:
+  class Round;
+  friend class Round;
+
+  void work(Locks& locks, std::uint32_t thread);
+
+  const Connect connect_;
 };
 
 }  // namespace lockset::simulation

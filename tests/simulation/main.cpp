@@ -1,204 +1,36 @@
-// Runs simulations, and shows what is wrong with the first that breaks a promise: docs/testing.md.
-#include <boost/program_options.hpp>
-#include <chrono>
-#include <cstdio>
-#include <fstream>
-#include <iostream>
-#include <set>
-#include <sstream>
-
-#include "core/history/text.h"
-#include "tests/simulation/run.h"
-#include "tests/support/seed.h"
-
-namespace {
-
-using namespace lockset;
-using namespace lockset::simulation;
-
-void print_events(const Outcome& outcome) {
-  struct Line {
-    TimePoint time;
-    std::size_t order;
-    std::string text;
-  };
-  std::vector<Line> lines;
-  for (const history::Log& log : outcome.history) {
-    for (const history::Event& event : log.events) {
-      std::string text = history::print(event);
-      text = text.substr(text.find(' '));
-      lines.push_back({event.time, lines.size(), log.process + text});
-    }
-  }
-  std::stable_sort(lines.begin(), lines.end(),
-                   [](const Line& a, const Line& b) { return a.time < b.time; });
-  for (const Line& line : lines) {
-    const Duration passed = line.time.time_since_epoch() - std::chrono::hours(1);
-    std::printf("%12.3f ms  %s", static_cast<double>(passed.count()) / 1e6, line.text.c_str());
-  }
-}
-
-bool save(const Outcome& outcome, const std::string& folder) {
-  for (const history::Log& log : outcome.history) {
-    std::ofstream file(folder + "/" + log.process + ".log");
-    file << history::print_header(log.process);
-    for (const history::Event& event : log.events) file << history::print(event);
-    if (!file) return false;
-  }
-  return true;
-}
-
-void tell(std::uint64_t seed, const Outcome& outcome, const std::string& schedule_file) {
-  std::printf("seed %llu breaks a promise:\n", static_cast<unsigned long long>(seed));
-  for (const Outcome::Failure& each : outcome.failures) {
-    std::printf("\n%s\n  %s\n", each.rule.c_str(), each.story.c_str());
-  }
-  std::printf("\nWhat happened:\n");
-  print_events(outcome);
-  std::printf("\nWhat has to be decided for it (%zu):\n%s", outcome.decisions.size(),
-              print(outcome.decisions).c_str());
-  std::printf("\nRepeat it with\n  lockset_simulation --seed %llu --schedule %s\n",
-              static_cast<unsigned long long>(seed), schedule_file.c_str());
-}
-
-// How many of the runs break each promise, and which does first.
-int survey(std::uint64_t first, std::uint64_t runs) {
-  std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> broken;
-  for (std::uint64_t seed = first; seed < first + runs; ++seed) {
-    std::set<std::string> rules;
-    for (const Outcome::Failure& each : run(seed).failures) rules.insert(each.rule);
-    for (const std::string& rule : rules) ++broken.try_emplace(rule, 0, seed).first->second.first;
-  }
-  for (const auto& [rule, found] : broken) {
-    std::printf("%8llu runs break \"%s\", first seed %llu\n",
-                static_cast<unsigned long long>(found.first), rule.c_str(),
-                static_cast<unsigned long long>(found.second));
-  }
-  return broken.empty() ? 0 : 1;
-}
-
-// What has to happen in 1000 runs at least, or they show nothing: a quarter of what does.
-constexpr std::pair<const char*, std::uint64_t> enough[] = {
-    {"grants", 5000},
-    {"overlaps", 9000},
-    {"busy", 1400},
-    {"attempts in doubt", 1600},
-    {"doubts resolved to a grant", 180},
-    {"requests that came when nobody waited", 1400},
-    {"requests repeated", 800},
-    {"replies lost", 1200},
-    {"renewals", 8000},
-    {"holders told of a loss", 400},
-    {"releases in doubt", 250},
-    {"stale answers", 1000},
-    {"crashes", 120},
-    {"pauses", 300},
-    {"restarts", 80},
-    {"clock jumps", 350},
-    {"broken", 180},
-    {"rolled_back", 150},
-    {"superseded", 200},
-    {"uses refused", 800},
-    {"wake-ups lost", 180}};
-
-bool shows_enough(const std::map<std::string, std::uint64_t>& counts, std::uint64_t runs) {
-  bool all = true;
-  for (const auto& [what, least] : enough) {
-    const auto at = counts.find(what);
-    const std::uint64_t found = at == counts.end() ? 0 : at->second;
-    if (found >= least * (runs / 1000)) continue;
-    std::printf("too few: %llu %s, where %llu were expected at least\n",
-                static_cast<unsigned long long>(found), what,
-                static_cast<unsigned long long>(least * (runs / 1000)));
-    all = false;
-  }
-  return all;
-}
-
-int simulate(std::uint64_t first, std::uint64_t runs, std::size_t tries) {
-  std::map<std::string, std::uint64_t> counts;
-  const auto began = std::chrono::steady_clock::now();
-  for (std::uint64_t seed = first; seed < first + runs; ++seed) {
-    Outcome outcome = run(seed);
-    if (!outcome.failures.empty()) {
-      std::printf("seed %llu failed, the %llu. of this time; making it small...\n",
-                  static_cast<unsigned long long>(seed),
-                  static_cast<unsigned long long>(seed - first + 1));
-      const Outcome small = minimise(seed, std::move(outcome), tries);
-      const std::string file = "simulation-" + std::to_string(seed) + ".schedule";
-      std::ofstream(file) << print(small.decisions);
-      tell(seed, small, file);
-      return 1;
-    }
-    for (const auto& [what, count] : outcome.counts) counts[what] += count;
-  }
-  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - began;
-  std::printf("%llu runs from seed %llu in %.1f s. What happened in them:\n",
-              static_cast<unsigned long long>(runs), static_cast<unsigned long long>(first),
-              took.count());
-  for (const auto& [what, count] : counts) {
-    std::printf("%12llu %s\n", static_cast<unsigned long long>(count), what.c_str());
-  }
-  return shows_enough(counts, runs) ? 0 : 1;
-}
-
-}  // namespace
+// The core on simulated time: docs/testing.md.
+#include "tests/simulation/command.h"
 
 int main(int argc, char** argv) {
-  namespace po = boost::program_options;
-  std::uint64_t seed = 0;
-  std::uint64_t runs = 0;
-  std::size_t tries = 0;
-  std::string schedule_file;
-  std::string folder;
-  po::options_description options("lockset_simulation");
-  options.add_options()("help", "this text")(
-      "seed", po::value(&seed)->default_value(test::number_from_environment("LOCKSET_SIM_SEED", 1)),
-      "the first seed (LOCKSET_SIM_SEED)")(
-      "runs",
-      po::value(&runs)->default_value(test::number_from_environment("LOCKSET_SIM_RUNS", 10'000)),
-      "how many seeds (LOCKSET_SIM_RUNS)")("tries", po::value(&tries)->default_value(3000),
-                                           "how many runs to spend on making a failure small")(
-      "survey", "go on after failures, and count them")(
-      "schedule", po::value(&schedule_file), "one run, with these decisions instead of the seed's")(
-      "events", "one run, with all that happened")("save", po::value(&folder),
-                                                   "one run, its history in this folder");
-  po::variables_map given;
-  try {
-    po::store(po::parse_command_line(argc, argv, options), given);
-    po::notify(given);
-  } catch (const po::error& error) {
-    std::cerr << error.what() << "\n" << options;
-    return 64;
-  }
-  if (given.count("help") > 0) {
-    std::cout << options;
-    return 0;
-  }
-  if (given.count("survey") > 0) return survey(seed, runs);
-  const bool one = !schedule_file.empty() || !folder.empty() || given.count("events") > 0;
-  if (!one) return simulate(seed, runs, tries);
-
-  Outcome outcome;
-  if (schedule_file.empty()) {
-    outcome = run(seed);
-  } else {
-    std::ostringstream text;
-    text << std::ifstream(schedule_file).rdbuf();
-    const Result<std::vector<Decision>> decisions = parse_decisions(text.str());
-    if (!decisions) {
-      std::cerr << decisions.error().message << "\n";
-      return 65;
-    }
-    outcome = run(seed, *decisions);
-  }
-  if (!folder.empty() && !save(outcome, folder)) {
-    std::cerr << "can't write into " << folder << "\n";
-    return 74;
-  }
-  print_events(outcome);
-  for (const Outcome::Failure& each : outcome.failures) {
-    std::printf("\n%s\n  %s\n", each.rule.c_str(), each.story.c_str());
-  }
-  return outcome.failures.empty() ? 0 : 1;
+  using namespace lockset::simulation;
+  const Simulation simulation{.name = "lockset_simulation",
+                              .run =
+                                  [](std::uint64_t seed, const std::vector<Decision>* decisions) {
+                                    return decisions == nullptr ? run(seed) : run(seed, *decisions);
+                                  },
+                              .runs = 10'000,
+                              // A quarter of what does happen.
+                              .enough = {{"grants", 5000},
+                                         {"overlaps", 9000},
+                                         {"busy", 1400},
+                                         {"attempts in doubt", 1600},
+                                         {"doubts resolved to a grant", 180},
+                                         {"requests that came when nobody waited", 1400},
+                                         {"requests repeated", 800},
+                                         {"replies lost", 1200},
+                                         {"renewals", 8000},
+                                         {"holders told of a loss", 400},
+                                         {"releases in doubt", 250},
+                                         {"stale answers", 1000},
+                                         {"crashes", 120},
+                                         {"pauses", 300},
+                                         {"restarts", 80},
+                                         {"clock jumps", 350},
+                                         {"broken", 180},
+                                         {"rolled_back", 150},
+                                         {"superseded", 200},
+                                         {"uses refused", 800},
+                                         {"wake-ups lost", 180}},
+                              .must_break = {}};
+  return command(simulation, argc, argv);
 }

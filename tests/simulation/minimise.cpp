@@ -6,7 +6,7 @@
 
 namespace lockset::simulation {
 
-Outcome minimise(std::uint64_t seed, Outcome failed, std::size_t tries) {
+Outcome minimise(const Rerun& rerun, Outcome failed, std::size_t tries) {
   const std::string rule = failed.failures.front().rule;
   const auto breaks = [&](const Outcome& outcome) {
     return std::any_of(outcome.failures.begin(), outcome.failures.end(),
@@ -19,7 +19,7 @@ Outcome minimise(std::uint64_t seed, Outcome failed, std::size_t tries) {
       std::vector<Decision> fewer = best.decisions;
       const auto from = fewer.begin() + static_cast<std::ptrdiff_t>(at);
       fewer.erase(from, from + static_cast<std::ptrdiff_t>(std::min(piece, fewer.size() - at)));
-      Outcome outcome = run(seed, fewer);
+      Outcome outcome = rerun(fewer);
       // What is listed and does not come to pass is dropped as well.
       if (breaks(outcome) && outcome.decisions.size() < best.decisions.size()) {
         best = std::move(outcome);

@@ -43,6 +43,9 @@ struct Profile {
   Duration patience{};
   bool reclaim = false;  // clients 0 and 1 are one application
   bool changes_permits = false;
+  bool long_leases = true;  // some, and some without end
+  bool breaks = true;       // clients break each other's holds
+  bool pictures = true;     // of the store are taken
   std::uint32_t reads = 1;
   std::uint32_t writes = 1;
   Traits traits;

@@ -1,7 +1,8 @@
 #include "tests/simulation/remote.h"
 
-#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace lockset::simulation {
 
@@ -15,11 +16,6 @@ Error unavailable() { return {Errc::unavailable, "refused"}; }
 Error indeterminate() { return {Errc::indeterminate, "no answer"}; }
 
 }  // namespace
-
-TimePoint promise(TimePoint sent, Duration lease) {
-  if (lease == Duration::max()) return TimePoint::max();
-  return sent + lease - std::clamp<Duration>(lease / 10, 50ms, 2s);
-}
 
 // A question under way.
 template <class Reply>
@@ -133,11 +129,6 @@ Result<Reply> Remote::call(TimePoint by, std::function<Result<Reply>(Backend&)> 
   return indeterminate();
 }
 
-void Remote::promised(Stamp stamp, TimePoint sent, Duration lease) {
-  TimePoint& until = told_.promised[stamp];
-  until = std::max(until, promise(sent, lease));
-}
-
 Result<AcquireOutcome> Remote::try_acquire(const AcquireRequest& asked) {
   struct Copy {
     LockSet set;
@@ -156,118 +147,34 @@ Result<AcquireOutcome> Remote::try_acquire(const AcquireRequest& asked) {
                           ? std::make_shared<Ticket>(process_.actor)
                           : nullptr;
 
-  const TimePoint sent = world_.now();
-  Result<AcquireOutcome> outcome =
-      call<AcquireOutcome>(asked.by, [&store = line_.store, copy, ticket](Backend& front) {
-        Result<AcquireOutcome> found = front.try_acquire(copy->request);
-        if (Busy* busy = std::get_if<Busy>(&*found); busy && ticket) {
-          busy->ticket = ticket;
-          store.listen(ticket);
-        }
-        return found;
-      });
-  const bool app = asked.set->items().front().name.starts_with("@app:");
-  if (app) told_.app_token = asked.token;
-  Fiber* const self = world_.current();
-  if (!outcome) {
-    if (outcome.error().may_have_applied()) {
-      ++world_.counts["attempts in doubt"];
-      told_.attempts[self].push_back({sent, world_.now(), {}});
+  return call<AcquireOutcome>(asked.by, [&store = line_.store, copy, ticket](Backend& front) {
+    Result<AcquireOutcome> found = front.try_acquire(copy->request);
+    if (Busy* busy = std::get_if<Busy>(&*found); busy && ticket) {
+      busy->ticket = ticket;
+      store.listen(ticket);
     }
-  } else if (const Grant* grant = std::get_if<Grant>(&*outcome)) {
-    told_.attempts[self].push_back({sent, world_.now(), grant->stamp});
-    promised(grant->stamp, sent, grant->lease);
-    // Too late to be of use is trouble, too.
-    if (promise(sent, grant->lease) <= world_.now()) ++process_.troubles;
-    if (app) told_.app = grant->stamp;
-  } else if (const Busy* busy = std::get_if<Busy>(&*outcome)) {
-    told_.busy[self] = *busy;
-  }
-  return outcome;
+    return found;
+  });
 }
 
 Result<std::optional<Grant>> Remote::resolve(const Token& token, TimePoint by) {
-  const TimePoint sent = world_.now();
-  auto found = call<std::optional<Grant>>(
+  return call<std::optional<Grant>>(
       by, [token](Backend& store) { return store.resolve(token, TimePoint::max()); });
-  if (found && *found) {
-    ++world_.counts["doubts resolved to a grant"];
-    promised((*found)->stamp, sent, (*found)->lease);
-    if (promise(sent, (*found)->lease) <= world_.now()) ++process_.troubles;
-    told_.attempts[world_.current()].push_back({sent, world_.now(), (*found)->stamp});
-    if (token == told_.app_token) told_.app = (*found)->stamp;
-  }
-  return found;
 }
 
 Result<RenewReply> Remote::renew(const Owner& owner, std::span<const RenewRequest> requests,
                                  TimePoint by) {
   std::vector<RenewRequest> copy(requests.begin(), requests.end());
-  const bool by_renewer = requests.front().set != nullptr;
-  for (RenewRequest& each : copy) {
-    each.set = nullptr;
-    world_.record(process_, history::Renew{each.stamp});
-    // One pass of the renewer may have begun before the end. (Who renews by stamp wants it so.)
-    const auto over = told_.over.find(each.stamp);
-    if (by_renewer && over != told_.over.end() && ++over->second > 1) {
-      world_.complain("renewal after the end",
-                      "stamp " + std::to_string(each.stamp.value) + " is renewed by " +
-                          process_.name + " again and again after it was lost or released");
-    }
-  }
-  const TimePoint sent = world_.now();
-  Result<RenewReply> reply = call<RenewReply>(
+  for (RenewRequest& each : copy) each.set = nullptr;
+  return call<RenewReply>(
       by, [owner, copy](Backend& store) { return store.renew(owner, copy, TimePoint::max()); },
       Network::prompt);
-  for (std::size_t i = 0; i < copy.size(); ++i) {
-    const Stamp stamp = copy[i].stamp;
-    if (!reply) {
-      world_.record(process_, history::RenewUnknown{stamp});
-    } else if (const auto& renewal = reply->renewals[i]) {
-      ++world_.counts["renewals"];
-      // What had ended before this was heard is lost, and stays so.
-      const auto before = told_.promised.find(stamp);
-      const bool lost = before != told_.promised.end() && before->second < world_.now();
-      if (!lost || stamp != told_.app) promised(stamp, sent, renewal->lease);
-      if (!lost && stamp == told_.app) app_renewed(sent);
-      const TimePoint until =
-          told_.app ? std::min(promise(sent, renewal->lease), told_.promised[told_.app])
-                    : promise(sent, renewal->lease);
-      world_.record(process_, history::Renewed{stamp, until});
-    } else {
-      world_.record(process_, history::NotRenewed{stamp});
-      told_.gone.insert(stamp);
-    }
-  }
-  // Only what the renewer hears is compared with its clock.
-  if (reply && by_renewer) {
-    if (world_.now() < line_.store.stepped()) {
-      told_.renewed_before_step = true;
-    } else if (sent > line_.store.stepped() && line_.store.stepped() != TimePoint::max()) {
-      told_.renewed_after_step = told_.renewed_before_step;
-    }
-  }
-  return reply;
-}
-
-// What ends with the application's hold lasts longer now, too.
-void Remote::app_renewed(TimePoint sent) {
-  if (process_.dead) return;
-  std::vector<history::Event>& log = world_.history[process_.log].events;
-  for (const Stamp stamp : told_.known) {
-    if (told_.over.contains(stamp) || !line_.store.live(stamp)) continue;
-    log.push_back({sent, history::Renew{stamp}});
-    log.push_back({world_.now(), history::Renewed{stamp, told_.until(stamp)}});
-  }
 }
 
 Result<bool> Remote::release(Stamp stamp, std::string_view app, TimePoint by) {
-  told_.given_back.insert(stamp);
-  Result<bool> done = call<bool>(by, [stamp, app = std::string(app)](Backend& store) {
+  return call<bool>(by, [stamp, app = std::string(app)](Backend& store) {
     return store.release(stamp, app, TimePoint::max());
   });
-  if (done) told_.gone.insert(stamp);
-  return done;
 }
 
 Result<bool> Remote::break_hold(Stamp stamp, TimePoint by) {
@@ -297,9 +204,13 @@ Result<SpaceConfig> Remote::load_config(TimePoint by) {
 }
 
 Result<SpaceConfig> Remote::change_config(const ConfigChange& change, TimePoint by) {
+  // These may come late: a compare-and-set, and what only grows.
+  const auto* const phase = std::get_if<SetMigrationPhase>(&change);
+  const bool harmless = (phase != nullptr && phase->only_at_version) ||
+                        std::holds_alternative<RaiseStampBase>(change);
   return call<SpaceConfig>(
       by, [change](Backend& store) { return store.change_config(change, TimePoint::max()); },
-      Network::orderly);
+      harmless ? Network::any : Network::orderly);
 }
 
 Result<std::size_t> Remote::reclaim(std::string_view app, std::int64_t epoch, TimePoint by) {

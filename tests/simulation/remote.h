@@ -1,61 +1,13 @@
-// A client's way to the store: a network that delays, loses, repeats and reorders. Notes what the
-// client was told, so that what it makes of that can be judged.
+// A client's way to a store: a network that delays, loses, repeats and reorders.
 #pragma once
 
-#include <algorithm>
 #include <functional>
-#include <map>
 #include <memory>
-#include <set>
-#include <vector>
 
 #include "lockset/backend.h"
 #include "tests/simulation/store.h"
 
 namespace lockset::simulation {
-
-// Semantics 10 in this program's own words: until when a hold may be relied upon if what
-// confirmed it was sent then.
-TimePoint promise(TimePoint sent, Duration lease);
-
-// What a process was told, and what it told its callers.
-struct Told {
-  // Until when a hold may be relied upon, by all answers so far.
-  std::map<Stamp, TimePoint> promised;
-  // With reclaim: the hold on the application, with which all others end.
-  Token app_token;
-  Stamp app;
-  // Attempts of the acquire under way on each fiber that may have taken something.
-  struct Attempt {
-    TimePoint sent;
-    TimePoint answered;
-    Stamp stamp;  // 0: in doubt
-  };
-  std::map<Fiber*, std::vector<Attempt>> attempts;
-  std::map<Fiber*, Busy> busy;
-  // Grants whose caller has them; what was let go of, and how often it was renewed since.
-  std::set<Stamp> known;
-  std::map<Stamp, int> over;
-  // What it asked the store to release.
-  std::set<Stamp> given_back;
-  // The store said that it has no such hold.
-  std::set<Stamp> gone;
-  // Released, and the caller was told that this is not confirmed: by when.
-  std::map<Stamp, TimePoint> unconfirmed;
-  // The last renewal that came back before the store's clock was stepped, and the first after.
-  bool renewed_before_step = false;
-  bool renewed_after_step = false;
-  bool told_of_step = false;
-  Stamp highest;
-
-  // Until when valid() may be true, by all that was heard.
-  [[nodiscard]] TimePoint until(Stamp stamp) const {
-    const auto own = promised.find(stamp);
-    if (own == promised.end()) return {};
-    const auto with = promised.find(app);
-    return with == promised.end() ? own->second : std::min(own->second, with->second);
-  }
-};
 
 // What a message needs on its way, also when whoever sent it is gone. Lives as long as the run.
 class Line {
@@ -79,9 +31,8 @@ class Line {
 
 class Remote final : public Backend {
  public:
-  // Both must outlive it.
-  Remote(Line& line, Told& told)
-      : line_(line), world_(line.world), process_(line.process), told_(told) {}
+  // Must outlive it.
+  explicit Remote(Line& line) : line_(line), world_(line.world), process_(line.process) {}
 
   [[nodiscard]] Traits traits() const override { return line_.profile.traits; }
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override;
@@ -107,13 +58,10 @@ class Remote final : public Backend {
   struct Open;
   template <class Reply>
   void send(const std::shared_ptr<Open<Reply>>& open, Duration travel, Network network);
-  void app_renewed(TimePoint sent);
-  void promised(Stamp stamp, TimePoint sent, Duration lease);
 
   Line& line_;
   World& world_;
   Process& process_;
-  Told& told_;
 };
 
 }  // namespace lockset::simulation

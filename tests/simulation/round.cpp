@@ -14,7 +14,7 @@ Client::Round::Round(Client& client, Locks& locks, std::uint64_t chance)
 
 void Client::Round::run() {
   client_.sleep(random_.between(0ms, 800ms));
-  if (one_in(25)) break_somebody();
+  if (one_in(25) && client_.profile_.breaks) break_somebody();
   choose();
   if (client_.process_.dead) return;
   acquire();
@@ -31,8 +31,9 @@ void Client::Round::choose() {
     }
   }
   if (wanted_.empty()) wanted_.push_back(write("a"));
-  lease_ = one_in(12) ? 40s : random_.between(1s, 3s);
-  if (one_in(40)) lease_ = no_lease;
+  const bool long_lease = one_in(12) && client_.profile_.long_leases;
+  lease_ = long_lease ? 40s : random_.between(1s, 3s);
+  if (one_in(40) && client_.profile_.long_leases) lease_ = no_lease;
   wait_ = one_in(3) ? 0ms : random_.between(100ms, 5s);
   plain_ = one_in(5);
 }
@@ -136,10 +137,10 @@ void Client::Round::not_granted(const Error& error) {
       ++world_.counts[std::string(to_string(error.code))];
       break;
   }
-  const bool expected = error.code == Errc::rolled_back
-                            ? client_.profile_.world == Profile::World::restored
-                            // A hold may be lost before it could be made permanent.
-                            : client_.process_.troubles != troubles_ || lease_ == no_lease;
+  // A hold may be lost before it could be made permanent.
+  const bool troubled = client_.process_.troubles != troubles_ || lease_ == no_lease;
+  const bool expected =
+      (troubled && error.code != Errc::rolled_back) || client_.expects(error, asked_);
   if (!expected && !client_.process_.dead) {
     world_.complain("trouble from nowhere", client_.process_.name + " could not acquire: " +
                                                 std::string(to_string(error.code)) + ": " +
@@ -150,6 +151,7 @@ void Client::Round::not_granted(const Error& error) {
 void Client::Round::granted() {
   ++world_.counts["grants"];
   told_.known.insert(stamp_);
+  client_.truth_.handed_over(stamp_);
   if (!plain_) {
     for (const LockRequest& item : hold_.items()) floors_.push_back(hold_.floor(item.name));
   }
@@ -176,9 +178,8 @@ void Client::Round::granted() {
 
 void Client::Round::look() {
   const TimePoint asked = world_.now();
-  const bool live = client_.store_.live(stamp_);
-  const Fate* const fate = client_.store_.fate(stamp_);
-  const bool ended = fate != nullptr && fate->end != Fate::End::none;
+  const bool live = client_.truth_.live(stamp_);
+  const bool ended = client_.truth_.ended(stamp_);
   const bool answer = valid();
   record(history::Valid{stamp_, asked, answer});
   ++world_.counts[answer ? "valid" : "not valid"];
@@ -232,6 +233,7 @@ void Client::Round::let_go() {
   if (!plain_ && one_in(8)) {
     // The destructor.
     const bool was_valid = valid();
+    told_.let_go.insert(stamp_);
     record(history::Release{stamp_});
     hold_ = {};
     record(history::ReleaseUnknown{stamp_});
@@ -248,6 +250,7 @@ void Client::Round::let_go() {
 void Client::Round::release() {
   const bool was_valid = valid();
   const TimePoint valid_until = plain_ ? promised() : hold_.valid_until();
+  told_.let_go.insert(stamp_);
   record(history::Release{stamp_});
   const Status status = plain_ ? locks_.release_locks(stamp_) : hold_.release();
   settle_release(stamp_, status, was_valid, valid_until);
@@ -255,6 +258,7 @@ void Client::Round::release() {
 }
 
 void Client::Round::detach() {
+  told_.let_go.insert(stamp_);
   record(history::Release{stamp_});
   const Result<Stamp> detached = hold_.detach();
   record(history::ReleaseUnknown{stamp_});
@@ -264,6 +268,7 @@ void Client::Round::detach() {
   }
   told_.over.emplace(stamp_, 0);
   if (!detached) return;
+  told_.let_go.insert(stamp_);
   record(history::Release{stamp_});
   settle_release(stamp_, locks_.release_locks(*detached), false, {});
 }
@@ -271,7 +276,7 @@ void Client::Round::detach() {
 void Client::Round::settle_release(Stamp stamp, const Status& status, bool was_valid,
                                    TimePoint valid_until) {
   if (status) {
-    const Fate* const fate = client_.store_.fate(stamp);
+    const Fate* const fate = client_.truth_.fate(stamp);
     if (fate != nullptr && fate->end == Fate::End::broken) {
       // After a lost answer it can't be told who ended it (semantics 9).
       record(history::ReleaseUnknown{stamp});
@@ -279,7 +284,7 @@ void Client::Round::settle_release(Stamp stamp, const Status& status, bool was_v
       record(history::Released{stamp});
     }
     ++world_.counts["releases"];
-    if (client_.store_.live(stamp) && !client_.process_.dead) {
+    if (client_.truth_.live(stamp) && !client_.process_.dead) {
       client_.complain("released is released", stamp, "released, and the store has it still");
     }
     return;
@@ -297,7 +302,7 @@ void Client::Round::settle_release(Stamp stamp, const Status& status, bool was_v
     if (was_valid) told_.unconfirmed.emplace(stamp, world_.now());
     return;
   }
-  const Fate* const fate = client_.store_.fate(stamp);
+  const Fate* const fate = client_.truth_.fate(stamp);
   const bool own =
       fate != nullptr && fate->end == Fate::End::released && fate->ended_by == &client_.process_;
   if (was_valid && own && world_.now() < valid_until) {

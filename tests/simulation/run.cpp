@@ -5,8 +5,9 @@
 #include <optional>
 #include <stop_token>
 
-#include "core/history/check.h"
 #include "tests/simulation/client.h"
+#include "tests/simulation/frame.h"
+#include "tests/simulation/remote.h"
 
 namespace lockset::simulation {
 namespace {
@@ -24,7 +25,8 @@ class Run {
         resource_(world_) {}
 
   Outcome go() {
-    set_permits();
+    set_permits(store_.serve(nullptr), profile_);
+    record_permits(world_, profile_);
     world_.record(history::FaultBegin{"seed"});
     world_.set_pauses(profile_.pauses, profile_.longest_pause);
     store_.begin();
@@ -44,10 +46,9 @@ class Run {
     world_.after(2 * longest_lease, [this] { store_.finish(); });
     ended = ended && world_.run();
     if (!ended) outcome.failures.push_back({"every call returns", "the run did not end"});
-    judge(outcome);
-    outcome.counts = std::move(world_.counts);
-    outcome.history = std::move(world_.history);
-    outcome.ended = world_.now();
+    history::Rules rules = rules_of(profile_);
+    rules.slack = store_.slack(longest_lease);
+    judge(outcome, world_, rules, [this](history::Invariant each) { return excused(each); });
     return outcome;
   }
 
@@ -56,7 +57,7 @@ class Run {
   void start(std::uint32_t actor, int life) {
     Process& process =
         world_.add_process("client-" + std::to_string(actor) + "." + std::to_string(life), actor);
-    Client& client = clients_.emplace_back(world_, store_, resource_, profile_, process);
+    Client& client = add_client(process);
     world_.spawn(process, [&client] { client.run(); });
     deaths_.emplace_back(process.killed.get_token(), [this, actor, life] {
       world_.after(200ms, [this, actor, life] {
@@ -65,46 +66,18 @@ class Run {
     });
   }
 
+  Client& add_client(Process& process) {
+    Line& line = lines_.emplace_back(world_, store_, profile_, process);
+    return clients_.emplace_back(world_, store_, resource_, profile_, process,
+                                 [&line](TimePoint) -> Result<std::unique_ptr<Backend>> {
+                                   return std::unique_ptr<Backend>(std::make_unique<Remote>(line));
+                                 });
+  }
+
   void administer() {
     Process& process = world_.add_process("admin", profile_.clients);
-    Client& client = clients_.emplace_back(world_, store_, resource_, profile_, process);
+    Client& client = add_client(process);
     world_.spawn(process, [&client] { client.administer(); });
-  }
-
-  void set_permits() {
-    Backend& store = store_.serve(nullptr);
-    const std::string all(default_permits_name);
-    static_cast<void>(store.change_config(SetPermits{all, Mode::read, profile_.reads}, {}).ok());
-    static_cast<void>(store.change_config(SetPermits{all, Mode::write, profile_.writes}, {}).ok());
-    for (const char* const name : {"a", "b", "c", "d"}) {
-      world_.record(history::PermitsBegin{name, profile_.reads, profile_.writes});
-      world_.record(history::PermitsEnd{name, profile_.reads, profile_.writes});
-    }
-  }
-
-  void judge(Outcome& outcome) {
-    for (const World::Complaint& each : world_.complaints()) {
-      outcome.failures.push_back({each.rule, each.story});
-    }
-    history::Rules rules;
-    rules.slack = store_.slack(longest_lease);
-    rules.late = 2 * profile_.io_timeout;
-    rules.lost_delay = 0ms;
-    // A try, the question what became of it, once more with a new configuration, and to give
-    // back what came too late.
-    rules.reply = 1s + 6 * profile_.io_timeout;
-    rules.spurious_busy = 0;
-    rules.least = {};
-    const Result<history::Report> report = history::check(world_.history, rules);
-    if (!report) {
-      outcome.failures.push_back({"the history makes sense", report.error().message});
-      return;
-    }
-    for (const history::Violation& each : report->violations) {
-      if (excused(each.invariant)) continue;
-      outcome.failures.push_back({std::string(to_string(each.invariant)), each.story});
-    }
-    world_.counts["overlaps"] += report->counts.overlaps;
   }
 
   // Of a store whose clock was stepped, or which lost what it had, only part is promised.
@@ -126,6 +99,7 @@ class Run {
   World world_;
   Store store_;
   Resource resource_;
+  std::list<Line> lines_;
   std::list<Client> clients_;
   std::list<std::stop_callback<std::function<void()>>> deaths_;
 };

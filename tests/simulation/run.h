@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -30,7 +31,8 @@ Outcome run(std::uint64_t seed);
 Outcome run(std::uint64_t seed, const std::vector<Decision>& decisions);
 
 // Leaves out of the decisions of a failed run what it does not need to break the same rule.
-// `tries` bounds the work.
-Outcome minimise(std::uint64_t seed, Outcome failed, std::size_t tries);
+// `rerun`: with these decisions alone. `tries` bounds the work.
+using Rerun = std::function<Outcome(const std::vector<Decision>& decisions)>;
+Outcome minimise(const Rerun& rerun, Outcome failed, std::size_t tries);
 
 }  // namespace lockset::simulation

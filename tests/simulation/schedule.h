@@ -33,6 +33,8 @@ enum class Kind : std::uint8_t {
   step,   // the store's clock is set to so much ahead
   wall,   // the store's calendar is set to so much ahead
   down,   // the store restarts: for so long it answers nobody
+  life,   // of a program that takes part in a migration: says how long, and how it is configured
+  steer,  // a step of a migration: says which, and when
 };
 
 // Number `count` of its kind for one actor: a client, or the store.

@@ -10,7 +10,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::uint32_t store_actor = 100;
 constexpr Duration far_ahead = 20s;
 
 bool of_application(std::span<const LockRequest> items) {
@@ -48,7 +47,9 @@ class Store::Front final : public ForwardingBackend {
         at->second.process = asking;
         at->second.granted = store_.world_.now();
         at->second.of_application = of_application(request.set->items());
+        at->second.reserved = is_reserved_name(request.set->items().front().name);
         at->second.stray = again;
+        at->second.tag = migrate::tag_of(request.owner->instance);
         // Nobody hears of it at once; the attempt after it may be granted besides.
         if (again || unheard) store_.note_stray(request);
       }
@@ -72,6 +73,7 @@ class Store::Front final : public ForwardingBackend {
   }
   Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override {
     Result<SpaceConfig> config = inner().change_config(change, by);
+    if (store_.config_changed) store_.config_changed(*config);
     store_.announce();
     return config;
   }
@@ -106,9 +108,10 @@ class Store::Front final : public ForwardingBackend {
   Store& store_;
 };
 
-Store::Store(World& world, const Profile& profile)
+Store::Store(World& world, const Profile& profile, std::uint32_t actor)
     : world_(world),
       profile_(profile),
+      actor_(actor),
       clock_(world, 1 + profile.drift),
       front_(std::make_unique<Front>(*this)) {}
 
@@ -128,6 +131,11 @@ bool Store::live(Stamp stamp) {
   return *grant && (*grant)->stamp == stamp;
 }
 
+bool Store::ended(Stamp stamp) const {
+  const Fate* const found = fate(stamp);
+  return found != nullptr && found->end != Fate::End::none;
+}
+
 const Fate* Store::fate(Stamp stamp) const {
   const auto at = fates_.find(stamp);
   return at == fates_.end() ? nullptr : &at->second;
@@ -140,13 +148,15 @@ Duration Store::slack(Duration longest_lease) const {
 
 void Store::note_stray(const AcquireRequest& request) {
   ++world_.counts["strays"];
-  if (of_application(request.set->items())) return;
-  history::Ask ask{++strays_, {}, request.lease, Duration::zero()};
+  if (is_reserved_name(request.set->items().front().name)) return;
+  // Apart from those of another store.
+  const std::uint64_t op = std::uint64_t{actor_} << 32 | ++strays_;
+  history::Ask ask{op, {}, request.lease, Duration::zero()};
   for (const LockRequest& item : request.set->items()) {
     ask.set.push_back({item.name, item.mode, 0});
   }
   world_.record(std::move(ask));
-  world_.record(history::Unknown{strays_});
+  world_.record(history::Unknown{op});
 }
 
 void Store::announce() {
@@ -175,7 +185,7 @@ void Store::begin() {
   for (TimePoint at = start + 500ms; at < profile_.calm; at += 500ms) {
     world_.at(at, [this] { tick(); });
   }
-  for (TimePoint at = start + 333ms; at < profile_.settled; at += 1234ms) {
+  for (TimePoint at = start + 333ms; profile_.pictures && at < profile_.settled; at += 1234ms) {
     world_.at(at, [this] { take_picture(); });
   }
   if (profile_.world != Profile::World::promised) {
@@ -201,17 +211,17 @@ void Store::tick() {
   Schedule& schedule = world_.schedule();
   const Duration before = clock_.ahead >= far_ahead ? far_ahead : Duration::zero();
   if (const auto to =
-          schedule.draw(Kind::step, store_actor, profile_.steps, 0, profile_.ahead.count())) {
+          schedule.draw(Kind::step, actor_, profile_.steps, 0, profile_.ahead.count())) {
     clock_.ahead = before + Duration(*to);
     ++world_.counts["clock jumps"];
   }
   constexpr std::int64_t hour = 3'600'000'000'000;
-  if (const auto to = schedule.draw(Kind::wall, store_actor, profile_.walls, -hour, hour)) {
+  if (const auto to = schedule.draw(Kind::wall, actor_, profile_.walls, -hour, hour)) {
     if (profile_.world != Profile::World::restored) clock_.wall_ahead = Duration(*to);
     ++world_.counts["calendar jumps"];
   }
   if (const auto time =
-          schedule.draw(Kind::down, store_actor, profile_.downs, 1'000'000, 2'000'000'000)) {
+          schedule.draw(Kind::down, actor_, profile_.downs, 1'000'000, 2'000'000'000)) {
     down_until_ = std::min(world_.now() + Duration(*time), profile_.calm);
     ++world_.counts["restarts"];
   }

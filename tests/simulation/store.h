@@ -2,6 +2,7 @@
 // about what became of each grant.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "lockset/memory_backend.h"
 #include "tests/simulation/profile.h"
+#include "tests/simulation/truth.h"
 #include "tests/simulation/world.h"
 
 namespace lockset::simulation {
@@ -35,41 +37,31 @@ struct Ticket final : WaitTicket {
   Fiber* waiting = nullptr;
 };
 
-// What became of a grant.
-struct Fate {
-  enum class End : std::uint8_t { none, released, broken, reclaimed };
-  Token token;
-  Process* process = nullptr;  // that asked for it
-  TimePoint granted;
-  bool of_application = false;  // "@app:..."
-  bool permanent = false;
-  // By a request that came once more after it had been answered: nobody will ask for it.
-  bool stray = false;
-  End end = End::none;  // none: it is live, or its lease has ended
-  Process* ended_by = nullptr;
-};
-
 // What clients reach over the network (remote.h). Answers at once; runs on no fiber.
-class Store {
+class Store final : public Truth {
  public:
-  Store(World& world, const Profile& profile);
-  Store(const Store&) = delete;
-  Store& operator=(const Store&) = delete;
-  ~Store();
+  // `actor`: whose decisions apply to it.
+  Store(World& world, const Profile& profile, std::uint32_t actor = 100);
+  ~Store() override;
 
   // The store as `process` asks it; `again`: with a request that was answered before; `unheard`:
   // with one whose answer nobody waits for any more.
   Backend& serve(Process* process, bool again = false, bool unheard = false) noexcept;
   [[nodiscard]] bool down() const noexcept { return world_.now() < down_until_; }
   void listen(const std::shared_ptr<Ticket>& ticket) { listeners_.emplace_back(ticket); }
-  // Whether the hold is live at this instant.
-  [[nodiscard]] bool live(Stamp stamp);
-  [[nodiscard]] const Fate* fate(Stamp stamp) const;
-  [[nodiscard]] const std::map<Stamp, Fate>& fates() const noexcept { return fates_; }
+  [[nodiscard]] bool live(Stamp stamp) override;
+  [[nodiscard]] bool ended(Stamp stamp) const override;
+  [[nodiscard]] const Fate* fate(Stamp stamp) const override;
+  [[nodiscard]] const std::map<Stamp, Fate>& fates() const override { return fates_; }
   // The most that a hold can outlive its lease on the true clock.
   [[nodiscard]] Duration slack(Duration longest_lease) const;
-  // When its clock was stepped far ahead.
-  [[nodiscard]] TimePoint stepped() const noexcept { return stepped_; }
+  [[nodiscard]] TimePoint stepped() const override { return stepped_; }
+
+  // Is told of every change of the configuration.
+  std::function<void(const SpaceConfig&)> config_changed;
+
+  // How far its calendar is ahead; with the seed's decisions it jumps besides.
+  void set_calendar(Duration ahead) noexcept { clock_.wall_ahead = ahead; }
 
   // Starts what happens to the store by itself: restarts, clocks, pictures of it.
   void begin();
@@ -86,6 +78,7 @@ class Store {
 
   World& world_;
   const Profile& profile_;
+  const std::uint32_t actor_;
   StoreClock clock_;
   std::unique_ptr<Front> front_;
   TimePoint down_until_{};

@@ -36,6 +36,8 @@ Child::Child(std::vector<std::string> argv) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in[0], 0);
   posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+  // Otherwise a proxy's connection stays open for as long as the child lives.
+  posix_spawn_file_actions_addclosefrom_np(&actions, 3);
   std::vector<char*> words;
   for (std::string& word : argv) words.push_back(word.data());
   words.push_back(nullptr);

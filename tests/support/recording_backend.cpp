@@ -81,7 +81,7 @@ Result<RenewReply> RecordingBackend::renew(const Owner& owner,
   Result<RenewReply> reply = inner().renew(owner, requests, by);
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const Stamp stamp = requests[i].stamp;
-    if (!reply || i >= reply->renewals.size()) {
+    if (!reply || i >= reply->renewals.size() || !reply->answered(i)) {
       recorder_->record(history::RenewUnknown{stamp});
     } else if (const std::optional<Renewal>& renewal = reply->renewals[i]) {
       recorder_->record(history::Renewed{stamp, validity_end(sent, renewal->lease)});

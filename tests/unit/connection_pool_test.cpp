@@ -99,6 +99,30 @@ TEST(ConnectionPool, WhenAllAreInUseItGivesUpInTimeAndSaysSo) {
   EXPECT_GE(BootClock::now() - began, milliseconds(30));
 }
 
+// A process that was stopped between two calls has one connection at most, and no time left.
+TEST(ConnectionPool, WithNoTimeLeftItSaysSoAndBlamesNoOtherCaller) {
+  FakeServer server;
+  FakePool pool(2, opener(server));
+  const Result<FakePool::Lease> never_asked = pool.take(in(-seconds(1)));
+  ASSERT_FALSE(never_asked.ok());
+  EXPECT_EQ(never_asked.error().code, Errc::unavailable);
+  EXPECT_NE(never_asked.error().message.find("time was up"), std::string::npos);
+  EXPECT_EQ(server.opened, 0);
+}
+
+TEST(ConnectionPool, AFailureOfBeforeIsNotTheReasonOnceConnectingWorkedAgain) {
+  FakeServer server;
+  server.down = true;
+  FakePool pool(2, opener(server));
+  EXPECT_EQ(pool.take(in(seconds(60))).error().message, "the server is down");
+  server.down = false;
+  const Result<FakePool::Lease> held = pool.take(in(seconds(10)));
+  ASSERT_TRUE(held.ok());
+  const Result<FakePool::Lease> late = pool.take(in(-seconds(1)));
+  ASSERT_FALSE(late.ok());
+  EXPECT_NE(late.error().message.find("time was up"), std::string::npos);
+}
+
 TEST(ConnectionPool, AServerThatDoesNotAnswerIsNotWaitedForAnyLonger) {
   FakeServer server;
   server.slow = true;

@@ -34,6 +34,20 @@ TEST(SpaceConfig, EachChangeRaisesTheOneVersion) {
   EXPECT_EQ(config.stamp_base, Stamp{50}) << "never goes back";
 }
 
+// SEM 7
+TEST(SpaceConfig, AChangeAtAnotherVersionChangesNothing) {
+  SpaceConfig config;
+  config = changed(config, SetMigrationPhase{2, 0});
+  EXPECT_EQ(config.migration_phase, 2);
+  EXPECT_EQ(config.version, 1);
+  const SpaceConfig there = config;
+  for (const std::int64_t version : {-1, 0, 2}) {
+    EXPECT_EQ(changed(there, SetMigrationPhase{3, version}), there);
+  }
+  config = changed(there, SetMigrationPhase{2, 1});
+  EXPECT_EQ(config.version, 2) << "also where the value was there";
+}
+
 TEST(CheckChange, RefusesBadValues) {
   EXPECT_TRUE(check_change(SetPermits{"*", Mode::read, 1}));
   EXPECT_TRUE(check_change(SetPermits{"a", Mode::read, max_permits}));

@@ -78,20 +78,22 @@ TEST_F(SqliteGate, IsPassedByWhenItsHolderIsStuck) {
   const Duration first = BootClock::now() - start;
   EXPECT_GE(first, 400ms);
   EXPECT_LE(first, 10s);
-  // Found stuck once, it costs nobody the same wait again.
-  { const FileGate::Pass pass = gate.enter(in(30s)); }
-  EXPECT_LE(BootClock::now() - start - first, 300ms);
+  // Found stuck once, it costs nobody the same wait again: together less than ten of them.
+  for (int i = 0; i < 20; ++i) const FileGate::Pass pass = gate.enter(in(30s));
+  EXPECT_LE(BootClock::now() - start - first, 10 * 400ms);
 }
 
 TEST_F(SqliteGate, ReturnsAtTheDeadline) {
   const std::unique_ptr<SideFile> stuck = open();
   ASSERT_TRUE(stuck->try_lock(1));
   const std::unique_ptr<SideFile> file = open();
-  FileGate gate(*file);
   const TimePoint start = BootClock::now();
-  { const FileGate::Pass pass = gate.enter(in(50ms)); }
-  EXPECT_GE(BootClock::now() - start, 45ms);
-  EXPECT_LE(BootClock::now() - start, 450ms);
+  for (int i = 0; i < 10; ++i) {
+    FileGate gate(*file);
+    const FileGate::Pass pass = gate.enter(in(50ms));
+  }
+  EXPECT_GE(BootClock::now() - start, 10 * 45ms);
+  EXPECT_LE(BootClock::now() - start, 10 * 400ms) << "as long as for one that is stuck";
 }
 
 TEST_F(SqliteGate, FreesItselfWhenTheHolderDies) {

@@ -43,6 +43,14 @@ TEST(Url, NeverShowsSecrets) {
   EXPECT_EQ(redact_url("mysql://app:hunter2@db/x"), "mysql://app:***@db/x");
   EXPECT_EQ(redact_url("mysql://app:hun@ter2@db/x"), "mysql://app:***@db/x");
   EXPECT_EQ(redact_url("redis://:hunter2@db"), "redis://:***@db");
+  // Two addresses in one, with what escapes they have.
+  EXPECT_EQ(redact_url("migrate:?from=mysql%3A%2F%2Fa%3Ahunter2%40db%2Fx&to=sqlite%3A%2Ff"),
+            "migrate:?from=mysql://a:***@db/x&to=sqlite:/f");
+  EXPECT_EQ(redact_url("migrate:?from=mysql://a:hunter2@db/x?password=hunter2&to=sqlite:/f"),
+            "migrate:?from=mysql://a:***@db/x?password=***&to=sqlite:/f");
+  EXPECT_EQ(redact_url("Migrate:?from=mysql://a:x&hunter2@db/x&to=sqlite:/f").find("hunter2"),
+            std::string::npos);
+  EXPECT_EQ(redact_url("migrate:?from=mysql://a:%hunter2@db/x").find("hunter2"), std::string::npos);
   EXPECT_EQ(redact_url("x://h/?sslpassword=hunter2&a=1"), "x://h/?sslpassword=***&a=1");
   EXPECT_EQ(redact_url("mysql://app@db/x"), "mysql://app@db/x");
   EXPECT_EQ(redact_url("zookeeper://h1:1,h2:2/c"), "zookeeper://h1:1,h2:2/c");

@@ -71,6 +71,8 @@ class ZookeeperTest : public testing::Test {
   [[nodiscard]] std::shared_ptr<Backend> open(const std::string& more = {}) const;
   [[nodiscard]] Client client(const std::string& app = "app") const;
   [[nodiscard]] SpaceView& view() { return *view_; }
+  // Ends the view's connection; what the test leaves in the store is not tidied up then.
+  void close_view() { view_.reset(); }
   [[nodiscard]] RawZookeeper& raw() { return view_->raw(); }
   [[nodiscard]] const std::string& root() const { return view_->root(); }
 

@@ -20,6 +20,7 @@ std::shared_ptr<OwnHold> hold(const std::string& token) {
 TEST(OwnHolds, PastTheDeadlineItIsOverBeforeAnybodyHasRemovedIt) {
   OwnHolds own;
   own.ask(hold("late"), BootClock::now() - 1ms);
+  own.sent("late");
   own.granted("late", Stamp{7});
   ASSERT_TRUE(own.find(Stamp{7}));
   EXPECT_FALSE(own.find(Stamp{7})->live());
@@ -30,6 +31,7 @@ TEST(OwnHolds, PastTheDeadlineItIsOverBeforeAnybodyHasRemovedIt) {
 TEST(OwnHolds, WhatIsBeingRemovedIsNotRenewed) {
   OwnHolds own;
   own.ask(hold("going"), BootClock::now() - 1ms);
+  own.sent("going");
   own.granted("going", Stamp{7});
   ASSERT_EQ(own.take_due(BootClock::now()).size(), 1U);
   EXPECT_FALSE(own.find(Stamp{7})->live());
@@ -45,6 +47,21 @@ TEST(OwnHolds, ALateAnswerDoesNotProlong) {
   own.ask(hold("slow"), deadline);
   own.granted("slow", Stamp{7});
   EXPECT_EQ(own.find("slow")->deadline, deadline);
+}
+
+// A process that is stopped just before it sends a request may be past the deadline when it goes
+// on: a removal that is sent first would find nothing, and the hold would have no end.
+TEST(OwnHolds, WhatIsNotUnderWayYetIsNotRemoved) {
+  OwnHolds own;
+  int rung = 0;
+  own.on_earlier_deadline([&](TimePoint) { ++rung; });
+  own.ask(hold("stopped"), BootClock::now() - 1ms);
+  EXPECT_EQ(own.take_due(BootClock::now()).size(), 0U);
+  EXPECT_EQ(own.next_deadline(), TimePoint::max());
+  EXPECT_EQ(rung, 0);
+  own.sent("stopped");
+  EXPECT_EQ(rung, 1);
+  EXPECT_EQ(own.take_due(BootClock::now()).size(), 1U);
 }
 
 // Asked for and not answered: it may be granted at any moment, and is not a hold yet.

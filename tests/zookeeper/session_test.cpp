@@ -1,5 +1,8 @@
 // SEM 10, 14: a hold lives in a session. What becomes of it when that ends, or can't be
 // reached.
+#include <thread>
+#include <vector>
+
 #include "tests/support/tcp_proxy.h"
 #include "tests/zookeeper/fixture.h"
 #include "tests/zookeeper/session_end.h"
@@ -115,6 +118,36 @@ TEST_F(Session, OneCutOffIsNoLongerValidWhenTheServerLetsTheNextIn) {
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_TRUE(other.is_live(next->stamp));
   EXPECT_EQ(counts->lost, 1);
+}
+
+// SEM 14: "not there" of a moment ago is not the last word on a request that is under way: what
+// it was granted since is this client's all the same, or nobody would end it before its session.
+TEST_F(Session, ALateGrantIsOwnedByWhoAsksForItWhileItArrives) {
+  Client mine(open_backend(proxied(), soon()).value());
+  int late = 0;
+  for (int round = 0; round < 12; ++round) {
+    // Then it knows the name, and the next request is the one for the hold.
+    for (int i = 0; i < 2; ++i) mine.release(mine.take({write("a")}).stamp);
+    const Token token = Token::random();
+    EXPECT_FALSE(mine.resolve(token));
+    proxy().hold_next_request();
+    const auto outcome =
+        mine.ask_once({write("a")}, {.token = token, .by = BootClock::now() + 200ms});
+    std::vector<std::jthread> asking;
+    for (int i = 0; i < 4; ++i) {
+      asking.emplace_back(
+          [&] { EXPECT_TRUE(eventually([&] { return mine.resolve(token).has_value(); })); });
+    }
+    ASSERT_EQ(proxy().deliver_held(), 1U);
+    asking.clear();
+    if (!outcome) ++late;  // else a ping was held
+    const std::optional<Grant> found = mine.resolve(token);
+    ASSERT_TRUE(found);
+    EXPECT_GT(found->lease, 0s) << "it is nobody's any more, in round " << round;
+    EXPECT_TRUE(mine.release(found->stamp));
+  }
+  EXPECT_GT(late, 6);
+  EXPECT_TRUE(view().traces().empty());
 }
 
 }  // namespace

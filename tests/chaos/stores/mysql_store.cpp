@@ -99,7 +99,7 @@ class MysqlStore final : public ServerStore {
         [this] {
           if (limiter_ == nullptr) return;
           taken_.clear();
-          limiter_->rows("SET GLOBAL max_connections = 150");
+          limiter_->rows("SET GLOBAL max_connections = 300");
           limiter_.reset();
         });
     add(

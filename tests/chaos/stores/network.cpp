@@ -87,7 +87,9 @@ void Network::add_faults(std::vector<Fault>& faults, Duration lease) {
         weather.seed = dice();
         proxy->weather(weather);
       }
-      return what;
+      return what + (weather.hold > 0
+                         ? " by up to " + std::to_string(weather.longest_hold.count()) + " ms"
+                         : "");
     });
     faults.back().hits = [this] {
       std::size_t all = 0;

@@ -50,6 +50,8 @@ struct Fault {
   std::string group;
   // How often it has struck since begin(); empty: it is one blow.
   std::function<std::size_t()> hits{};
+  // Another name by which it may be asked for, not unique: "server-kill" for "old-server-kill".
+  std::string also{};
 };
 
 // What a run is for; decides which faults there are and what the checker asks.

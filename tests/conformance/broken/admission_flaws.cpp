@@ -62,6 +62,32 @@ class ConfigVersionIgnored final : public ForwardingBackend {
   }
 };
 
+class OnlyAtVersionIgnored final : public ForwardingBackend {
+ public:
+  using ForwardingBackend::ForwardingBackend;
+  Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override {
+    ConfigChange other = change;
+    if (auto* phase = std::get_if<SetMigrationPhase>(&other)) phase->only_at_version.reset();
+    return inner().change_config(other, by);
+  }
+};
+
+// A look and a change, where it has to be one step.
+class OnlyAtVersionLookedAtBefore final : public ForwardingBackend {
+ public:
+  using ForwardingBackend::ForwardingBackend;
+  Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override {
+    ConfigChange other = change;
+    if (auto* phase = std::get_if<SetMigrationPhase>(&other); phase && phase->only_at_version) {
+      Result<SpaceConfig> config = inner().load_config(by);
+      if (!config || config->version != *phase->only_at_version) return config;
+      test::linger(std::chrono::milliseconds(1));  // a round trip
+      phase->only_at_version.reset();
+    }
+    return inner().change_config(other, by);
+  }
+};
+
 class DuplicateMakesASecondHold final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
@@ -185,6 +211,12 @@ std::shared_ptr<Backend> busy_leaves_a_part(std::shared_ptr<Backend> sound) {
 }
 std::shared_ptr<Backend> config_version_ignored(std::shared_ptr<Backend> sound) {
   return std::make_shared<ConfigVersionIgnored>(std::move(sound));
+}
+std::shared_ptr<Backend> only_at_version_ignored(std::shared_ptr<Backend> sound) {
+  return std::make_shared<OnlyAtVersionIgnored>(std::move(sound));
+}
+std::shared_ptr<Backend> only_at_version_looked_at_before(std::shared_ptr<Backend> sound) {
+  return std::make_shared<OnlyAtVersionLookedAtBefore>(std::move(sound));
 }
 std::shared_ptr<Backend> duplicate_makes_a_second_hold(std::shared_ptr<Backend> sound) {
   return std::make_shared<DuplicateMakesASecondHold>(std::move(sound));

@@ -28,6 +28,8 @@ std::span<const Flaw> all_flaws();
 // admission_flaws.cpp
 std::shared_ptr<Backend> busy_leaves_a_part(std::shared_ptr<Backend> sound);
 std::shared_ptr<Backend> config_version_ignored(std::shared_ptr<Backend> sound);
+std::shared_ptr<Backend> only_at_version_ignored(std::shared_ptr<Backend> sound);
+std::shared_ptr<Backend> only_at_version_looked_at_before(std::shared_ptr<Backend> sound);
 std::shared_ptr<Backend> duplicate_makes_a_second_hold(std::shared_ptr<Backend> sound);
 std::shared_ptr<Backend> permits_off_by_one(std::shared_ptr<Backend> sound);
 std::shared_ptr<Backend> names_taken_one_by_one(std::shared_ptr<Backend> sound);

@@ -1,0 +1,36 @@
+// What a hold says about the phase in which it was taken. It stands at the end of the instance in
+// its record, so that no store needs to know of it: "3f09...-0.1.0+3:1a2b3c4d.17000000000000001".
+//
+// Plain values; thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "lockset/migration.h"
+#include "lockset/stamp.h"
+
+namespace lockset::migrate {
+
+struct HoldTag {
+  MigrationPhase phase = MigrationPhase::old_only;
+  // In the new store: the stamp of the same hold in the old one; 0 where it has none.
+  Stamp in_old = {};
+  // Of which migration: a tag of an earlier one says nothing of this one. 0 in old-only.
+  std::uint32_t migration = 0;
+  bool operator==(const HoldTag&) const = default;
+};
+
+// `instance` with the tag behind it.
+std::string tagged(std::string_view instance, const HoldTag& tag);
+// Unset for a client that knows nothing of any migration.
+std::optional<HoldTag> tag_of(std::string_view instance);
+// Unset also for a tag of another migration. One of old-only is of none, and is given.
+std::optional<HoldTag> tag_of(std::string_view instance, std::uint32_t migration);
+// `instance` without its tag.
+std::string_view without_tag(std::string_view instance);
+// "0.1.0" of a record's instance, tagged or not; empty if it does not say.
+std::string version_of(std::string_view instance);
+
+}  // namespace lockset::migrate

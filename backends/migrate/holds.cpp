@@ -1,0 +1,387 @@
+// Renews, ends and shows holds that stand in one store or in both.
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "backends/migrate/migrate_backend.h"
+#include "core/time_math.h"
+
+namespace lockset::migrate {
+namespace {
+
+// Of what is left of two leases; unset: it never ends.
+std::optional<Duration> earlier(std::optional<Duration> one, std::optional<Duration> other) {
+  if (!one || !other) return one ? one : other;
+  return std::min(*one, *other);
+}
+
+// What the record says, or else that it stands in this store alone.
+HoldTag tag_or_alone(const HoldInfo& hold, const View& view, MigrationPhase alone) {
+  return tag_of(hold.owner.instance, view.stage.migration).value_or(HoldTag{.phase = alone});
+}
+
+}  // namespace
+
+Owner MigrateBackend::owner_in(Which store, const Owner& owner, const HoldTag& tag) const {
+  Owner result = owner;
+  result.instance = tagged(owner.instance, tag);
+  if (owner.epoch == 0) return result;
+  // An epoch is the stamp of the hold on the application id: in each store it has its own.
+  if (const std::optional<Parts> hold = parts_.epoch(Stamp{owner.epoch})) {
+    result.epoch = (store == Which::old_store ? hold->in_old : hold->in_new).value;
+  }
+  return result;
+}
+
+// --- holds of others ---
+
+Result<std::optional<Parts>> MigrateBackend::parts_of(Stamp stamp, TimePoint by) {
+  if (std::optional<Parts> known = parts_.find(stamp)) return known;
+  Result<std::optional<Parts>> found = look_for(stamp, by);
+  if (found && *found) parts_.note(**found, {});
+  return found;
+}
+
+Result<std::optional<Parts>> MigrateBackend::look_for(Stamp stamp, TimePoint by) {
+  const Result<Now> view = refresh(by);
+  if (!view) return view.error();
+  const MigrationPhase phase = (*view)->stage.phase;
+  // Where only one store counts, and no stamp of the other can be meant, it is asked itself.
+  if (!in_new(phase)) return std::optional(Parts{.in_old = stamp});
+  if (phase == MigrationPhase::finished) {
+    return std::optional(Parts{.phase = MigrationPhase::new_only, .in_new = stamp});
+  }
+  const auto holds_in = [by](Side& side) -> Result<std::vector<HoldInfo>> {
+    const Result<Backend*> store = side.get(by);
+    Result<Inspection> all = store ? (*store)->inspect({}, by) : store.error();
+    if (!all) return std::move(all).error();
+    return std::move(all->holds);
+  };
+  const auto with_end = [](Parts parts, const HoldInfo& hold) {
+    if (hold.remaining) parts.until = later(BootClock::now(), *hold.remaining);
+    return std::optional(parts);
+  };
+  const Result<std::vector<HoldInfo>> new_holds = holds_in(new_);
+  if (!new_holds) return new_holds.error();
+  for (const HoldInfo& hold : *new_holds) {
+    const HoldTag tag = tag_or_alone(hold, **view, MigrationPhase::new_only);
+    const Parts parts{.phase = tag.phase, .in_old = tag.in_old, .in_new = hold.stamp};
+    if (parts.phase != MigrationPhase::shadow && parts.stamp() == stamp) {
+      return with_end(parts, hold);
+    }
+  }
+  if (!in_old(phase)) return std::optional<Parts>();
+  const Result<std::vector<HoldInfo>> old_holds = holds_in(old_);
+  if (!old_holds) return old_holds.error();
+  for (const HoldInfo& hold : *old_holds) {
+    // Not the old part of a hold that is known by its stamp in the new store.
+    if (hold.stamp == stamp &&
+        tag_or_alone(hold, **view, MigrationPhase::old_only).phase < MigrationPhase::dual_new) {
+      return with_end({.in_old = stamp}, hold);
+    }
+  }
+  return std::optional<Parts>();
+}
+
+// --- renewing ---
+
+struct MigrateBackend::Renewing {
+  // Of one store: what is asked, and for which of the caller's requests.
+  struct Half {
+    std::vector<RenewRequest> requests;
+    std::vector<std::size_t> of;
+    Result<RenewReply> reply = RenewReply{};
+  };
+  std::vector<std::optional<Parts>> parts;
+  Half halves[2];
+};
+
+Result<RenewReply> MigrateBackend::renew(const Owner& owner, std::span<const RenewRequest> requests,
+                                         TimePoint by) {
+  const TimePoint sent = BootClock::now();
+  Renewing all;
+  RenewReply reply;
+  reply.renewals.assign(requests.size(), Renewal{Duration::max()});
+  reply.unanswered.assign(requests.size(), false);
+  std::optional<Error> trouble;
+  std::optional<MigrationPhase> one_phase;
+  bool same_phase = true;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    Result<std::optional<Parts>> parts = parts_of(requests[i].stamp, by);
+    if (!parts) {
+      // Whose parts can't be looked up now must not keep the others from being renewed.
+      trouble = std::move(parts).error();
+      reply.unanswered[i] = true;
+      all.parts.emplace_back();
+      continue;
+    }
+    all.parts.push_back(*std::move(parts));
+    const std::optional<Parts>& hold = all.parts.back();
+    if (!hold) continue;
+    same_phase = same_phase && one_phase.value_or(hold->phase) == hold->phase;
+    one_phase = hold->phase;
+    for (const Which which : {Which::old_store, Which::new_store}) {
+      const bool old_store = which == Which::old_store;
+      if (!(old_store ? in_old(hold->phase) : in_new(hold->phase))) continue;
+      RenewRequest request = requests[i];
+      request.stamp = old_store ? hold->in_old : hold->in_new;
+      Renewing::Half& half = all.halves[static_cast<std::size_t>(which)];
+      half.requests.push_back(request);
+      half.of.push_back(i);
+    }
+  }
+
+  std::optional<std::int64_t> time;
+  for (const Which which : {Which::old_store, Which::new_store}) {
+    Renewing::Half& half = all.halves[static_cast<std::size_t>(which)];
+    if (half.requests.empty()) continue;
+    // A store that lost its state writes new records from these, and they shall be tagged; but
+    // one call names one owner.
+    const Now view = now();
+    const HoldTag tag{.phase = one_phase.value_or(MigrationPhase::old_only),
+                      .migration = view ? view->stage.migration : 0};
+    const Owner as = same_phase ? owner_in(which, owner, tag) : owner;
+    const Result<Backend*> store = side(which).get(by);
+    half.reply = store ? (*store)->renew(as, half.requests, by) : store.error();
+    if (half.reply && half.reply->renewals.size() != half.requests.size()) {
+      half.reply = Error{Errc::internal, "the store answered for another number of holds"};
+    }
+    if (!half.reply) {
+      trouble = half.reply.error();
+      for (const std::size_t i : half.of) reply.unanswered[i] = true;
+      continue;
+    }
+    if (!time) {
+      time = which == Which::old_store ? store_time_.of_old(half.reply->store_time_us)
+                                       : store_time_.of_new(half.reply->store_time_us);
+    }
+    for (std::size_t k = 0; k < half.of.size(); ++k) {
+      std::optional<Renewal>& so_far = reply.renewals[half.of[k]];
+      const std::optional<Renewal>& here = half.reply->renewals[k];
+      if (!here) {
+        so_far.reset();
+      } else if (so_far) {
+        so_far->lease = std::min(so_far->lease, here->lease);
+      }
+    }
+  }
+  // All were gone, and no store was asked: what its clock shows is known all the same.
+  reply.store_time_us = time ? *time : store_time_.at(BootClock::now());
+
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const std::optional<Parts>& hold = all.parts[i];
+    if (!hold) {
+      reply.renewals[i].reset();
+      continue;
+    }
+    const Stamp stamp = requests[i].stamp;
+    if (!reply.renewals[i]) {
+      // Either part lost is the hold lost; the other one must not keep others out.
+      reply.unanswered[i] = false;
+      // But if its caller is about to end it he wants to hear that it was he who did.
+      const std::optional<Parts> known = parts_.find(stamp);
+      if (known && known->ending) continue;
+      if (in_both(hold->phase)) {
+        static_cast<void>(end(stamp, by, [&](Backend& store, Stamp part) {
+                            return store.release(part, owner.app, by);
+                          }).ok());
+      }
+      parts_.forget(stamp);
+    } else if (reply.unanswered[i]) {
+      reply.renewals[i].reset();
+    } else {
+      if (hold->phase == MigrationPhase::shadow) {
+        shadow_.renewed(hold->in_old, requests[i].lease);
+      }
+      const TimePoint until = later(sent, reply.renewals[i]->lease);
+      parts_.update(stamp, [&](Parts& kept) { kept.until = std::max(kept.until, until); });
+    }
+  }
+  if (!trouble) reply.unanswered.clear();
+  const auto unanswered = std::count(reply.unanswered.begin(), reply.unanswered.end(), true);
+  // Of nothing that was asked anything is known: that is an error like any other.
+  if (trouble && unanswered == static_cast<std::ptrdiff_t>(requests.size())) return *trouble;
+  return reply;
+}
+
+// --- ending ---
+
+Result<bool> MigrateBackend::end(Stamp stamp, TimePoint by, const End& how) {
+  const Result<std::optional<Parts>> found = parts_of(stamp, by);
+  if (!found) return found.error();
+  if (!*found) return false;
+  const Parts hold = **found;
+  parts_.update(stamp, [](Parts& kept) { kept.ending = true; });
+  if (hold.phase == MigrationPhase::shadow) shadow_.ended(hold.in_old);
+  bool ended_here = false;  // the part that decides
+  bool ended_any = false;
+  std::optional<Error> trouble;
+  // First in the new store, as it was taken last there.
+  for (const Which which : {Which::new_store, Which::old_store}) {
+    const bool old_store = which == Which::old_store;
+    if (!(old_store ? in_old(hold.phase) : in_new(hold.phase))) continue;
+    if (old_store ? hold.old_ended : hold.new_ended) continue;
+    const Result<Backend*> store = side(which).get(by);
+    const Result<bool> ended =
+        store ? how(**store, old_store ? hold.in_old : hold.in_new) : store.error();
+    if (!ended) {
+      // "Perhaps" must not be told as "surely not".
+      if (!trouble || ended.error().may_have_applied()) trouble = ended.error();
+      continue;
+    }
+    // "No" says nothing of the hold: it may be another application that asks.
+    if (!*ended) continue;
+    ended_any = true;
+    const bool decides = old_store == (hold.phase <= MigrationPhase::dual_old);
+    ended_here = ended_here || decides;
+    parts_.update(stamp,
+                  [&](Parts& kept) { (old_store ? kept.old_ended : kept.new_ended) = true; });
+  }
+  if (trouble) {
+    // The retry takes the credit, or whoever ends the rest before.
+    if (ended_here) parts_.update(stamp, [](Parts& kept) { kept.ended_here = true; });
+    if (ended_any) trouble->code = Errc::indeterminate;
+    return *trouble;
+  }
+  // The store said "yes" to one call alone, which returns it or has left it here: so of several who
+  // end it at once one takes the credit.
+  bool credited = ended_here;
+  parts_.update(stamp, [&](Parts& kept) {
+    if (std::exchange(kept.ended_here, false)) credited = true;
+  });
+  parts_.forget(stamp);
+  return credited;
+}
+
+Result<bool> MigrateBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
+  return end(stamp, by, [&](Backend& store, Stamp part) { return store.release(part, app, by); });
+}
+
+Result<bool> MigrateBackend::break_hold(Stamp stamp, TimePoint by) {
+  return end(stamp, by, [&](Backend& store, Stamp part) { return store.break_hold(part, by); });
+}
+
+// --- looking ---
+
+// Shown is what stands wherever its phase asks for. The old store is looked at first: a hold that
+// was just taken may be missing then, but none is shown that was never granted.
+Result<Inspection> MigrateBackend::inspect(const InspectQuery& query, TimePoint by) {
+  const Result<Now> view = refresh(by);
+  if (!view) return view.error();
+  const MigrationPhase phase = (*view)->stage.phase;
+  Inspection result;
+  std::unordered_map<Stamp, HoldInfo> in_both_stores;  // by the stamp in the old store
+  const auto show = [&](HoldInfo hold, Which store) {
+    hold.owner.epoch = (store == Which::old_store ? parts_.epoch_of_old(Stamp{hold.owner.epoch})
+                                                  : parts_.epoch_of_new(Stamp{hold.owner.epoch}))
+                           .value;
+    hold.owner.instance = std::string(without_tag(hold.owner.instance));
+    result.holds.push_back(std::move(hold));
+  };
+  const auto show_waiters = [&](Inspection& from) {
+    for (WaiterInfo& waiter : from.waiters) {
+      waiter.owner.instance = std::string(without_tag(waiter.owner.instance));
+      result.waiters.push_back(std::move(waiter));
+    }
+    if (from.quarantine) {
+      result.quarantine = std::max(result.quarantine.value_or(Duration::zero()), *from.quarantine);
+    }
+  };
+  if (in_old(phase)) {
+    const Result<Backend*> store = old_.get(by);
+    Result<Inspection> found = store ? (*store)->inspect(query, by) : store.error();
+    if (!found) return found;
+    for (HoldInfo& hold : found->holds) {
+      const MigrationPhase taken_in = tag_or_alone(hold, **view, MigrationPhase::old_only).phase;
+      // After a way back the new store is not asked any more: what was taken in both is shown as
+      // it stands here.
+      if (in_both(taken_in) && in_new(phase)) {
+        const Stamp stamp = hold.stamp;
+        in_both_stores.emplace(stamp, std::move(hold));
+      } else {
+        show(std::move(hold), Which::old_store);
+      }
+    }
+    show_waiters(*found);
+  }
+  if (in_new(phase)) {
+    const Result<Backend*> store = new_.get(by);
+    Result<Inspection> found = store ? (*store)->inspect(query, by) : store.error();
+    if (!found) return found;
+    for (HoldInfo& hold : found->holds) {
+      const HoldTag tag = tag_or_alone(hold, **view, MigrationPhase::new_only);
+      if (tag.phase == MigrationPhase::shadow) continue;
+      if (in_both(tag.phase) && in_old(phase)) {
+        const auto half = in_both_stores.find(tag.in_old);
+        if (half == in_both_stores.end()) continue;
+        const bool old_stamp = tag.phase == MigrationPhase::dual_old;
+        HoldInfo whole = old_stamp ? half->second : hold;
+        whole.remaining = earlier(half->second.remaining, hold.remaining);
+        show(std::move(whole), old_stamp ? Which::old_store : Which::new_store);
+        continue;
+      }
+      // Once the old store counts no more, its part is not asked for.
+      if (tag.phase == MigrationPhase::dual_old) hold.stamp = tag.in_old;
+      show(std::move(hold), Which::new_store);
+    }
+    show_waiters(*found);
+  }
+  std::sort(result.holds.begin(), result.holds.end(),
+            [](const HoldInfo& a, const HoldInfo& b) { return a.stamp < b.stamp; });
+  std::stable_sort(result.waiters.begin(), result.waiters.end(),
+                   [](const WaiterInfo& a, const WaiterInfo& b) { return a.since < b.since; });
+  return result;
+}
+
+// --- the rest ---
+
+Result<std::size_t> MigrateBackend::reclaim(std::string_view app, std::int64_t epoch,
+                                            TimePoint by) {
+  const Result<std::optional<Parts>> hold = parts_of(Stamp{epoch}, by);
+  if (!hold) return hold.error();
+  if (!*hold) {
+    const Now view = now();
+    const SpaceConfig config = view ? view->together : SpaceConfig{};
+    const auto known = config.epochs.find(app);
+    if (known != config.epochs.end() && known->second > epoch) {
+      return Error{Errc::superseded,
+                   "a newer instance of application " + in_quotes(app) + " has taken over"};
+    }
+    return Error{Errc::not_held, "the hold " + std::to_string(epoch) + " on application " +
+                                     in_quotes(app) + " is not live"};
+  }
+  parts_.note(**hold, std::string(app));
+  std::size_t ended = 0;
+  for (const Which which : {Which::old_store, Which::new_store}) {
+    const bool old_store = which == Which::old_store;
+    if (!(old_store ? in_old((*hold)->phase) : in_new((*hold)->phase))) continue;
+    const Result<Backend*> store = side(which).get(by);
+    const Stamp part = old_store ? (*hold)->in_old : (*hold)->in_new;
+    const Result<std::size_t> here = store ? (*store)->reclaim(app, part.value, by) : store.error();
+    if (!here) return here;
+    // A hold that stands in both counts once.
+    ended = std::max(ended, *here);
+  }
+  return ended;
+}
+
+Result<std::size_t> MigrateBackend::sweep(TimePoint by) {
+  const Now view = now();
+  if (!view) return std::size_t{0};
+  const MigrationPhase phase = view->stage.phase;
+  std::size_t removed = 0;
+  for (const Which which : {Which::old_store, Which::new_store}) {
+    const bool old_store = which == Which::old_store;
+    if (!(old_store ? in_old(phase) : in_new(phase))) continue;
+    const Result<Backend*> store = side(which).get(by);
+    const Result<std::size_t> here = store ? (*store)->sweep(by) : store.error();
+    if (!here) return here;
+    // The parts of a hold may end at different instants and be removed by different sweeps: it
+    // counts once, where its part decides.
+    if (old_store == (phase <= MigrationPhase::dual_old)) removed = *here;
+  }
+  return removed;
+}
+
+}  // namespace lockset::migrate

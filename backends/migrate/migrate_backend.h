@@ -1,0 +1,124 @@
+// A lock space on the move from one store to another, as programs use it: takes each hold in the
+// old store, in both or in the new one, as the marks in the stores say at that moment. Knows two
+// backends and nothing of what they are. docs/adr/0035 has the protocol.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "backends/migrate/parts.h"
+#include "backends/migrate/shadow.h"
+#include "backends/migrate/side.h"
+#include "backends/migrate/store_time.h"
+#include "backends/migrate/view.h"
+#include "lockset/backend.h"
+
+namespace lockset::migrate {
+
+// Opens the stores that the phase needs; the new one is asked first, and within half of the time.
+// Errc::misconfigured for two that don't belong together, Errc::unsupported for a pair that can't
+// be migrated between.
+Result<std::unique_ptr<Backend>> open_migrate_backend(OpenStore from, OpenStore to, TimePoint by);
+
+class MigrateBackend final : public Backend {
+ public:
+  MigrateBackend(OpenStore from, OpenStore to);
+
+  // Opens what is needed and reads the configurations. Call once, before all else.
+  Status open(TimePoint by);
+
+  [[nodiscard]] Traits traits() const override { return traits_; }
+  Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override;
+  Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) override;
+  Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
+                           TimePoint by) override;
+  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override;
+  Result<bool> break_hold(Stamp stamp, TimePoint by) override;
+  Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) override;
+  void end_wait(WaitTicket& ticket, TimePoint by) override;
+  Result<Inspection> inspect(const InspectQuery& query, TimePoint by) override;
+  Result<SpaceConfig> load_config(TimePoint by) override;
+  Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override;
+  Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) override;
+  Result<std::size_t> sweep(TimePoint by) override;
+
+ private:
+  using Now = std::shared_ptr<const View>;
+  using End = std::function<Result<bool>(Backend& store, Stamp stamp)>;
+  enum class Which : std::uint8_t { old_store, new_store };
+  struct Renewing;  // one call of renew(), holds.cpp
+
+  // --- configuration.cpp ---
+  [[nodiscard]] Now now() const;
+  // Takes over what was read of one store, or of both. Null if it does not fit together yet.
+  Now learn(std::optional<SpaceConfig> of_old, std::optional<SpaceConfig> of_new);
+  // Reads what the present phase depends on, and goes on until it fits together.
+  Result<Now> refresh(TimePoint by);
+  Result<Now> read_both(TimePoint by);
+  void set_epochs(View& view) const;
+  // After a store said that its configuration is another one: what holds now.
+  Result<AcquireOutcome> stale(Which store, SpaceConfig config, TimePoint by);
+  // Ends a switching that whoever began it does not end.
+  void set_back_if_stuck(const View& view, TimePoint by);
+
+  // --- acquire.cpp ---
+  Result<AcquireOutcome> take_in_one(const AcquireRequest& request, const View& view, Which store);
+  Result<AcquireOutcome> take_in_both(const AcquireRequest& request, const View& view);
+  Result<AcquireOutcome> give_back(const AcquireRequest& request, Backend& old_store, Stamp in_old,
+                                   const View& view, Result<AcquireOutcome> outcome);
+  // A hold in the way that is to be named by the stamp under which its owner knows it.
+  void name_holder(Busy& busy, Which found_in, const View& view, TimePoint by);
+  // `old_base`: the old store's stamp base at the attempt.
+  Grant join(MigrationPhase phase, const Grant& of_old, const Grant& of_new, Stamp old_base) const;
+
+  // --- doubts ---
+  struct Doubt {
+    MigrationPhase phase{};
+    Stamp old_base;  // of the old store at the attempt
+    Stamp in_old;    // what the old store had granted by then; 0: the new one was not asked
+    // A part of it may be given back by a request that is still on its way: no hold any more.
+    bool given_up = false;
+    std::string app;  // as for PartsBook::note
+    TimePoint until;
+  };
+  void doubt(const AcquireRequest& request, const View& view, Stamp in_old, bool given_up = false);
+  void give_up(const Token& token, MigrationPhase phase);
+  // Unset: nothing is in doubt.
+  [[nodiscard]] std::optional<Doubt> doubt_of(const Token& token) const;
+  void settle(const Token& token);
+
+  // --- holds.cpp ---
+  Result<bool> end(Stamp stamp, TimePoint by, const End& how);
+  // Of a hold that this process did not take, too; unset: there is no such hold.
+  Result<std::optional<Parts>> parts_of(Stamp stamp, TimePoint by);
+  Result<std::optional<Parts>> look_for(Stamp stamp, TimePoint by);
+  [[nodiscard]] Owner owner_in(Which store, const Owner& owner, const HoldTag& tag) const;
+
+  [[nodiscard]] Side& side(Which store) noexcept { return store == Which::old_store ? old_ : new_; }
+
+  Side old_;
+  Side new_;
+  Traits traits_;
+  Shadow shadow_{new_};
+  PartsBook parts_;
+  StoreTime store_time_;
+
+  mutable std::mutex mutex_;
+  std::optional<SpaceConfig> old_config_;
+  std::optional<SpaceConfig> new_config_;
+  Now now_;  // null: what is known does not fit together
+  std::int64_t last_version_ = 0;
+  // Since when the old store is found between two phases, with that config version.
+  std::optional<std::pair<std::int64_t, TimePoint>> switching_since_;
+  // A dual attempt got no answer from the old store: it may be gone for good because the new one
+  // counts alone by now, so that one is asked before the next attempt.
+  std::atomic<bool> old_is_silent_ = false;
+  // Attempts whose outcome is not known, with the phase in which they were made.
+  std::map<Token, Doubt> doubts_;
+};
+
+}  // namespace lockset::migrate

@@ -1,0 +1,103 @@
+// What is behind lockset::Migration. Each step changes one mark by compare-and-set; ADR 0035 says
+// which and why that is safe.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/migrate/in_the_way.h"
+#include "backends/migrate/store.h"
+#include "backends/migrate/view.h"
+#include "core/migration_mark.h"
+#include "lockset/migration.h"
+
+namespace lockset {
+
+struct Migration::Impl {
+  using Step = MigrationMark::Step;
+  using Obstacle = migrate::Obstacle;
+  template <class T>
+  using Maybe = Result<std::optional<T>>;
+
+  Impl(migrate::OpenStore from, migrate::OpenStore to, const Clock& clock);
+
+  // Both stores at one time, as far as they could be asked.
+  struct Seen {
+    SpaceConfig old_config;
+    MigrationMark old_mark;
+    // Read before the old store's configuration. So if that says dual_new, this was read before a
+    // way back had begun, and a step that is based on it fails when one has.
+    std::optional<SpaceConfig> new_config;
+    MigrationMark new_mark;
+    Error new_trouble;  // why there is no new_config
+    // Errc::misconfigured for two marks that don't belong together.
+    Result<migrate::Stage> stage = migrate::Stage{};
+  };
+  Result<Seen> look(TimePoint by);
+  // Of the migration that `seen` shows.
+  static MigrationMark mark(const Seen& seen, Step step);
+
+  // One of the directions: what stands in the way of the next step, and the step itself, which is
+  // unset if a configuration was not any more as it was seen.
+  struct Direction {
+    Result<std::vector<Obstacle>> (Impl::*obstacles)(const Seen& seen, TimePoint by);
+    Maybe<MigrationPhase> (Impl::*step)(const Seen& seen, TimePoint by);
+  };
+  static const Direction beginning;
+  static const Direction ahead;
+  static const Direction back;
+  static const Direction ending;
+
+  Result<std::vector<MigrationObstacle>> shown_obstacles(const Direction& direction, TimePoint by);
+  // Waits where nothing but time is missing, then takes the step.
+  Result<MigrationPhase> go(const Direction& direction, TimePoint by);
+
+  // --- steps_ahead.cpp ---
+  Result<std::vector<Obstacle>> obstacles_to_begin(const Seen& seen, TimePoint by);
+  Maybe<MigrationPhase> begin(const Seen& seen, TimePoint by);
+  Result<std::vector<Obstacle>> obstacles_ahead(const Seen& seen, TimePoint by);
+  Maybe<MigrationPhase> step_ahead(const Seen& seen, TimePoint by);
+  Maybe<MigrationPhase> switch_to_new(const Seen& seen, TimePoint by);
+  Maybe<MigrationPhase> open_new(const Seen& seen, TimePoint by);
+  Result<std::vector<Obstacle>> obstacles_to_end(const Seen& seen, TimePoint by);
+  Maybe<MigrationPhase> end(const Seen& seen, TimePoint by);
+
+  // --- steps_back.cpp ---
+  Result<std::vector<Obstacle>> obstacles_back(const Seen& seen, TimePoint by);
+  Maybe<MigrationPhase> step_back(const Seen& seen, TimePoint by);
+  Maybe<MigrationPhase> switch_to_old(const Seen& seen, TimePoint by);
+  Maybe<MigrationPhase> forget(const Seen& seen, TimePoint by);
+
+  // --- migration.cpp ---
+  // Sets a mark and answers `phase`.
+  static Maybe<MigrationPhase> set(migrate::Store& store, const SpaceConfig& seen,
+                                   const MigrationMark& mark, MigrationPhase phase, TimePoint by);
+  // Two who steered at once without knowing of each other may have left marks that don't belong
+  // together, with which nobody is granted anything. Unset: nothing to mend.
+  std::optional<MigrationMark> mended_old_mark(const Seen& seen) const;
+  // The hold that keeps others from steering at the same time. In the old store, without which no
+  // step is possible.
+  Result<migrate::ReservedHold> steer(TimePoint by);
+  // No obstacle if `lines` is empty and has been for `needed`, under the same circumstances.
+  std::vector<Obstacle> settled(std::vector<Obstacle> lines, migrate::Observation& observation,
+                                const std::string& circumstances, Duration needed,
+                                std::string_view watched);
+
+  // --- status.cpp, plan.cpp ---
+  Result<MigrationStatus> status(TimePoint by);
+  Result<std::vector<Finding>> plan(TimePoint by);
+  Result<std::size_t> copy_permits(TimePoint by);
+
+  migrate::Store old_store;
+  migrate::Store new_store;
+  const Clock& clock;
+  const Owner me;
+  // Of a hold for steering whose release is in doubt.
+  Stamp last_steering;
+  migrate::Observation legacy_gone;
+  migrate::Observation old_drained;
+  migrate::Observation new_drained;
+};
+
+}  // namespace lockset

@@ -1,0 +1,143 @@
+// The way back to the old store.
+#include "backends/migrate/migration_impl.h"
+
+namespace lockset {
+namespace {
+
+// As on the way ahead: a hold that expired, and is not shown, may come back by a renewal.
+constexpr Duration between_looks = 2 * std::chrono::seconds(5);
+
+// The old store's stamps go on so far above the new store's last ones, in microseconds, as its
+// stamps are. It is room for what may be granted between two looks if others set the mark back
+// and on again.
+constexpr std::int64_t room = 10'000'000;
+
+constexpr std::string_view drain_it =
+    "it does not stand in the old store: let it end, or release or break it";
+
+// With the new store lost or out of reach a migration that has not switched the stamps yet can
+// still be given up: all its holds stand in the old store.
+bool needs_old_store_alone(const MigrationMark& old_mark) {
+  return old_mark.step == MigrationMark::Step::shadow ||
+         old_mark.step == MigrationMark::Step::dual_old;
+}
+
+}  // namespace
+
+Result<std::vector<Migration::Impl::Obstacle>> Migration::Impl::obstacles_back(const Seen& seen,
+                                                                               TimePoint by) {
+  std::vector<Obstacle> found;
+  const bool new_store_lost = !seen.new_config || seen.new_mark.step == MigrationMark::Step::none;
+  if (needs_old_store_alone(seen.old_mark) && new_store_lost) return found;
+  if (!seen.new_config) return seen.new_trouble;
+  if (!seen.stage) return seen.stage.error();
+  switch (seen.stage->phase) {
+    case MigrationPhase::old_only:
+      if (seen.new_mark.step == Step::prepared) return found;
+      return Error{Errc::invalid, "no migration has begun: there is nothing to take back"};
+    case MigrationPhase::finished:
+      return Error{Errc::invalid,
+                   "the migration is finished, and there is no way back; to move to the other "
+                   "store begin a new one, with migrate.from and migrate.to exchanged"};
+    case MigrationPhase::dual_new: {
+      if (seen.old_mark.step == Step::to_old) return found;
+      const Result<Inspection> in_new = new_store.inspect(by);
+      if (!in_new) return in_new.error();
+      found = migrate::holds_in_the_way(
+          *in_new, "the new store alone", drain_it, [&](const Owner& owner) {
+            return migrate::stands_in_new_alone(owner, seen.stage->migration);
+          });
+      if (auto lost = migrate::quarantine_in_the_way(*in_new, "the new store")) {
+        found.push_back(*lost);
+      }
+      // Its version grows whenever the new store was open in between.
+      return settled(
+          std::move(found), new_drained,
+          std::to_string(seen.new_config->version) + "/" + std::to_string(seen.old_mark.encode()),
+          between_looks, "no hold stands in the new store alone");
+    }
+    default:
+      return found;
+  }
+}
+
+Migration::Impl::Maybe<MigrationPhase> Migration::Impl::step_back(const Seen& seen, TimePoint by) {
+  switch (seen.old_mark.step) {
+    case Step::none:
+    case Step::done:
+      return forget(seen, by);
+    case Step::shadow: {
+      const Maybe<MigrationPhase> done =
+          set(old_store, seen.old_config, MigrationMark{}, MigrationPhase::old_only, by);
+      if (!done || !*done) return done;
+      // What is left in the new store troubles nobody, and the next start takes it up.
+      if (seen.new_config && seen.new_mark.step == Step::prepared) {
+        static_cast<void>(forget(seen, by).ok());
+      }
+      return done;
+    }
+    case Step::dual_old:
+      return set(old_store, seen.old_config, mark(seen, Step::shadow), MigrationPhase::shadow, by);
+    case Step::to_new:
+      // A way ahead that was not gone to its end: nothing of it has taken effect.
+      return set(old_store, seen.old_config, mark(seen, Step::dual_old), MigrationPhase::dual_old,
+                 by);
+    case Step::to_old:
+      return switch_to_old(seen, by);
+    case Step::dual_new:
+      if (seen.new_mark.step == Step::prepared) return switch_to_old(seen, by);
+      return set(new_store, *seen.new_config, mark(seen, Step::prepared), MigrationPhase::dual_new,
+                 by);
+    case Step::closed:
+      return set(old_store, seen.old_config, mark(seen, Step::dual_new), MigrationPhase::new_only,
+                 by);
+    default:
+      return Error{Errc::internal, "a step back from a phase that has none"};
+  }
+}
+
+Migration::Impl::Maybe<MigrationPhase> Migration::Impl::forget(const Seen& seen, TimePoint by) {
+  return set(new_store, *seen.new_config, MigrationMark{}, MigrationPhase::old_only, by);
+}
+
+// Raises the old store's stamp base above all that the new store has granted, while nobody is
+// granted anything. That is proved, and not only likely: the last drawing comes after the last
+// look at the old store's mark, which has stood ever since if the change to dual_old goes through;
+// and after the new store's version grew, so that no request of before is granted any more.
+Migration::Impl::Maybe<MigrationPhase> Migration::Impl::switch_to_old(const Seen& seen,
+                                                                      TimePoint by) {
+  const MigrationMark switching = mark(seen, Step::to_old);
+  if (seen.old_mark.step != Step::to_old) {
+    const Maybe<SpaceConfig> begun = old_store.set_mark(seen.old_config, switching, by);
+    if (!begun) return begun.error();
+    if (!*begun) return std::optional<MigrationPhase>();
+  }
+  const Result<SpaceConfig> of_new = new_store.load(by);
+  if (!of_new) return of_new.error();
+  const Maybe<Stamp> about = new_store.draw_stamp(of_new->version, me, by);
+  if (!about) return about.error();
+  if (!*about) return std::optional<MigrationPhase>();
+  const Stamp base{(*about)->value + room};
+  const Result<SpaceConfig> raised = old_store.raise_stamps(base, by);
+  if (!raised) return raised.error();
+  // Clients set it back if it takes too long.
+  if (raised->migration_phase != switching.encode()) return std::optional<MigrationPhase>();
+
+  const Result<SpaceConfig> before = new_store.load(by);
+  if (!before) return before.error();
+  const MigrationMark prepared = mark(seen, Step::prepared);
+  if (before->migration_phase != prepared.encode()) {
+    // Somebody else has gone on to new-only since.
+    static_cast<void>(old_store.set_mark(*raised, mark(seen, Step::dual_new), by).ok());
+    return std::optional<MigrationPhase>();
+  }
+  const Maybe<SpaceConfig> after = new_store.set_mark(*before, prepared, by);
+  if (!after) return after.error();
+  if (!*after) return std::optional<MigrationPhase>();
+  const Maybe<Stamp> last = new_store.draw_stamp((*after)->version, me, by);
+  if (!last) return last.error();
+  if (!*last || **last > base) return std::optional<MigrationPhase>();
+  return set(old_store, *raised, mark(seen, Step::dual_old), MigrationPhase::dual_old, by);
+}
+
+}  // namespace lockset

@@ -1,0 +1,87 @@
+// One of the two stores as the one who moves a migration on sees it: its configuration, its mark,
+// and holds on reserved names.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "backends/migrate/side.h"
+#include "core/migration_mark.h"
+#include "lockset/backend.h"
+
+namespace lockset::migrate {
+
+// Holds of whoever steers a migration are on names that begin so.
+inline constexpr std::string_view steering_prefix = "@migrate";
+
+// A write hold on one reserved name, released when this goes out of scope.
+class ReservedHold;
+
+// For one thread.
+class Store {
+ public:
+  // `called` is how messages call it: "the old store".
+  Store(OpenStore open, std::string_view called) : side_(std::move(open)), called_(called) {}
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  [[nodiscard]] const std::string& called() const noexcept { return called_; }
+  // Null if it was not opened so far.
+  [[nodiscard]] Backend* opened() const { return side_.opened(); }
+  Result<Backend*> get(TimePoint by) { return side_.get(by); }
+
+  // Errors of these say which store it was.
+  Result<SpaceConfig> load(TimePoint by);
+  Result<Inspection> inspect(TimePoint by, const InspectQuery& query = {});
+
+  // Sets the mark if the configuration is still of the version of `seen`; the configuration
+  // afterwards. Unset: it was another one, and nothing was changed. A lost reply is looked up.
+  Result<std::optional<SpaceConfig>> set_mark(const SpaceConfig& seen, const MigrationMark& mark,
+                                              TimePoint by);
+  // The stamps of grants from now on are greater. The configuration afterwards.
+  Result<SpaceConfig> raise_stamps(Stamp at_least, TimePoint by);
+  // A stamp that is drawn now, of a hold that is released again. Unset: the configuration is of
+  // another version than this.
+  Result<std::optional<Stamp>> draw_stamp(std::int64_t config_version, const Owner& owner,
+                                          TimePoint by);
+
+  // Error `e`, with the store's name before it.
+  [[nodiscard]] Error named(Error e) const;
+
+ private:
+  Side side_;
+  const std::string called_;
+};
+
+class ReservedHold {
+ public:
+  // Takes a write hold on `name`. Unset: somebody else has it, of whom `in_the_way` tells.
+  // With `only_at_version`: also unset, and `in_the_way` too, if the configuration is of another
+  // version.
+  static Result<std::optional<ReservedHold>> take(Store& store, const std::string& name,
+                                                  const Owner& owner, Duration lease, TimePoint by,
+                                                  std::optional<Busy>& in_the_way,
+                                                  std::optional<std::int64_t> only_at_version = {});
+  ReservedHold(ReservedHold&& other) noexcept
+      : backend_(std::exchange(other.backend_, nullptr)),
+        app_(std::move(other.app_)),
+        stamp_(other.stamp_),
+        by_(other.by_) {}
+  ReservedHold& operator=(ReservedHold&&) = delete;
+  // By the deadline that it was taken with; what can't be released ends with its lease.
+  ~ReservedHold();
+
+  [[nodiscard]] Stamp stamp() const noexcept { return stamp_; }
+
+ private:
+  ReservedHold(Backend& backend, std::string app, Stamp stamp, TimePoint by)
+      : backend_(&backend), app_(std::move(app)), stamp_(stamp), by_(by) {}
+
+  Backend* backend_;
+  std::string app_;
+  Stamp stamp_;
+  TimePoint by_;
+};
+
+}  // namespace lockset::migrate

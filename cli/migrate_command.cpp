@@ -1,0 +1,179 @@
+// lockset migrate: moving the locks from one store to another while programs run.
+#include <poll.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "cli/failure.h"
+#include "cli/findings.h"
+#include "cli/migrate_report.h"
+#include "cli/migrate_steps.h"
+#include "cli/open_space.h"
+#include "cli/signals.h"
+#include "cli/table.h"
+
+namespace lockset::cli {
+namespace {
+
+using Level = Finding::Level;
+
+void print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  std::fflush(stdout);
+}
+
+// Many round trips to both stores.
+TimePoint time_for_plan(const Steersman& at_helm) {
+  return BootClock::now() + 8 * at_helm.io_timeout;
+}
+
+// A pair of stores that can't be is bad configuration, whoever finds it out.
+template <class T>
+T or_fail_step(Result<T> result) {
+  if (!result &&
+      (result.error().code == Errc::invalid || result.error().code == Errc::unsupported)) {
+    throw Failure(exit_config, result.error().message);
+  }
+  return or_fail(std::move(result));
+}
+
+Journey journey_of(const Invocation& invocation, bool ahead, Opt to) {
+  Journey journey;
+  journey.ahead = ahead;
+  journey.watch = invocation.settings.has(Opt::watch);
+  if (invocation.settings.has(to)) journey.to = phase_named(invocation.settings.text(to));
+  return journey;
+}
+
+bool confirmed() {
+  std::fputs("There is no way back after this. Type yes to finish the migration: ", stderr);
+  char answer[16] = {};
+  const bool read = std::fgets(answer, sizeof answer, stdin) != nullptr;
+  return read && std::string_view(answer) == "yes\n";
+}
+
+// Waits a while between two looks; false when a signal asks us to end.
+bool wait_to_look_again(Signals& signals, int& ended_by) {
+  constexpr int look_again_ms = 1000;
+  pollfd fd{signals.fd(), POLLIN, 0};
+  ::poll(&fd, 1, look_again_ms);
+  while (const std::optional<int> signal = signals.next()) {
+    if (asks_to_end(*signal)) ended_by = *signal;
+    if (*signal == SIGTSTP) signals.stop_self();
+  }
+  return ended_by == 0;
+}
+
+}  // namespace
+
+int migrate_plan(const Invocation& invocation) {
+  check_operands(invocation, 0, 0, "migrate plan [--copy-permits] [--json]");
+  Steersman at_helm = take_the_helm(invocation.settings);
+  std::size_t copied = 0;
+  if (invocation.settings.has(Opt::copy_permits)) {
+    copied = or_fail_step(at_helm.migration.copy_permits(time_for_plan(at_helm)));
+  }
+  const std::vector<Finding> findings =
+      or_fail_step(at_helm.migration.plan(time_for_plan(at_helm)));
+  const Level worst = worst_of(findings);
+  if (invocation.settings.has(Opt::json)) {
+    const nlohmann::ordered_json all{{"from", at_helm.from},
+                                     {"to", at_helm.to},
+                                     {"copied", copied},
+                                     {"worst", word_of(worst)},
+                                     {"findings", json_of(findings)}};
+    print(all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  } else {
+    if (invocation.settings.has(Opt::copy_permits)) {
+      print("copied to the new space: " + std::to_string(copied) +
+            (copied == 1 ? " setting\n" : " settings\n"));
+    }
+    print(table_of(findings));
+  }
+  if (worst != Level::unsafe) return exit_ok;
+  throw Failure(exit_config, "`lockset migrate start` refuses this; mend what is marked as unsafe");
+}
+
+int migrate_start(const Invocation& invocation) {
+  check_operands(invocation, 0, 0, "migrate start");
+  Steersman at_helm = take_the_helm(invocation.settings);
+  const MigrationStatus status = or_fail(at_helm.migration.status(at_helm.soon()));
+  if (status.phase == MigrationPhase::old_only) {
+    const std::vector<Finding> findings =
+        or_fail_step(at_helm.migration.plan(time_for_plan(at_helm)));
+    for (const Finding& each : findings) {
+      if (each.level == Level::good) continue;
+      say(std::string(word_of(each.level)) + ": " + harmless(each.subject) + ": " +
+          harmless(each.text));
+    }
+    if (worst_of(findings) == Level::unsafe) {
+      throw Failure(exit_config, "not begun; mend what is unsafe");
+    }
+  }
+  print(phase_text(or_fail_step(at_helm.migration.start(at_helm.soon()))) + "\n");
+  return exit_ok;
+}
+
+int migrate_advance(const Invocation& invocation) {
+  check_operands(invocation, 0, 0, "migrate advance [--watch] [--to PHASE]");
+  const Journey journey = journey_of(invocation, true, Opt::to_phase_ahead);
+  if (journey.to == MigrationPhase::finished) {
+    throw Failure(exit_usage, "the last step has a command of its own: lockset migrate finish");
+  }
+  return travel(invocation.settings, journey);
+}
+
+int migrate_rollback(const Invocation& invocation) {
+  check_operands(invocation, 0, 0, "migrate rollback [--watch] [--to PHASE]");
+  return travel(invocation.settings, journey_of(invocation, false, Opt::to_phase_back));
+}
+
+int migrate_status(const Invocation& invocation) {
+  check_operands(invocation, 0, 0, "migrate status [--json] [--watch]");
+  const bool json = invocation.settings.has(Opt::json);
+  const bool watch = invocation.settings.has(Opt::watch);
+  std::optional<Signals> signals;
+  if (watch) signals.emplace();
+  Steersman at_helm = take_the_helm(invocation.settings);
+  const bool in_place = watch && !json && ::isatty(STDOUT_FILENO) == 1;
+  std::string before;
+  for (int ended_by = 0;;) {
+    const Result<MigrationStatus> status = at_helm.migration.status(at_helm.soon());
+    std::string text;
+    if (status) {
+      text = json ? report_json(*status, at_helm.from, at_helm.to)
+                  : report_text(*status, at_helm.from, at_helm.to);
+    } else if (watch && (status.error().retryable() || status.error().may_have_applied())) {
+      if (before != status.error().message) say(status.error().message);
+      before = status.error().message;
+    } else {
+      or_fail(status);
+    }
+    if (in_place && !text.empty()) {
+      print("\033[H\033[J" + text);
+    } else if (!text.empty() && text != before) {
+      print((before.empty() || json ? "" : "\n") + text);
+    }
+    if (!text.empty()) before = text;
+    if (!watch) return exit_ok;
+    if (!wait_to_look_again(*signals, ended_by)) return exit_signal + ended_by;
+  }
+}
+
+int migrate_finish(const Invocation& invocation) {
+  check_operands(invocation, 0, 0, "migrate finish [--yes]");
+  Steersman at_helm = take_the_helm(invocation.settings);
+  const MigrationStatus status = or_fail(at_helm.migration.status(at_helm.soon()));
+  if (status.phase == MigrationPhase::closed && !invocation.settings.has(Opt::yes)) {
+    if (::isatty(STDIN_FILENO) != 1 || ::isatty(STDERR_FILENO) != 1) {
+      throw Failure(exit_usage, "there is no way back after this, and nobody to ask: say --yes");
+    }
+    if (!confirmed()) throw Failure(exit_conflict, "not finished");
+  }
+  print(phase_text(or_fail_step(at_helm.migration.finish(at_helm.soon()))) + "\n");
+  return exit_ok;
+}
+
+}  // namespace lockset::cli

@@ -1,0 +1,54 @@
+// What a store's configuration says of a migration: the meaning of SpaceConfig::migration_phase.
+// One number per store, compared with everything else in the granting step (semantics 7). Each step
+// of a migration changes one of the two numbers; ADR 0035 has the table.
+//
+// Plain values; thread-safe.
+#pragma once
+
+#include <cstdint>
+
+#include "lockset/error.h"
+
+namespace lockset {
+
+struct MigrationMark {
+  enum class Step : std::uint8_t {
+    none = 0,
+    // Of the store that is left. Everybody takes every hold here...
+    shadow = 1,    // and tries the new store, of which nothing depends
+    dual_old = 2,  // then in the new store; the stamp is this store's
+    to_new = 3,    // nobody takes anything for a moment: on the way to dual_new
+    dual_new = 4,  // then in the new store; the stamp is the new store's
+    to_old = 5,    // nobody takes anything for a moment: on the way back to dual_old
+    closed = 6,    // nobody uses this store any more
+    // Of the store that is moved to.
+    prepared = 8,  // only those take holds here who have taken them in the old store
+    open = 9,      // holds stand here alone
+    done = 10,     // as open, and there is no way back: an ordinary store again
+  };
+  Step step = Step::none;
+  // The same in both stores of one migration, drawn at its start; positive, 32 bits. 0 without one.
+  std::uint32_t migration = 0;
+
+  // Of SpaceConfig::migration_phase. Errc::misconfigured for a number that this version does not
+  // know: a newer one wrote it.
+  static Result<MigrationMark> decode(std::int64_t phase);
+  // At most 2^48, which every store keeps exactly.
+  [[nodiscard]] std::int64_t encode() const noexcept;
+
+  [[nodiscard]] bool of_old_store() const noexcept {
+    return step >= Step::shadow && step <= Step::closed;
+  }
+  [[nodiscard]] bool of_new_store() const noexcept { return step >= Step::prepared; }
+  // Between two phases: it lasts for a moment, and nothing is granted.
+  [[nodiscard]] bool switching() const noexcept {
+    return step == Step::to_new || step == Step::to_old;
+  }
+  bool operator==(const MigrationMark&) const = default;
+};
+
+// Whether a client that knows this store alone may take holds in it. Errc::misconfigured, with the
+// remedy, where others take theirs elsewhere; Errc::unavailable while it is being switched.
+Status may_use_alone(std::int64_t migration_phase);
+
+}  // namespace lockset

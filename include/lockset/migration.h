@@ -1,0 +1,148 @@
+// Moving a lock space from one store to another while programs use it. docs/migration.md is the
+// runbook; docs/adr/0035 has the protocol and why it is safe.
+//
+// Programs open "migrate:?from=...&to=..." (or set migrate.from and migrate.to) and follow the
+// phase, which stands in the stores. A person moves the phase on, by this class or by `lockset
+// migrate`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lockset/backend.h"
+#include "lockset/registry.h"
+
+namespace lockset {
+
+enum class MigrationPhase : std::uint8_t {
+  old_only,  // no migration, or not begun: holds stand in the old store alone
+  shadow,    // as before, and the new store is tried beside; nothing depends on it
+  dual_old,  // holds stand in both stores; stamps are the old store's
+  dual_new,  // holds stand in both stores; stamps are the new store's
+  new_only,  // holds stand in the new store alone
+  closed,    // the old store is closed and empty
+  finished,  // the new store is an ordinary space; there is no way back
+};
+
+// "old-only", "shadow", "dual-old", "dual-new", "new-only", "closed", "finished".
+std::string_view to_string(MigrationPhase phase) noexcept;
+
+// The address for programs, the two addresses percent-encoded.
+std::string migrate_url(std::string_view from, std::string_view to);
+
+// One who was seen to hold or to await locks.
+struct MigrationClient {
+  Owner owner;  // its instance, epoch and label as the store shows them
+  // "0.1.0"; empty for versions that don't say.
+  std::string version;
+  // Opened over both stores; otherwise over the one store alone.
+  bool follows = false;
+  bool in_old_store = false;
+  std::size_t holds = 0;
+};
+
+struct MigrationStatus {
+  MigrationPhase phase = MigrationPhase::old_only;
+  // Unset while a store does not answer whose mark tells more: `phase` is the earliest one then
+  // that the other store's mark allows.
+  bool certain = true;
+  // Between two phases: nothing is granted for the moment. Clients end it by themselves if whoever
+  // began it does not.
+  bool switching = false;
+  // Live holds in the old and in the new store by the phase in which they were taken; those of
+  // clients that don't follow the migration are counted in `alone`. Unset: the store did not tell.
+  struct Holds {
+    std::size_t alone = 0;
+    std::size_t by_phase[5] = {};  // old_only to new_only
+  };
+  std::optional<Holds> in_old;
+  std::optional<Holds> in_new;
+  // Of the stores that told.
+  std::vector<MigrationClient> clients;
+  // How the shadow does: sums over the clients that reported within the last ten minutes.
+  struct Shadow {
+    std::size_t clients = 0;
+    std::uint64_t tried = 0;        // sets granted by the old store, tried in the new
+    std::uint64_t granted = 0;      // and granted there
+    std::uint64_t differences = 0;  // and not free there
+    std::uint64_t errors = 0;       // and the new store failed
+    std::uint64_t skipped = 0;      // not tried: the queue was full
+    // Of an acquire in the new store: the slowest client's median and 99th percentile.
+    Duration median{};
+    Duration p99{};
+  };
+  Shadow shadow;
+  // Lines for people: the new store does not answer, ...
+  std::vector<std::string> notes;
+};
+
+// Something that stands in the way of a step.
+struct MigrationObstacle {
+  std::string text;  // one line: what, and what to do about it
+  // It goes away by itself, so that it makes sense to wait: holds that have to end.
+  bool passes = false;
+  // Nothing stands in the way any more, and for so long it has to stay so; otherwise 0.
+  Duration time_left{};
+};
+
+// Thread-safety: for one thread. Each call returns by its `by`, give or take scheduling.
+// Only one person at a time steers: each step takes a hold on a reserved name in the old store,
+// and each change is refused by the store if its configuration has changed since it was looked at.
+// A call that fails half-way leaves a state that is safe, and that the same call takes up again.
+class Migration {
+ public:
+  // Opens both stores; one that does not answer, or is not fit, is tried again by each call that
+  // needs it, which says what is wrong with it. Errc::unsupported,
+  // with the reason, for a pair that can't be migrated between: a store that only one process
+  // sees, the same address twice. (Two addresses of one space are found out by plan and start.)
+  static Result<Migration> open(std::string_view from, std::string_view to, TimePoint by);
+  // Over backends made by the caller. `clock` is for tests, and has to outlive this object; every
+  // `by` counts on it.
+  Migration(std::unique_ptr<Backend> from, std::unique_ptr<Backend> to,
+            const Clock& clock = real_clock());
+  Migration(Migration&&) noexcept;
+  Migration& operator=(Migration&&) noexcept;
+  ~Migration();
+
+  // What would go wrong, before anything is begun; changes nothing but for probing holds on
+  // reserved names, which it releases.
+  Result<std::vector<Finding>> plan(TimePoint by);
+  // Gives the new space the permits and the longest lease of the old one; the number of changes.
+  Result<std::size_t> copy_permits(TimePoint by);
+
+  Result<MigrationStatus> status(TimePoint by);
+
+  // What stands in the way of advance() and of roll_back() at this moment; empty: nothing. Errors
+  // as these have where no step is left.
+  Result<std::vector<MigrationObstacle>> obstacles_ahead(TimePoint by);
+  Result<std::vector<MigrationObstacle>> obstacles_back(TimePoint by);
+
+  // Each of these takes one step and answers the phase that holds now. Errc::unavailable, with the
+  // first obstacle, if all that stand in the way pass, Errc::misconfigured with the first that
+  // does not. Some steps need that nothing was in the way for a while: 10 s where holds have to
+  // have ended, 3 s where clients should be gone. A call waits for that if `by` leaves the time.
+  // Otherwise it answers Errc::unavailable, and a later call of the same object, or of
+  // obstacles_ahead or obstacles_back, counts on from what this one saw.
+
+  // old_only -> shadow. In phase shadow: nothing to do.
+  Result<MigrationPhase> start(TimePoint by);
+  // One phase on, from shadow up to closed. A way back that was begun and not ended is taken back.
+  Result<MigrationPhase> advance(TimePoint by);
+  // One phase back, down to old_only. Errc::invalid if nothing was begun, and once it is finished.
+  // From shadow and from dual_old it works without the new store.
+  Result<MigrationPhase> roll_back(TimePoint by);
+  // closed -> finished, from where no way leads back. In phase finished: nothing to do.
+  Result<MigrationPhase> finish(TimePoint by);
+
+ private:
+  struct Impl;
+  explicit Migration(std::unique_ptr<Impl> impl) noexcept;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace lockset

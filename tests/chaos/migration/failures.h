@@ -1,0 +1,35 @@
+// Acquires that failed, and whether the run gave a reason for it: an operation that fails though
+// nothing forbids it is lost.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/history/event.h"
+#include "tests/chaos/migration/span.h"
+
+namespace lockset::chaos {
+
+struct Failure {
+  TimePoint time;
+  std::string process;
+  std::string text;        // "unavailable: the store does not answer"
+  bool explained = false;  // there was trouble then that explains it
+};
+
+// Those that the processes printed into `output`, a file each, as recorded_locks.h says. Trouble is
+// a stop of the process itself (of any, if `stops_hinder_all`), a fault of a store, and a step that
+// switches the phase; and a moment after them.
+std::vector<Failure> failures_of(const std::filesystem::path& output,
+                                 const history::History& history, const std::vector<Span>& spans,
+                                 bool stops_hinder_all);
+
+// What is wrong if more than one acquire in a hundred failed without an explanation. Fewer are
+// borne, and told: on a busy machine a store may not answer in time, or have no connection left.
+std::optional<std::string> too_many_lost(const std::vector<Failure>& failures,
+                                         const history::History& history);
+
+}  // namespace lockset::chaos

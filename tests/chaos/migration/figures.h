@@ -1,0 +1,45 @@
+// How a run fared in each part of its course: grants, the longest time without one, what an
+// acquire took, and which acquires failed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/history/event.h"
+#include "tests/chaos/migration/failures.h"
+#include "tests/chaos/migration/journey.h"
+#include "tests/chaos/migration/span.h"
+
+namespace lockset::chaos {
+
+// Of acquires that were granted at the first try.
+struct Latency {
+  std::size_t count = 0;
+  Duration median{};
+  Duration p99{};
+};
+
+struct Figures {
+  std::uint64_t grants = 0;
+  // Of all processes together; of those times without a grant that began here.
+  Duration longest_without_grant{};
+  // By the configuration of who asked.
+  std::array<Latency, way_count> tries;
+  // Acquires that failed, by reason (numbers in it left out); of those, how many for no reason that
+  // the run gave.
+  std::map<std::string, std::size_t> failures;
+  std::size_t unexplained = 0;
+};
+
+// For each of `spans`.
+std::vector<Figures> figures_of(const history::History& history, const std::vector<Span>& spans,
+                                const std::map<std::string, Way>& ways,
+                                const std::vector<Failure>& failures);
+
+// Of the whole run: from the first grant to the last.
+Duration longest_without_grant(const history::History& history);
+
+}  // namespace lockset::chaos

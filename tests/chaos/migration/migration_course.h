@@ -1,0 +1,87 @@
+// A migration as the course of a run: leg by leg, with the steps between, workers restarted one by
+// one, and processes that have to be refused.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/chaos/course.h"
+#include "tests/chaos/migration/journey.h"
+#include "tests/chaos/migration/left_overs.h"
+#include "tests/chaos/migration/pair_store.h"
+#include "tests/chaos/migration/pilot.h"
+#include "tests/chaos/migration/span.h"
+#include "tests/chaos/progress.h"
+#include "tests/chaos/store_trouble.h"
+#include "tests/support/recorder.h"
+
+namespace lockset::chaos {
+
+class MigrationCourse final : public Course {
+ public:
+  // `length` is shared out among the legs; each takes longer if its work does. All outlive this.
+  // `log`: a new file of the history, for the signals to the processes that are left over.
+  MigrationCourse(std::vector<Leg> legs, std::size_t processes, Duration length, PairStore& stores,
+                  Helm helm, Progress& progress, const std::string& log);
+
+  void begin(TimePoint began, const Cast& cast) override;
+  bool go_on(TimePoint now) override;
+  std::optional<std::string> trouble() override;
+  void end() override;
+  [[nodiscard]] std::string state(TimePoint now) const override;
+
+  // What it did, in order.
+  [[nodiscard]] const std::vector<Span>& spans() const noexcept { return spans_; }
+  [[nodiscard]] bool finished() const noexcept { return over_; }
+  // How each process was configured, by its name in the history.
+  [[nodiscard]] std::map<std::string, Way> ways() const;
+  [[nodiscard]] std::size_t refused() const { return refused_; }
+  [[nodiscard]] std::size_t refused_after_sleep() const { return refused_after_sleep_; }
+
+ private:
+  struct Faults {
+    std::size_t of_old = 0;
+    std::size_t of_new = 0;
+  };
+  [[nodiscard]] const Leg& leg() const { return legs_.at(at_); }
+  [[nodiscard]] Faults count_faults() const;
+  void begin_leg(TimePoint now);
+  // What the leg has to do by now; false once that is all, and its time is over.
+  bool play_leg(TimePoint now);
+  // One of the leg's workers; false if none is left, or one is on its way.
+  bool restart_next(TimePoint now);
+  void note_ways();
+  void end_leg(TimePoint now);
+  void begin_step();
+  void close_span(TimePoint now);
+  void fail(const std::string& what);
+
+  const std::vector<Leg> legs_;
+  const std::size_t processes_;
+  const Duration of_leg_;
+  PairStore& stores_;
+  Progress& progress_;
+  test::Recorder log_;
+  Pilot pilot_;
+  std::optional<Cast> cast_;
+  std::unique_ptr<LeftOvers> left_overs_;
+
+  std::size_t at_ = 0;  // the leg
+  enum class Doing : std::uint8_t { leg, waiting_for_permits, step } doing_ = Doing::leg;
+  std::vector<Span> spans_;  // the last one is open
+  Faults faults_before_;
+  std::vector<std::pair<std::size_t, Way>> to_restart_;  // in the reverse order
+  Duration between_restarts_{};
+  TimePoint restart_at_;
+  std::optional<std::size_t> leaving_;
+  std::map<std::string, Way> ways_;
+  std::size_t refused_ = 0;
+  std::size_t refused_after_sleep_ = 0;
+  bool over_ = false;
+  std::optional<std::string> trouble_;
+};
+
+}  // namespace lockset::chaos

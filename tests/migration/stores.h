@@ -1,0 +1,112 @@
+// Two stores in memory on a clock that the test moves, and clients that take holds in them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/migration_mark.h"
+#include "lockset/memory_backend.h"
+#include "lockset/migration.h"
+#include "tests/support/manual_clock.h"
+
+namespace lockset::testing {
+
+using namespace std::chrono_literals;
+
+// Passes calls on, and tells of each before it is made.
+class WatchedBackend final : public ForwardingBackend {
+ public:
+  // Called before each call; what it returns is answered instead, and `delivered` says whether the
+  // store does it all the same.
+  struct Verdict {
+    std::optional<Error> answer;
+    bool delivered = true;
+  };
+  // Reading: the call changes nothing in the store.
+  using Watch = std::function<Verdict(bool reading)>;
+
+  WatchedBackend(std::shared_ptr<Backend> inner, std::shared_ptr<Watch> watch)
+      : ForwardingBackend(std::move(inner)), watch_(std::move(watch)) {}
+
+  Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
+    return judged<AcquireOutcome>(false, [&] { return ForwardingBackend::try_acquire(request); });
+  }
+  Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) override {
+    return judged<std::optional<Grant>>(true,
+                                        [&] { return ForwardingBackend::resolve(token, by); });
+  }
+  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override {
+    return judged<bool>(false, [&] { return ForwardingBackend::release(stamp, app, by); });
+  }
+  Result<Inspection> inspect(const InspectQuery& query, TimePoint by) override {
+    return judged<Inspection>(true, [&] { return ForwardingBackend::inspect(query, by); });
+  }
+  Result<SpaceConfig> load_config(TimePoint by) override {
+    return judged<SpaceConfig>(true, [&] { return ForwardingBackend::load_config(by); });
+  }
+  Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override {
+    return judged<SpaceConfig>(false, [&] { return ForwardingBackend::change_config(change, by); });
+  }
+
+ private:
+  template <class T, class Call>
+  Result<T> judged(bool reading, const Call& call) {
+    const Verdict verdict = (*watch_)(reading);
+    if (!verdict.answer) return call();
+    if (verdict.delivered) static_cast<void>(call().ok());
+    return *verdict.answer;
+  }
+  std::shared_ptr<Watch> watch_;
+};
+
+// Of a call that should have failed; a failure of the test if it has not.
+template <class T>
+Error refusal(const Result<T>& result) {
+  if (!result) return result.error();
+  ADD_FAILURE() << "should have been refused";
+  return {};
+}
+
+// One step of a migration.
+using Move = Result<MigrationPhase> (Migration::*)(TimePoint by);
+
+class Stores : public ::testing::Test {
+ protected:
+  using Step = MigrationMark::Step;
+
+  std::unique_ptr<Backend> old_client() { return make_memory_backend(old_store); }
+  std::unique_ptr<Backend> new_client() { return make_memory_backend(new_store); }
+  Migration migration() { return {old_client(), new_client(), clock}; }
+  // One whose calls are watched, those to both stores by the same.
+  Migration watched(WatchedBackend::Watch watch);
+
+  // So soon that no call waits for time to pass.
+  [[nodiscard]] TimePoint soon() const { return clock.now() + 100ms; }
+
+  // Takes a hold; `tag` is what the instance ends with: "" for a client that knows of no migration.
+  Stamp take(const std::shared_ptr<MemoryStore>& store, const std::string& name,
+             const std::string& tag, Duration lease = 1h, bool permanent = false);
+  void release(const std::shared_ptr<MemoryStore>& store, Stamp stamp);
+  SpaceConfig config(const std::shared_ptr<MemoryStore>& store);
+  MigrationMark mark(const std::shared_ptr<MemoryStore>& store);
+  void set_mark(const std::shared_ptr<MemoryStore>& store, const MigrationMark& mark);
+
+  // Empty stores instead of those that there are.
+  void start_anew();
+  // Lets the clock pass until the move is made or fails for good.
+  Result<MigrationPhase> make(Migration& one, Move move);
+  // Goes to the phase, from wherever it is, and lets the clock pass as needed.
+  void go_to(MigrationPhase phase);
+  // The phase, and that it belongs to one and is not being switched.
+  MigrationPhase phase();
+
+  ManualClock clock;
+  std::shared_ptr<MemoryStore> old_store = make_memory_store(clock);
+  std::shared_ptr<MemoryStore> new_store = make_memory_store(clock);
+};
+
+}  // namespace lockset::testing

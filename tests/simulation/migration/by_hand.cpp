@@ -1,0 +1,249 @@
+#include <string>
+#include <utility>
+
+#include "backends/migrate/hold_tag.h"
+#include "backends/migrate/view.h"
+#include "core/migration_mark.h"
+#include "tests/simulation/migration/steering.h"
+
+namespace lockset::simulation {
+namespace {
+
+using namespace std::chrono_literals;
+using Step = MigrationMark::Step;
+
+Error obstacle(std::string what) { return {Errc::unavailable, std::move(what)}; }
+
+class ByHand final : public Steering {
+ public:
+  ByHand(std::unique_ptr<Backend> from, std::unique_ptr<Backend> to, Mutant mutant)
+      : old_(std::move(from)), new_(std::move(to)), mutant_(mutant) {}
+
+  Result<MigrationPhase> phase(TimePoint by) override {
+    if (Status status = read(by); !status) return status.error();
+    Result<migrate::Stage> stage = migrate::stage_of(of_old_, of_new_);
+    // Two stepped at once, one ahead and one back, in the two stores.
+    const Result<MigrationMark> old_mark = MigrationMark::decode(of_old_.migration_phase);
+    if (!stage && old_mark && (old_mark->step == Step::closed || old_mark->step == Step::to_old)) {
+      if (Status done = set(*old_, of_old_, Step::dual_new, by); !done) return done.error();
+      stage = migrate::stage_of(of_old_, of_new_);
+    }
+    if (!stage) return stage.error();
+    return stage->phase;
+  }
+
+  Result<MigrationPhase> forward(TimePoint by) override {
+    const Result<MigrationPhase> now = phase(by);
+    if (!now) return now;
+    switch (*now) {
+      case MigrationPhase::old_only:
+        return then(by, begin(by));
+      case MigrationPhase::shadow:
+        return then(by, set(*old_, of_old_, Step::dual_old, by));
+      case MigrationPhase::dual_old:
+        return then(by, switch_forward(by));
+      case MigrationPhase::dual_new:
+        return then(by, open_new(by));
+      case MigrationPhase::new_only:
+        return then(by, close_old(by));
+      default:
+        return now;
+    }
+  }
+
+  Result<MigrationPhase> back(TimePoint by) override {
+    const Result<MigrationPhase> now = phase(by);
+    if (!now) return now;
+    switch (*now) {
+      case MigrationPhase::shadow:
+        return then(by, undo(by));
+      case MigrationPhase::dual_old:
+        return then(by, set(*old_, of_old_, Step::shadow, by));
+      case MigrationPhase::dual_new:
+        return then(by, switch_back(by));
+      case MigrationPhase::new_only:
+        return then(by, set(*new_, of_new_, Step::prepared, by));
+      case MigrationPhase::closed:
+        return then(by, set(*old_, of_old_, Step::dual_new, by));
+      default:
+        return now;
+    }
+  }
+
+  Result<MigrationPhase> finish(TimePoint by) override {
+    const Result<MigrationPhase> now = phase(by);
+    if (!now || *now != MigrationPhase::closed) return now;
+    return then(by, set(*new_, of_new_, Step::done, by));
+  }
+
+ private:
+  Result<MigrationPhase> then(TimePoint by, const Status& done) {
+    if (!done) return done.error();
+    return phase(by);
+  }
+
+  Status read(TimePoint by) {
+    // The new one first: who goes back after the look at the old one raises the new one's version,
+    // and what is asked of it by this reading is refused.
+    const Result<SpaceConfig> other = new_->load_config(by);
+    if (!other) return other.error();
+    const Result<SpaceConfig> one = old_->load_config(by);
+    if (!one) return one.error();
+    of_old_ = *one;
+    of_new_ = *other;
+    return {};
+  }
+
+  // The mark of one store, if nothing has changed there since `config` was read; which is then as
+  // it is afterwards.
+  Status set(Backend& store, SpaceConfig& config, Step step, TimePoint by) {
+    const std::uint32_t number = migration();
+    const std::int64_t mark = step == Step::none ? 0 : MigrationMark{step, number}.encode();
+    const std::int64_t version = config.version;
+    const Result<SpaceConfig> now = store.change_config(SetMigrationPhase{mark, version}, by);
+    if (!now) return now.error();
+    config = *now;
+    if (config.migration_phase != mark || config.version != version + 1) {
+      return obstacle("somebody else steers, too");
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::uint32_t migration() const {
+    for (const SpaceConfig* const each : {&of_old_, &of_new_}) {
+      const Result<MigrationMark> mark = MigrationMark::decode(each->migration_phase);
+      if (mark && mark->migration != 0) return mark->migration;
+    }
+    return static_cast<std::uint32_t>(of_old_.version + 7);
+  }
+
+  // A live hold in `store` for which `counts` says that it is in the way?
+  template <class Counts>
+  Status drained(Backend& store, TimePoint by, Counts&& counts) {
+    const Result<Inspection> all = store.inspect({}, by);
+    if (!all) return all.error();
+    for (const HoldInfo& hold : all->holds) {
+      if (hold.items.front().name.starts_with('@')) continue;
+      const auto tag = migrate::tag_of(hold.owner.instance, migration());
+      if (counts(tag)) return obstacle("holds have to end first");
+    }
+    return {};
+  }
+
+  Status begin(TimePoint by) {
+    if (of_old_.migration_phase != 0) return obstacle("the old store was moved from");
+    if (Status status = drained(*new_, by, [](const auto&) { return true; }); !status) {
+      return status;
+    }
+    // Anew, too, if it is prepared already: whoever is about to take it back comes too late then.
+    if (Status status = set(*new_, of_new_, Step::prepared, by); !status) return status;
+    return set(*old_, of_old_, Step::shadow, by);
+  }
+
+  Status undo(TimePoint by) {
+    if (Status status = set(*old_, of_old_, Step::none, by); !status) return status;
+    return set(*new_, of_new_, Step::none, by);
+  }
+
+  // A stamp greater than all that were granted in `store`.
+  Result<Stamp> probe(Backend& store, const SpaceConfig& config, TimePoint by) {
+    static const LockSet set =
+        *LockSet::make({write("@migration-probe")}, LockSet::Names::reserved_too);
+    const std::uint32_t one = 1;
+    const Owner owner{"by-hand", "hand-1", 0, "by-hand"};
+    AcquireRequest request;
+    request.set = &set;
+    request.permits = {&one, 1};
+    request.config_version = config.version;
+    request.token = Token::random();
+    request.owner = &owner;
+    request.lease = 1s;
+    request.by = by;
+    Result<AcquireOutcome> outcome = store.try_acquire(request);
+    if (!outcome) return std::move(outcome).error();
+    const Grant* const grant = std::get_if<Grant>(&*outcome);
+    if (grant == nullptr) return obstacle("the probe was not granted");
+    static_cast<void>(store.release(grant->stamp, owner.app, by).ok());
+    return grant->stamp;
+  }
+
+  // Nothing but this may have happened to the old store since it was set to its switching mark.
+  Status raise_base(Stamp at_least, TimePoint by) {
+    const std::int64_t version = of_old_.version;
+    const Result<SpaceConfig> now = old_->change_config(RaiseStampBase{at_least}, by);
+    if (!now) return now.error();
+    of_old_ = *now;
+    if (of_old_.version != version + 1) return obstacle("somebody else steers, too");
+    return {};
+  }
+
+  Status switch_forward(TimePoint by) {
+    if (Status status = set(*old_, of_old_, Step::to_new, by); !status) return status;
+    const Result<Stamp> greatest = probe(*old_, of_old_, by);
+    if (!greatest) return greatest.error();
+    // Perhaps nobody takes anything in dual_new, and the new store never sees a stamp of the old
+    // one.
+    if (mutant_ != Mutant::no_base_new && mutant_ != Mutant::no_min_stamp) {
+      const Result<SpaceConfig> raised = new_->change_config(RaiseStampBase{*greatest}, by);
+      if (!raised) return raised.error();
+    }
+    if (mutant_ != Mutant::no_base_forward) {
+      if (Status status = raise_base(*greatest, by); !status) return status;
+    }
+    return set(*old_, of_old_, Step::dual_new, by);
+  }
+
+  Status switch_back(TimePoint by) {
+    if (mutant_ != Mutant::no_drain_back) {
+      const Status alone = drained(*new_, by, [](const auto& tag) {
+        return !tag || tag->phase == MigrationPhase::new_only;
+      });
+      if (!alone) return alone;
+    }
+    if (Status status = set(*old_, of_old_, Step::to_old, by); !status) return status;
+    if (mutant_ != Mutant::no_fence_back) {
+      if (Status status = set(*new_, of_new_, Step::prepared, by); !status) return status;
+    }
+    if (mutant_ != Mutant::no_base_back) {
+      const Result<Stamp> greatest = probe(*new_, of_new_, by);
+      if (!greatest) return greatest.error();
+      if (Status status = raise_base(*greatest, by); !status) return status;
+    }
+    return set(*old_, of_old_, Step::dual_old, by);
+  }
+
+  Status open_new(TimePoint by) {
+    // Somebody was on the way back.
+    const Result<MigrationMark> mark = MigrationMark::decode(of_old_.migration_phase);
+    if (mark && mark->switching()) return set(*old_, of_old_, Step::dual_new, by);
+    if (mutant_ != Mutant::no_drain) {
+      // What stands in both with a stamp of the old store has a greater one in the new store.
+      const MigrationPhase last =
+          mutant_ == Mutant::old_stamps ? MigrationPhase::shadow : MigrationPhase::dual_old;
+      const Status alone =
+          drained(*old_, by, [last](const auto& tag) { return !tag || tag->phase <= last; });
+      if (!alone) return alone;
+    }
+    return set(*new_, of_new_, Step::open, by);
+  }
+
+  Status close_old(TimePoint by) {
+    if (Status empty = drained(*old_, by, [](const auto&) { return true; }); !empty) return empty;
+    return set(*old_, of_old_, Step::closed, by);
+  }
+
+  const std::unique_ptr<Backend> old_;
+  const std::unique_ptr<Backend> new_;
+  const Mutant mutant_;
+  SpaceConfig of_old_;
+  SpaceConfig of_new_;
+};
+
+}  // namespace
+
+std::unique_ptr<Steering> steer_by_hand(std::unique_ptr<Backend> from, std::unique_ptr<Backend> to,
+                                        Mutant mutant) {
+  return std::make_unique<ByHand>(std::move(from), std::move(to), mutant);
+}
+
+}  // namespace lockset::simulation

@@ -1,0 +1,58 @@
+// What kind of migration a seed makes: the two stores' faults, who takes part, who steers, and what
+// is done wrong on purpose.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "tests/simulation/profile.h"
+
+namespace lockset::simulation {
+
+// Each is an implementation of ADR 0035 that leaves out one thing.
+enum class Mutant : std::uint8_t {
+  none,
+  no_drain,           // the new store is opened while holds stand in the old one alone
+  no_drain_back,      // dual_old is gone back to while holds stand in the new one alone
+  legacy,             // clients of the old store that don't know of marks
+  no_min_stamp,       // the new part of a hold is taken without the stamp of the old part
+  no_base_back,       // the old store's stamp base is not raised on the way back
+  no_fence_back,      // nor is the new store's version, before its greatest stamp is looked for
+  lost_old_ignored,   // a client does not mind that the old part of its hold is lost
+  old_part_left_out,  // a client takes holds of both stores in the new one alone
+  no_base_forward,    // the old store's stamp base is not raised on the way to dual_new
+  no_base_new,        // nor is the new store's
+  old_stamps,         // the new store is opened while holds of both have stamps of the old one
+};
+
+// "no-drain". Mutant::none for a name that is none.
+Mutant mutant_of(std::string_view name);
+// The promises that it breaks.
+std::set<std::string> broken_by(Mutant mutant);
+
+struct Setting {
+  // Of the clients, and of the network to each of the stores and of what happens to it.
+  Profile old_store;
+  Profile new_store;
+  // How far the calendar of the new store is ahead.
+  Duration new_wall_ahead{};
+
+  std::uint32_t programs = 3;
+  std::uint32_t steerers = 1;
+  // The share of a steerer's steps in which it dies.
+  double steering_crashes = 0;
+  // The share of its steps that go back.
+  double backwards = 0;
+  // By the test's own hand instead of lockset::Migration: needed for what is done wrong there.
+  bool by_hand = false;
+  // Where it is brought when all is calm again: to the end or to the start.
+  bool ends_finished = true;
+
+  Mutant mutant = Mutant::none;
+};
+
+Setting make_setting(std::uint64_t seed, Mutant mutant);
+
+}  // namespace lockset::simulation

@@ -1,0 +1,35 @@
+// How a migration is moved on.
+#pragma once
+
+#include <memory>
+
+#include "lockset/backend.h"
+#include "lockset/migration.h"
+#include "tests/simulation/migration/setting.h"
+
+namespace lockset::simulation {
+
+// On a fiber. Each call returns by its `by`, give or take.
+class Steering {
+ public:
+  Steering() = default;
+  Steering(const Steering&) = delete;
+  Steering& operator=(const Steering&) = delete;
+  virtual ~Steering() = default;
+
+  virtual Result<MigrationPhase> phase(TimePoint by) = 0;
+  // One phase on, up to closed; one back, down to old_only.
+  virtual Result<MigrationPhase> forward(TimePoint by) = 0;
+  virtual Result<MigrationPhase> back(TimePoint by) = 0;
+  virtual Result<MigrationPhase> finish(TimePoint by) = 0;
+};
+
+// By lockset::Migration.
+std::unique_ptr<Steering> steer_by_product(std::unique_ptr<Backend> from,
+                                           std::unique_ptr<Backend> to);
+// By a few lines that do what ADR 0035 says, or leave out what the mutant says. For stores whose
+// config version grows by one with each change.
+std::unique_ptr<Steering> steer_by_hand(std::unique_ptr<Backend> from, std::unique_ptr<Backend> to,
+                                        Mutant mutant);
+
+}  // namespace lockset::simulation

@@ -1,0 +1,129 @@
+#include "tests/simulation/told.h"
+
+#include <string>
+#include <utility>
+
+namespace lockset::simulation {
+
+using namespace std::chrono_literals;
+
+TimePoint promise(TimePoint sent, Duration lease) {
+  if (lease == Duration::max()) return TimePoint::max();
+  return sent + lease - std::clamp<Duration>(lease / 10, 50ms, 2s);
+}
+
+void Noting::promised(Stamp stamp, TimePoint sent, Duration lease) {
+  TimePoint& until = told_.promised[stamp];
+  until = std::max(until, promise(sent, lease));
+}
+
+Result<AcquireOutcome> Noting::try_acquire(const AcquireRequest& request) {
+  const TimePoint sent = world_.now();
+  Result<AcquireOutcome> outcome = inner().try_acquire(request);
+  const bool app = request.set->items().front().name.starts_with("@app:");
+  if (app) told_.app_token = request.token;
+  Fiber* const self = world_.current();
+  if (!outcome) {
+    if (outcome.error().may_have_applied()) {
+      ++world_.counts["attempts in doubt"];
+      told_.attempts[self].push_back({sent, world_.now(), {}});
+    }
+  } else if (const Grant* grant = std::get_if<Grant>(&*outcome)) {
+    told_.attempts[self].push_back({sent, world_.now(), grant->stamp});
+    promised(grant->stamp, sent, grant->lease);
+    // Too late to be of use is trouble, too.
+    if (promise(sent, grant->lease) <= world_.now()) ++process_.troubles;
+    if (app) told_.app = grant->stamp;
+  } else if (const Busy* busy = std::get_if<Busy>(&*outcome)) {
+    told_.busy[self] = *busy;
+  }
+  return outcome;
+}
+
+Result<std::optional<Grant>> Noting::resolve(const Token& token, TimePoint by) {
+  const TimePoint sent = world_.now();
+  auto found = inner().resolve(token, by);
+  if (found && *found) {
+    ++world_.counts["doubts resolved to a grant"];
+    promised((*found)->stamp, sent, (*found)->lease);
+    if (promise(sent, (*found)->lease) <= world_.now()) ++process_.troubles;
+    told_.attempts[world_.current()].push_back({sent, world_.now(), (*found)->stamp});
+    if (token == told_.app_token) told_.app = (*found)->stamp;
+  }
+  return found;
+}
+
+Result<RenewReply> Noting::renew(const Owner& owner, std::span<const RenewRequest> requests,
+                                 TimePoint by) {
+  const bool by_renewer = requests.front().set != nullptr;
+  for (const RenewRequest& each : requests) {
+    world_.record(process_, history::Renew{each.stamp});
+    // One pass of the renewer may have begun before the end. (Who renews by stamp wants it so.)
+    const auto over = told_.over.find(each.stamp);
+    if (by_renewer && over != told_.over.end() && ++over->second > 1) {
+      world_.complain("renewal after the end",
+                      "stamp " + std::to_string(each.stamp.value) + " is renewed by " +
+                          process_.name + " again and again after it was lost or released");
+    }
+  }
+  const TimePoint sent = world_.now();
+  Result<RenewReply> reply = inner().renew(owner, requests, by);
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const Stamp stamp = requests[i].stamp;
+    // Of two stores one may have been silent.
+    const bool unanswered = !reply || (!reply->unanswered.empty() && reply->unanswered[i]);
+    if (unanswered) {
+      world_.record(process_, history::RenewUnknown{stamp});
+    } else if (const auto& renewal = reply->renewals[i]) {
+      ++world_.counts["renewals"];
+      // What had ended before this was heard is lost, and stays so.
+      const auto before = told_.promised.find(stamp);
+      const bool lost = before != told_.promised.end() && before->second < world_.now();
+      if (!lost || stamp != told_.app) promised(stamp, sent, renewal->lease);
+      if (!lost && stamp == told_.app) app_renewed(sent);
+      const TimePoint until =
+          told_.app ? std::min(promise(sent, renewal->lease), told_.promised[told_.app])
+                    : promise(sent, renewal->lease);
+      world_.record(process_, history::Renewed{stamp, until});
+    } else {
+      world_.record(process_, history::NotRenewed{stamp});
+      told_.gone.insert(stamp);
+    }
+  }
+  // Only what the renewer hears is compared with its clock.
+  const TimePoint stepped = truth_.stepped();
+  if (reply && by_renewer) {
+    if (world_.now() < stepped) {
+      told_.renewed_before_step = true;
+    } else if (sent > stepped && stepped != TimePoint::max()) {
+      told_.renewed_after_step = told_.renewed_before_step;
+    }
+  }
+  return reply;
+}
+
+// What ends with the application's hold lasts longer now, too.
+void Noting::app_renewed(TimePoint sent) {
+  if (process_.dead) return;
+  std::vector<history::Event>& log = world_.history[process_.log].events;
+  for (const Stamp stamp : told_.known) {
+    if (told_.over.contains(stamp) || !truth_.live(stamp)) continue;
+    log.push_back({sent, history::Renew{stamp}});
+    log.push_back({world_.now(), history::Renewed{stamp, told_.until(stamp)}});
+  }
+}
+
+Result<bool> Noting::release(Stamp stamp, std::string_view app, TimePoint by) {
+  told_.given_back.insert(stamp);
+  // A renewal may be noted here that its caller, who stood still, takes for too late: then it ends
+  // the hold before it can tell of the loss.
+  if (told_.known.contains(stamp) && !told_.let_go.contains(stamp) && !told_.over.contains(stamp)) {
+    world_.record(process_, history::Release{stamp});
+    world_.record(process_, history::ReleaseUnknown{stamp});
+  }
+  Result<bool> done = inner().release(stamp, app, by);
+  if (done) told_.gone.insert(stamp);
+  return done;
+}
+
+}  // namespace lockset::simulation

@@ -1,0 +1,88 @@
+// What a process was told by the store that it uses, so that what it makes of that can be judged.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "lockset/backend.h"
+#include "tests/simulation/truth.h"
+#include "tests/simulation/world.h"
+
+namespace lockset::simulation {
+
+// Semantics 10 in this program's own words: until when a hold may be relied upon if what
+// confirmed it was sent then.
+TimePoint promise(TimePoint sent, Duration lease);
+
+// What a process was told, and what it told its callers.
+struct Told {
+  // Until when a hold may be relied upon, by all answers so far.
+  std::map<Stamp, TimePoint> promised;
+  // With reclaim: the hold on the application, with which all others end.
+  Token app_token;
+  Stamp app;
+  // Attempts of the acquire under way on each fiber that may have taken something.
+  struct Attempt {
+    TimePoint sent;
+    TimePoint answered;
+    Stamp stamp;  // 0: in doubt
+  };
+  std::map<Fiber*, std::vector<Attempt>> attempts;
+  std::map<Fiber*, Busy> busy;
+  // Grants whose caller has them; what was let go of, and how often it was renewed since.
+  std::set<Stamp> known;
+  std::map<Stamp, int> over;
+  // What its caller wants released.
+  std::set<Stamp> let_go;
+  // What it asked the store to release.
+  std::set<Stamp> given_back;
+  // The store said that it has no such hold.
+  std::set<Stamp> gone;
+  // Released, and the caller was told that this is not confirmed: by when.
+  std::map<Stamp, TimePoint> unconfirmed;
+  // The last renewal that came back before the store's clock was stepped, and the first after.
+  bool renewed_before_step = false;
+  bool renewed_after_step = false;
+  bool told_of_step = false;
+  Stamp highest;
+
+  // Until when valid() may be true, by all that was heard.
+  [[nodiscard]] TimePoint until(Stamp stamp) const {
+    const auto own = promised.find(stamp);
+    if (own == promised.end()) return {};
+    const auto with = promised.find(app);
+    return with == promised.end() ? own->second : std::min(own->second, with->second);
+  }
+};
+
+// Stands between the core and its store, notes what passes, and records renewals.
+class Noting final : public ForwardingBackend {
+ public:
+  // All but `inner` must outlive it.
+  Noting(std::unique_ptr<Backend> inner, World& world, Truth& truth, Process& process, Told& told)
+      : ForwardingBackend(std::move(inner)),
+        world_(world),
+        truth_(truth),
+        process_(process),
+        told_(told) {}
+
+  Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override;
+  Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) override;
+  Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
+                           TimePoint by) override;
+  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override;
+
+ private:
+  void app_renewed(TimePoint sent);
+  void promised(Stamp stamp, TimePoint sent, Duration lease);
+
+  World& world_;
+  Truth& truth_;
+  Process& process_;
+  Told& told_;
+};
+
+}  // namespace lockset::simulation

@@ -1,0 +1,53 @@
+// What became of each grant in truth, which only the simulation knows.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "backends/migrate/hold_tag.h"
+#include "lockset/clock.h"
+#include "lockset/stamp.h"
+
+namespace lockset::simulation {
+
+struct Process;
+
+// What became of a grant.
+struct Fate {
+  enum class End : std::uint8_t { none, released, broken, reclaimed };
+  Token token;
+  Process* process = nullptr;  // that asked for it
+  TimePoint granted;
+  bool of_application = false;  // "@app:..."
+  bool reserved = false;        // for any other of Lockset's own names
+  bool permanent = false;
+  // By a request that came once more after it had been answered: nobody will ask for it.
+  bool stray = false;
+  // Of a client that follows a migration: what its record says.
+  std::optional<migrate::HoldTag> tag;
+  End end = End::none;  // none: it is live, or its lease has ended
+  Process* ended_by = nullptr;
+};
+
+// Of the store, or the stores, that clients use; by the stamps that they know.
+class Truth {
+ public:
+  Truth() = default;
+  Truth(const Truth&) = delete;
+  Truth& operator=(const Truth&) = delete;
+  virtual ~Truth() = default;
+
+  // Whether all of the hold is live at this instant.
+  [[nodiscard]] virtual bool live(Stamp stamp) = 0;
+  // Whether it, or a part of it, was ended by a call.
+  [[nodiscard]] virtual bool ended(Stamp stamp) const = 0;
+  // Null: nobody was granted it.
+  [[nodiscard]] virtual const Fate* fate(Stamp stamp) const = 0;
+  [[nodiscard]] virtual const std::map<Stamp, Fate>& fates() const = 0;
+  // A caller was granted it.
+  virtual void handed_over(Stamp) {}
+  // When the store's clock was stepped far ahead; TimePoint::max(): never.
+  [[nodiscard]] virtual TimePoint stepped() const = 0;
+};
+
+}  // namespace lockset::simulation
