@@ -16,6 +16,20 @@ class Reclaim : public Conformance {
   Result<std::size_t> reclaim(const std::string& app, std::int64_t epoch) {
     return backend()->reclaim(app, epoch, soon());
   }
+  // An instance that has started, with a short lease on its application id. Its epoch.
+  std::int64_t started(Client& c) {
+    for (Duration lease = 100ms;; lease *= 2) {
+      std::optional<Grant> id;
+      const TimePoint asked = BootClock::now();
+      const Wanted wanted{write("@app:" + c.owner().app)};
+      EXPECT_TRUE(
+          eventually([&] { return (id = c.try_take(wanted, {.lease = lease})).has_value(); }));
+      const Result<std::size_t> result = reclaim(c.owner().app, id.value().stamp.value);
+      if (!result && BootClock::now() >= asked + lease) continue;  // too late, on a busy machine
+      EXPECT_TRUE(result);
+      return id->stamp.value;
+    }
+  }
 };
 
 // SEM 12: "releases all holds of lower epochs of that application"
@@ -99,8 +113,7 @@ TEST_P(Reclaim, DefaultPermitsDoNotApplyToTheApplicationId) {
 // SEM 12: after the twin's death by lease the next comes, with a greater epoch
 TEST_P(Reclaim, TheNextInstanceTakesOverAfterTheLease) {
   Client first = client("app");
-  const std::int64_t one = take_app(first, 100ms);
-  ASSERT_TRUE(reclaim("app", one));
+  const std::int64_t one = started(first);
   Client as_first = client("app", one);
   const Grant left = as_first.take({write("a")});
   Client second(open(), "app");

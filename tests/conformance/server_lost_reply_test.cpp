@@ -211,7 +211,7 @@ TEST_P(LostReply, AReleaseIsASuccess) {
 TEST_P(LostReply, AHoldSurvivesLostRenewals) {
   if (lacks_server()) return;
   const auto events = std::make_shared<EventCounts>();
-  Locks mine = proxied_locks({.lease = 3s, .refresh_config = 1h, .observer = events});
+  Locks mine = proxied_locks({.lease = 6s, .refresh_config = 1h, .observer = events});
   Hold hold = mine.acquire({write("a")}).value();
   ASSERT_TRUE(eventually([&] { return events->renewed >= 1; }));
   for (int i = 0; i < 3; ++i) {

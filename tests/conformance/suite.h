@@ -24,6 +24,7 @@ using test::eventually;
 using test::linger;
 using test::make_set;
 using test::patience;
+using test::Progress;
 using test::run_threads;
 using test::soon;
 using test::sorted;

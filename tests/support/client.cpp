@@ -9,6 +9,10 @@ namespace lockset::test {
 
 namespace {
 
+Result<AcquireOutcome> at_once(Backend& backend, const AcquireRequest& request) {
+  return backend.try_acquire(request);
+}
+
 [[noreturn]] void unexpected(const std::string& what, const Result<AcquireOutcome>& outcome) {
   throw std::runtime_error("expected " + what + ", got " + describe(outcome));
 }
@@ -41,7 +45,32 @@ Client::Client(std::shared_ptr<Backend> backend, std::string app, std::int64_t e
   reload();
 }
 
+Result<AcquireOutcome> outlasting_sessions(Backend& backend, const AcquireRequest& request) {
+  for (;;) {
+    Result<AcquireOutcome> outcome = backend.try_acquire(request);
+    if (outcome || !backend.traits().session_leases || BootClock::now() >= request.by) {
+      return outcome;
+    }
+    const Error& error = outcome.error();
+    if (error.may_have_applied()) {
+      const Result<std::optional<Grant>> known = backend.resolve(request.token, request.by);
+      if (!known) return known.error();
+      if (*known) return AcquireOutcome(**known);
+    } else if (!error.retryable()) {
+      return outcome;
+    }
+  }
+}
+
 Result<AcquireOutcome> Client::ask_once(const Wanted& wanted, const Ask& ask) {
+  return ask_once(wanted, ask, at_once);
+}
+
+Result<AcquireOutcome> Client::ask(const Wanted& wanted, const Ask& ask) {
+  return this->ask(wanted, ask, at_once);
+}
+
+Result<AcquireOutcome> Client::ask_once(const Wanted& wanted, const Ask& ask, Attempt& attempt) {
   const LockSet set = make_set(wanted);
   std::vector<std::uint32_t> permits;
   for (const LockRequest& item : set.items()) {
@@ -58,13 +87,13 @@ Result<AcquireOutcome> Client::ask_once(const Wanted& wanted, const Ask& ask) {
   request.will_wait = ask.will_wait;
   request.ticket = ask.ticket;
   request.by = ask.by ? *ask.by : soon();
-  return backend_->try_acquire(request);
+  return attempt(*backend_, request);
 }
 
-Result<AcquireOutcome> Client::ask(const Wanted& wanted, const Ask& ask) {
+Result<AcquireOutcome> Client::ask(const Wanted& wanted, const Ask& ask, Attempt& attempt) {
   // Bounded: a backend that answers stale for ever must fail a test, not hang it.
-  for (int attempt = 0; attempt < 1000; ++attempt) {
-    Result<AcquireOutcome> outcome = ask_once(wanted, ask);
+  for (int i = 0; i < 1000; ++i) {
+    Result<AcquireOutcome> outcome = ask_once(wanted, ask, attempt);
     Stale* stale = outcome ? std::get_if<Stale>(&*outcome) : nullptr;
     if (stale == nullptr) return outcome;
     config_ = std::move(stale->config);
@@ -73,7 +102,7 @@ Result<AcquireOutcome> Client::ask(const Wanted& wanted, const Ask& ask) {
 }
 
 std::optional<Grant> Client::try_take(const Wanted& wanted, const Ask& how) {
-  Result<AcquireOutcome> outcome = ask(wanted, how);
+  Result<AcquireOutcome> outcome = ask(wanted, how, outlasting_sessions);
   if (!outcome) unexpected("granted or busy", outcome);
   Grant* grant = std::get_if<Grant>(&*outcome);
   if (grant == nullptr) return {};
@@ -81,13 +110,13 @@ std::optional<Grant> Client::try_take(const Wanted& wanted, const Ask& how) {
 }
 
 Grant Client::take(const Wanted& wanted, const Ask& how) {
-  Result<AcquireOutcome> outcome = ask(wanted, how);
+  Result<AcquireOutcome> outcome = ask(wanted, how, outlasting_sessions);
   if (!outcome || !std::holds_alternative<Grant>(*outcome)) unexpected("a grant", outcome);
   return std::get<Grant>(*std::move(outcome));
 }
 
 Busy Client::meet_busy(const Wanted& wanted, const Ask& how) {
-  Result<AcquireOutcome> outcome = ask(wanted, how);
+  Result<AcquireOutcome> outcome = ask(wanted, how, outlasting_sessions);
   if (!outcome || !std::holds_alternative<Busy>(*outcome)) unexpected("busy", outcome);
   return std::get<Busy>(*std::move(outcome));
 }

@@ -37,6 +37,11 @@ Wanted sorted(Wanted items);
 // The set, reserved names allowed. Throws if it can't be made.
 LockSet make_set(Wanted wanted);
 
+// As try_acquire, until `request.by`; but where holds live in sessions (Traits::session_leases),
+// asks again what a session's end took with it. The shortest leases need sessions of 200 ms, and
+// a machine that stands still for that long ends them: no fault of the store.
+Result<AcquireOutcome> outlasting_sessions(Backend& backend, const AcquireRequest& request);
+
 class Client {
  public:
   explicit Client(std::shared_ptr<Backend> backend, std::string app = "app",
@@ -53,6 +58,7 @@ class Client {
   // As the core does it: takes the configuration of a stale answer over and asks again.
   Result<AcquireOutcome> ask(const Wanted& wanted, const Ask& ask = {});
 
+  // All three outlast sessions.
   // Unset: busy. Throws on anything else.
   std::optional<Grant> try_take(const Wanted& wanted, const Ask& ask = {});
   // Throws if busy.
@@ -75,6 +81,10 @@ class Client {
   void reload();
 
  private:
+  using Attempt = Result<AcquireOutcome>(Backend&, const AcquireRequest&);
+  Result<AcquireOutcome> ask_once(const Wanted& wanted, const Ask& ask, Attempt& attempt);
+  Result<AcquireOutcome> ask(const Wanted& wanted, const Ask& ask, Attempt& attempt);
+
   std::shared_ptr<Backend> backend_;
   Owner owner_;
   SpaceConfig config_;

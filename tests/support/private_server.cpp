@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tests/support/child.h"
+#include "tests/support/cut_connections.h"
 
 namespace lockset::test {
 
@@ -109,7 +110,12 @@ void PrivateServer::pause() { impl_->command("pause"); }
 void PrivateServer::resume() { impl_->command("resume"); }
 void PrivateServer::kill() { impl_->command("kill"); }
 void PrivateServer::stop() { impl_->command("stop"); }
-void PrivateServer::start() { impl_->command("start"); }
+void PrivateServer::start() {
+  impl_->command("start");
+  // One that stands alone leaves whoever came while it started without an answer and without an
+  // end (docs/backends/zookeeper.md): their ends come from here.
+  if (impl_->kind == "zookeeper") cut_connections(port());
+}
 
 std::uint16_t PrivateServer::port(int member) const {
   return member == 1 ? port() : impl_->read_port("port-" + std::to_string(member));

@@ -42,7 +42,9 @@ class PrivateServer {
   void resume();  // SIGCONT
   void kill();    // SIGKILL to all its processes
   void stop();    // an orderly shutdown
-  void start();   // after kill or stop: same data, same port; it answers on return
+  // After kill or stop: same data, same port. On return it answers, those too who connected
+  // while it started.
+  void start();
   void restart() { stop(), start(); }
 
   // Of a "zookeeper-ensemble", which the calls above take as one, its member 1, 2 or 3. One that

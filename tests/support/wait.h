@@ -1,6 +1,7 @@
 // Waiting for a condition, never for a time.
 #pragma once
 
+#include <atomic>
 #include <functional>
 
 #include "lockset/clock.h"
@@ -16,6 +17,17 @@ TimePoint soon();
 // Looks every millisecond until `condition` is true (then true) or `patience` is
 // over (then false).
 bool eventually(const std::function<bool()>& condition, Duration limit = patience);
+
+// Whether several who contend get on: stuck once none of them has taken a step for `patience`.
+// How many steps a store takes in a time is no matter of theirs. Thread-safe.
+class Progress {
+ public:
+  void step() noexcept { last_ = BootClock::now(); }
+  [[nodiscard]] bool stuck() const noexcept { return BootClock::now() > last_.load() + patience; }
+
+ private:
+  std::atomic<TimePoint> last_{BootClock::now()};
+};
 
 // Lets others run for this long: time to do wrong in, for those who could. Never a
 // way to wait for something.
