@@ -111,10 +111,10 @@ Finding examine_space(Session& session, const Options& options, TimePoint by) {
 }  // namespace
 
 Status init(const Options& options, TimePoint by) {
-  const Result<std::shared_ptr<Session>> opened = Session::open(options, options.session_timeout);
+  Sessions sessions(options);
+  const Result<std::shared_ptr<Session>> opened = sessions.general(by);
   if (!opened) return opened.error();
   Session& session = **opened;
-  if (Status ready = session.ready(by); !ready) return ready;
   const Paths paths(options.root());
   for (std::size_t end = 1; end != std::string::npos;) {
     end = paths.root().find('/', end);
@@ -142,9 +142,9 @@ Status init(const Options& options, TimePoint by) {
 }
 
 Result<std::vector<Finding>> examine(const Options& options, TimePoint by) {
-  const Result<std::shared_ptr<Session>> session = Session::open(options, options.session_timeout);
+  Sessions sessions(options);
+  const Result<std::shared_ptr<Session>> session = sessions.general(by);
   if (!session) return session.error();
-  if (Status ready = (*session)->ready(by); !ready) return ready.error();
   std::vector<Finding> findings;
   const Result<Duration> shortest = negotiated(options, shortest_asked, by);
   if (!shortest) return shortest.error();

@@ -16,6 +16,9 @@
 namespace lockset::zookeeper {
 namespace {
 
+// The client library tells nobody that a server has taken its connection.
+constexpr Duration handshake_poll = std::chrono::milliseconds(250);
+
 // Signals are the program's business. Also keeps a SIGPIPE of the client library, which
 // writes without MSG_NOSIGNAL, from the program.
 class SignalsBlocked {
@@ -108,8 +111,9 @@ struct Session::Native {
 
   std::mutex mutex;
   std::condition_variable changed;
-  int state = 0;  // ZOO_..._STATE; 0: none yet
-  int timeout_ms = 0;
+  int state = 0;       // ZOO_..._STATE; 0: none yet
+  int timeout_ms = 0;  // 0: never connected yet
+  bool ignored = false;
   std::int64_t id = 0;
   std::set<Watch*> watches;  // of those that have not fired
 
@@ -273,8 +277,11 @@ struct Session::Native {
   }
 };
 
-Session::Session(const Options& options, Duration timeout)
-    : where_(options.shown()), asked_timeout_(timeout), native_(std::make_unique<Native>()) {}
+Session::Session(const Options& options, Duration timeout, Duration handshake)
+    : where_(options.shown()),
+      asked_timeout_(timeout),
+      handshake_(handshake),
+      native_(std::make_unique<Native>()) {}
 
 // Makes the client library's handle, or sets errno.
 void Session::begin(const Options& options) {
@@ -293,8 +300,9 @@ void Session::begin(const Options& options) {
   pipes.close_on_exec();
 }
 
-Result<std::shared_ptr<Session>> Session::open(const Options& options, Duration timeout) {
-  std::shared_ptr<Session> session(new Session(options, timeout));
+Result<std::shared_ptr<Session>> Session::open(const Options& options, Duration timeout,
+                                               Duration handshake) {
+  std::shared_ptr<Session> session(new Session(options, timeout, handshake));
   // The library's threads inherit that signals are blocked. This one goes on to get them: to
   // look up names may take long.
   int error = 0;
@@ -344,15 +352,21 @@ Status Session::ready(TimePoint by) {
     return state == ZOO_CONNECTED_STATE || state == ZOO_EXPIRED_SESSION_STATE ||
            state == ZOO_AUTH_FAILED_STATE;
   };
+  TimePoint taken = TimePoint::max();  // when a server was first seen to have its connection
   while (!settled()) {
-    const Duration left = by - BootClock::now();
-    if (left <= Duration::zero()) {
+    const TimePoint now = BootClock::now();
+    const Duration left = by - now;
+    const bool waiting =
+        native_->timeout_ms == 0 && zoo_state(native_->handle) == ZOO_ASSOCIATING_STATE;
+    taken = waiting ? std::min(taken, now) : TimePoint::max();
+    if (waiting && now - taken >= handshake_) native_->ignored = true;
+    if (left <= Duration::zero() || native_->ignored) {
       return Error{Errc::unavailable,
                    where_ +
                        ": no server answers: do they run, is the address right, and do they "
                        "admit more connections (maxClientCnxns)?"};
     }
-    native_->changed.wait_for(lock, std::min<Duration>(left, std::chrono::seconds(1)));
+    native_->changed.wait_for(lock, std::min<Duration>(left, handshake_poll));
   }
   if (native_->state == ZOO_CONNECTED_STATE) return {};
   return error_from(native_->state == ZOO_AUTH_FAILED_STATE ? ZAUTHFAILED : ZSESSIONEXPIRED, where_,
@@ -432,6 +446,11 @@ Result<Replies> Session::send(std::vector<Request> requests, TimePoint by, Late 
 bool Session::alive() const {
   const std::lock_guard lock(native_->mutex);
   return native_->state != ZOO_EXPIRED_SESSION_STATE && native_->state != ZOO_AUTH_FAILED_STATE;
+}
+
+bool Session::ignored() const {
+  const std::lock_guard lock(native_->mutex);
+  return native_->ignored;
 }
 
 bool Session::connected() const {

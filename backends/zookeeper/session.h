@@ -23,8 +23,10 @@ namespace lockset::zookeeper {
 // their callbacks reach holds no Session.
 class Session {
  public:
-  // Begins to connect, and returns at once but for the look-up of the servers' names.
-  static Result<std::shared_ptr<Session>> open(const Options& options, Duration timeout);
+  // Begins to connect, and returns at once but for the look-up of the servers' names. `handshake`:
+  // see ignored().
+  static Result<std::shared_ptr<Session>> open(const Options& options, Duration timeout,
+                                               Duration handshake = Duration::max());
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   // Ends the session, and with it the nodes that it owns. Takes up to some 3 s where the
@@ -34,6 +36,11 @@ class Session {
   // Until it is connected. Errc::unavailable otherwise, or Errc::misconfigured where it
   // will never be.
   Status ready(TimePoint by);
+  // While somebody waited for it to be ready, a server had taken its first connection and said
+  // nothing for the time `handshake`. One that was just starting may never do so, and the client
+  // library waits for two thirds of the timeout: another session may be there sooner. ready()
+  // refuses this one from then on.
+  [[nodiscard]] bool ignored() const;
 
   // Sends these together, in this order, and waits for the replies: one round trip. An
   // error only where surely nothing was sent. What has no reply at `by` gets
@@ -61,7 +68,7 @@ class Session {
 
  private:
   struct Native;
-  Session(const Options& options, Duration timeout);
+  Session(const Options& options, Duration timeout, Duration handshake);
   void begin(const Options& options);
   Result<Replies> send(std::vector<Request> requests, TimePoint by, Late late,
                        const Submitted& submitted);
@@ -69,6 +76,7 @@ class Session {
 
   const std::string where_;
   const Duration asked_timeout_;
+  const Duration handshake_;
   std::unique_ptr<Native> native_;
 };
 

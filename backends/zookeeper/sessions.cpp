@@ -135,8 +135,9 @@ Result<Sessions::Place> Sessions::take(Duration timeout, bool for_holds, std::si
                                         " sessions are in use (parameter pool)"};
   }
   opening_ = true;
+  const Duration handshake = handshake_;
   lock.unlock();
-  Result<std::shared_ptr<Session>> session = Session::open(options_, timeout);
+  Result<std::shared_ptr<Session>> session = Session::open(options_, timeout, handshake);
   lock.lock();
   opening_ = false;
   opened_.notify_all();
@@ -148,48 +149,56 @@ Result<Sessions::Place> Sessions::take(Duration timeout, bool for_holds, std::si
   return place;
 }
 
-Result<std::shared_ptr<Session>> Sessions::general(TimePoint by) {
+Result<Sessions::Place> Sessions::connected(Duration timeout, bool for_holds,
+                                            std::size_t path_bytes, TimePoint by) {
   while (true) {
-    const Result<Place> place = take(options_.session_timeout, false, 0, by);
+    Result<Place> place = take(timeout, for_holds, path_bytes, by);
     if (!place) return place.error();
     const std::shared_ptr<Session>& session = place->entry.session;
     const Status ready = session->ready(by);
-    if (ready) return session;
+    if (place->opened && ready) {
+      const std::lock_guard lock(mutex_);
+      handshake_ = first_handshake;
+    }
+    if (ready) return place;
+    if (session->ignored()) {
+      if (place->opened) {
+        const std::lock_guard lock(mutex_);
+        handshake_ *= 2;
+      }
+      forget(session);
+      if (BootClock::now() < by) continue;
+    }
     // One that has expired makes room for the next.
     if (session->alive() || ready.error().code != Errc::unavailable) return ready.error();
   }
 }
 
+Result<std::shared_ptr<Session>> Sessions::general(TimePoint by) {
+  const Result<Place> place = connected(options_.session_timeout, false, 0, by);
+  if (!place) return place.error();
+  return place->entry.session;
+}
+
 Result<std::unique_ptr<Seat>> Sessions::waiting_seat(std::size_t path_bytes, TimePoint by) {
-  while (true) {
-    Result<Place> place = take(options_.session_timeout, false, path_bytes, by);
-    if (!place) return place.error();
-    const std::shared_ptr<Session>& session = place->entry.session;
-    const Status ready = session->ready(by);
-    if (ready) return std::move(place->seat);
-    if (session->alive() || ready.error().code != Errc::unavailable) return ready.error();
-  }
+  Result<Place> place = connected(options_.session_timeout, false, path_bytes, by);
+  if (!place) return place.error();
+  return std::move(place->seat);
 }
 
 Result<std::unique_ptr<Seat>> Sessions::seat(Duration lease, std::size_t path_bytes, TimePoint by) {
-  while (true) {
-    const Result<Duration> timeout = timeout_for(lease);
-    if (!timeout) return timeout.error();
-    Result<Place> place = take(*timeout, true, path_bytes, by);
-    if (!place) return place.error();
-    const std::shared_ptr<Session>& session = place->entry.session;
-    if (Status ready = session->ready(by); !ready) {
-      if (session->alive() || ready.error().code != Errc::unavailable) return ready.error();
-      continue;
-    }
-    // An old one does not know what the servers would say today.
-    if (place->opened) learn_bounds(*session);
-    if (Status fits = check_lease(lease, session->timeout()); !fits) {
-      forget(session);
-      return fits.error();
-    }
-    return std::move(place->seat);
+  const Result<Duration> timeout = timeout_for(lease);
+  if (!timeout) return timeout.error();
+  Result<Place> place = connected(*timeout, true, path_bytes, by);
+  if (!place) return place.error();
+  const std::shared_ptr<Session>& session = place->entry.session;
+  // An old one does not know what the servers would say today.
+  if (place->opened) learn_bounds(*session);
+  if (Status fits = check_lease(lease, session->timeout()); !fits) {
+    forget(session);
+    return fits.error();
   }
+  return std::move(place->seat);
 }
 
 void Sessions::forget(const std::shared_ptr<Session>& session) {

@@ -25,6 +25,10 @@ inline constexpr std::size_t most_path_bytes = 512 * 1024;
 // a request in it was sent that was answered: see docs/adr/0024.
 Duration safe_part(Duration timeout) noexcept;
 
+// A new session that no server has answered for so long is given up for another one; the next for
+// twice as long, until one is answered: a server that is slow and no more must get its chance.
+inline constexpr Duration first_handshake = std::chrono::seconds(3);
+
 // Room in a session for the nodes of a hold or a waiter. Gives it back when it goes.
 class Seat {
  public:
@@ -95,6 +99,8 @@ class Sessions {
                             std::vector<Entry>& dead);
   // The same, or a new one, which need not be connected yet.
   Result<Place> take(Duration timeout, bool for_holds, std::size_t path_bytes, TimePoint by);
+  // The same, and connected.
+  Result<Place> connected(Duration timeout, bool for_holds, std::size_t path_bytes, TimePoint by);
   static Place reserve(Entry& entry, std::size_t path_bytes);
   // What is known already refuses this lease; else the timeout to ask for.
   Result<Duration> timeout_for(Duration lease) const;
@@ -108,6 +114,7 @@ class Sessions {
   bool opening_ = false;
   std::vector<Entry> entries_;
   Bounds bounds_;
+  Duration handshake_ = first_handshake;
 };
 
 }  // namespace lockset::zookeeper

@@ -54,6 +54,28 @@ TEST_F(Session, WhatEndsWithItIsToldAndNotRenewed) {
   EXPECT_EQ(other.holds().size(), 2U);
 }
 
+// A server that was just starting may never answer who came too early. A new session loses nothing
+// by being given up for another one; the client library tries again after 2/3 of its timeout.
+TEST_F(Session, ANewOneThatIsIgnoredIsGivenUpForAnother) {
+  test::TcpProxy silent(server().port());
+  silent.black_hole(test::TcpProxy::Way::both);
+  // The first connection that `ask` makes is never answered, those after it are.
+  const auto first_ignored = [&](const auto& ask) {
+    proxy().reset_counts();
+    proxy().forward_to(silent.port());
+    const std::jthread asking(ask);
+    EXPECT_TRUE(eventually([&] { return proxy().connections() > 0; }));
+    proxy().forward_to(server().port());
+  };
+  Result<std::unique_ptr<Backend>> opened = Error{Errc::internal, "not asked"};
+  first_ignored([&] { opened = open_backend(proxied() + "&session_timeout=10m", soon()); });
+  ASSERT_TRUE(opened) << opened.error().message;
+  Client mine(*std::move(opened));
+  first_ignored([&] { EXPECT_TRUE(mine.ask({write("a")}, {.lease = 5min}).ok()); });
+  EXPECT_EQ(mine.holds().size(), 1U);
+  EXPECT_EQ(view().owners().size(), 1U);
+}
+
 // The core's next renewal, and not only its own lease, tells of it.
 TEST_F(Session, ItsEndIsTheAnswerToARenewal) {
   Client mine(open_backend(proxied(), soon()).value());
