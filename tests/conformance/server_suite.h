@@ -50,7 +50,9 @@ class ServerConformance : public Conformance {
   }
   [[nodiscard]] Locks proxied_locks(Options options, const std::string& parameters = {}) {
     if (options.app.empty()) options.app = "app";
-    return lockset::open(proxied_url(parameters), std::move(options)).value();
+    // The limits that a test sets are for its calls, not for the first connection.
+    auto backend = open_backend(proxied_url(parameters), soon()).value();
+    return lockset::open(std::move(backend), std::move(options)).value();
   }
 
   // Everything that a first call sets up is set up: connections, prepared statements,

@@ -27,7 +27,7 @@ class Handle {
       sqlite3_close(handle_);
       throw std::runtime_error("can't look into " + path);
     }
-    sqlite3_busy_timeout(handle_, 10000);
+    sqlite3_busy_timeout(handle_, 60000);  // it may wait long for its turn among those who work
   }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
