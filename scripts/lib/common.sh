@@ -11,8 +11,8 @@ say() { printf '\n== %s\n' "$*"; }
 build_packages=(g++ cmake ninja-build pkg-config libboost-program-options-dev libsqlite3-dev
   libpqxx-dev libmysqlcppconn-dev libhiredis-dev libzookeeper-mt-dev nlohmann-json3-dev)
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libboost-dev libboost-context-dev
-  sqlite3 util-linux procps postgresql pgbouncer mariadb-server-core openssl redis-server
-  libzookeeper-java default-jre-headless iproute2)
+  sqlite3 util-linux procps postgresql pgbouncer mariadb-server-core mariadb-client-core openssl
+  redis-server libzookeeper-java default-jre-headless iproute2)
 gate_packages=(clang-format debootstrap)
 
 # install_missing PACKAGE...: quick when nothing is missing.

@@ -7,8 +7,10 @@ exec_mysqld() {
 }
 
 server_unavailable() {
-  if [ ! -x /usr/sbin/mariadbd ] || [ ! -x /usr/bin/mariadb-install-db ]; then
-    echo 'MariaDB is not installed: install the Debian package mariadb-server-core.'
+  # mariadb-install-db needs my_print_defaults, which comes with the client.
+  if [ ! -x /usr/sbin/mariadbd ] || [ ! -x /usr/bin/my_print_defaults ]; then
+    echo 'MariaDB is not installed: install the Debian packages mariadb-server-core and' \
+      'mariadb-client-core.'
   elif ! command -v openssl >/dev/null; then
     echo 'openssl is not installed: install the Debian package openssl.'
   else
@@ -16,7 +18,7 @@ server_unavailable() {
   fi
 }
 
-server_install() { install_missing mariadb-server-core openssl; }
+server_install() { install_missing mariadb-server-core mariadb-client-core openssl; }
 
 server_data() {
   local others=()

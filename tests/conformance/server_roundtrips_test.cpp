@@ -17,7 +17,7 @@ Wanted some_names(const std::string& prefix, std::size_t count) {
 class RoundTrips : public ServerConformance {
  protected:
   std::size_t of(const std::function<void()>& call) {
-    proxy().far(100ms);
+    proxy().far(250ms);
     proxy().reset_counts();
     call();
     EXPECT_EQ(proxy().connections(), 0U) << "it opened another connection";
