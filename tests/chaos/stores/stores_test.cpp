@@ -90,7 +90,7 @@ void ChaosStore::strike(Fault& fault, Prober& prober) {
     EXPECT_GE(number_in(what).value_or(0), 1) << what;
   }
   if (fault.hits) {
-    EXPECT_TRUE(eventually([&] { return fault.hits() > 0; })) << "it does nothing";
+    EXPECT_TRUE(eventually([&] { return fault.hits() > 0; }, 30s)) << "it does nothing";
   }
   const Prober::Seen seen = prober.seen();
   std::cout << fault.name << ": " << what << "; " << seen.good << " good, " << seen.bad << " bad, "
