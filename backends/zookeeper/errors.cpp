@@ -8,7 +8,6 @@ bool leaves_doubt(int code) noexcept {
   switch (code) {
     // The server says so, or the request never left.
     case ZOK:
-    case ZRUNTIMEINCONSISTENCY:  // in a multi: an operation behind the one that failed
     case ZMARSHALLINGERROR:
     case ZUNIMPLEMENTED:
     case ZBADARGUMENTS:
@@ -27,7 +26,9 @@ bool leaves_doubt(int code) noexcept {
     case ZTHROTTLEDOP:
       return false;
     // Lost connections, and what is unknown. ZSESSIONMOVED may be of an earlier way that the
-    // request took.
+    // request took. ZRUNTIMEINCONSISTENCY of a request as a whole is a lost connection too: the
+    // client library ends one whose answers are out of order. (Of a part of a multi it is the
+    // server's word for "behind the one that failed"; the library never reports it for the whole.)
     default:
       return true;
   }

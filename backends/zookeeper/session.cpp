@@ -382,7 +382,7 @@ Result<Replies> Session::run(std::vector<Request> requests, TimePoint by, Late l
   while (true) {
     Result<Replies> replies = send(requests, by, late, submitted);
     const bool lost = replies && std::any_of(replies->begin(), replies->end(), [](const Reply& r) {
-                        return r.code == ZCONNECTIONLOSS;
+                        return r.code == ZCONNECTIONLOSS || r.code == ZRUNTIMEINCONSISTENCY;
                       });
     if (!lost || BootClock::now() >= by) return replies;
   }

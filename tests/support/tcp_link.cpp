@@ -119,7 +119,8 @@ void TcpLink::from_client(Flow& flow) {
     const ProxyState::Trap trap = *state_.trap;
     state_.trap.reset();
     holding_ = state_.caught = trap.kind == ProxyState::Trap::Kind::hold_request;
-    if (!holding_) cutting_ = trap;
+    if (trap.kind == ProxyState::Trap::Kind::cut_reply) cutting_ = trap;
+    if (trap.kind == ProxyState::Trap::Kind::change_reply) changing_ = trap.pass;
   }
   if (!holding_ && !cutting_ && caught_by_weather()) return;
   asked_ = true;
@@ -170,6 +171,11 @@ bool TcpLink::caught_by_weather() {
 void TcpLink::from_server(Flow& flow) {
   if (std::exchange(asked_, false)) ++round_trips_;
   std::size_t size = client_told_end_ ? 0 : flow.size;
+  if (changing_ && *changing_ < size) {
+    flow.buffer[*changing_] ^= 1;
+    changing_.reset();
+    state_.caught = true;
+  }
   if (cutting_) {
     size = std::min(size, cutting_->pass);
     cutting_->pass -= size;

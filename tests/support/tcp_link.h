@@ -21,9 +21,9 @@ namespace lockset::test {
 struct ProxyState {
   // What the proxy is told to do to the next request.
   struct Trap {
-    enum class Kind : std::uint8_t { cut_reply, hold_request };
+    enum class Kind : std::uint8_t { cut_reply, change_reply, hold_request };
     Kind kind;
-    std::size_t pass = 0;
+    std::size_t pass = 0;  // so many bytes of the reply are as they were
     TcpProxy::Ending ending = TcpProxy::Ending::reset;
   };
 
@@ -86,6 +86,7 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
   Flow down_{.to_server = false};
   bool exposed_ = false;                     // to the trap
   std::optional<ProxyState::Trap> cutting_;  // its reply
+  std::optional<std::size_t> changing_;      // this byte of its reply
   bool holding_ = false;
   std::string held_;
   bool delivering_ = false;

@@ -144,6 +144,11 @@ void TcpProxy::cut_next_reply(std::size_t pass, Ending ending) {
   impl_->on_thread([&] { impl_->set_trap({ProxyState::Trap::Kind::cut_reply, pass, ending}); });
 }
 
+void TcpProxy::change_next_reply(std::size_t pass) {
+  impl_->on_thread(
+      [&] { impl_->set_trap({.kind = ProxyState::Trap::Kind::change_reply, .pass = pass}); });
+}
+
 void TcpProxy::hold_next_request() {
   impl_->on_thread([this] { impl_->set_trap({.kind = ProxyState::Trap::Kind::hold_request}); });
 }

@@ -57,13 +57,16 @@ class TcpProxy {
   // client, then the connection ends: once the server has said all, so that what it
   // did is done by then.
   void cut_next_reply(std::size_t pass = 0, Ending ending = Ending::reset);
+  // The request reaches the server and is done. The byte behind the first `pass` of the reply,
+  // which must come with them, is another one.
+  void change_next_reply(std::size_t pass);
   // The request, and what follows on its connection, stays here until deliver_held();
   // it does so even if the client closes the connection meanwhile.
   void hold_next_request();
   // Hands over what is held. The number of connections for which something was.
   std::size_t deliver_held();
-  // The last of these two has done its work: the connection is cut, or the request is
-  // held. A client that got the whole reply uses the connection until it is cut.
+  // The last of these has done its work: the connection is cut, the reply is changed, or the
+  // request is held. A client that got the whole reply uses the connection until it is cut.
   [[nodiscard]] bool caught() const;
 
   // --- everybody's fate, until heal() ---

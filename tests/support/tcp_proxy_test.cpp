@@ -173,6 +173,15 @@ TEST_F(Proxy, CutsOneReplyOnly) {
   EXPECT_EQ(a.ask("y\n"), "y\n");
 }
 
+TEST_F(Proxy, ChangesOneByteOfOneReply) {
+  Caller a(proxy.port());
+  EXPECT_EQ(a.ask("x\n"), "x\n");
+  proxy.change_next_reply(1);
+  EXPECT_EQ(a.ask("abc\n"), "acc\n");
+  EXPECT_TRUE(proxy.caught());
+  EXPECT_EQ(a.ask("abc\n"), "abc\n");
+}
+
 TEST_F(Proxy, CutsAReplyAndAllOtherConnections) {
   Caller a(proxy.port());
   Caller b(proxy.port());

@@ -142,6 +142,29 @@ TEST_F(Session, OneCutOffIsNoLongerValidWhenTheServerLetsTheNextIn) {
   EXPECT_EQ(counts->lost, 1);
 }
 
+// SEM 14: the client library ends a connection whose answers are out of order, with a code of its
+// own for what was asked there. It is as lost as with any other connection.
+TEST_F(Session, AnAnswerOutOfOrderLeavesItsRequestInDoubt) {
+  constexpr std::size_t number = 7;  // the last byte of the request's number, behind the length
+  Client mine(open_backend(proxied(), soon()).value());
+  // Then it knows the name, and the next request is the one for the hold.
+  for (int i = 0; i < 2; ++i) mine.release(mine.take({write("a")}).stamp);
+  const Token token = Token::random();
+  proxy().change_next_reply(number);
+  const auto outcome = mine.ask_once({write("a")}, {.token = token});
+  EXPECT_TRUE(proxy().caught());
+  ASSERT_FALSE(outcome) << test::describe(outcome);
+  EXPECT_TRUE(outcome.error().may_have_applied()) << outcome.error().message;
+  const std::optional<Grant> grant = mine.resolve(token);
+  ASSERT_TRUE(grant) << "it was granted";
+  EXPECT_TRUE(mine.release(grant->stamp));
+  // What only looks is asked again.
+  proxy().change_next_reply(number);
+  EXPECT_TRUE(mine.backend().inspect({}, soon()));
+  EXPECT_TRUE(proxy().caught());
+  EXPECT_TRUE(view().traces().empty());
+}
+
 // SEM 14: "not there" of a moment ago is not the last word on a request that is under way: what
 // it was granted since is this client's all the same, or nobody would end it before its session.
 TEST_F(Session, ALateGrantIsOwnedByWhoAsksForItWhileItArrives) {
