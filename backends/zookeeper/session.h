@@ -38,8 +38,7 @@ class Session {
   Status ready(TimePoint by);
   // While somebody waited for it to be ready, a server had taken its first connection and said
   // nothing for the time `handshake`. One that was just starting may never do so, and the client
-  // library waits for two thirds of the timeout: another session may be there sooner. ready()
-  // refuses this one from then on.
+  // library waits for two thirds of the timeout: another session may be there sooner.
   [[nodiscard]] bool ignored() const;
 
   // Sends these together, in this order, and waits for the replies: one round trip. An
