@@ -1,10 +1,6 @@
 #include "backends/sqlite/database_file.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#ifdef __linux__
-#include <sys/sysmacros.h>
-#endif
 
 #include <cerrno>
 #include <cstring>
@@ -85,37 +81,18 @@ Result<std::string> prepare_file(const Options& options) {
   return path;
 }
 
-// Asks for no more than the identity. Since Linux 6.13 a file whose times were read gets new ones
-// at its next write, and each fdatasync of the log would have to write its inode, too.
-bool FileIdentity::File::find() {
-#ifdef STATX_INO
-  struct statx found {};
-  if (::statx(AT_FDCWD, path.c_str(), 0, STATX_INO, &found) == 0) {
-    device = makedev(found.stx_dev_major, found.stx_dev_minor);
-    inode = found.stx_ino;
-    return true;
-  }
-  if (errno != ENOSYS) return false;
-#endif
-  struct stat info {};
-  if (::stat(path.c_str(), &info) != 0) return false;
-  device = info.st_dev;
-  inode = info.st_ino;
-  return true;
-}
-
 Status FileIdentity::record(const std::string& path) {
   files_ = {File{path}, File{path + "-wal"}, File{path + "-shm"}};
   for (File& file : files_) {
-    if (!file.find()) return unfit(path, errno);
+    if (!file.id.find(file.path)) return unfit(path, errno);
   }
   return {};
 }
 
 Status FileIdentity::check() const {
   for (const File& file : files_) {
-    File now{file.path};
-    if (now.find() && now.inode == file.inode && now.device == file.device) continue;
+    FileId now;
+    if (now.find(file.path) && now == file.id) continue;
     return unfit(files_[0].path,
                  "lost its file " + in_quotes(file.path) +
                      ", which was deleted or replaced while in use: its holds are lost; stop all "

@@ -3,12 +3,11 @@
 // holds on it for the whole process.
 #pragma once
 
-#include <sys/types.h>
-
 #include <array>
 #include <string>
 
 #include "backends/sqlite/address.h"
+#include "backends/sqlite/file_id.h"
 #include "lockset/error.h"
 
 namespace lockset::sqlite {
@@ -32,10 +31,7 @@ class FileIdentity {
  private:
   struct File {
     std::string path;
-    dev_t device{};
-    ino_t inode{};
-
-    bool find();  // by the path; errno says why not
+    FileId id{};
   };
   std::array<File, 3> files_;
 };

@@ -114,7 +114,7 @@ Finding look_at_version() {
 // What is inside the file. An error if it can't be asked now.
 Result<Findings> look_into(const std::string& path, TimePoint by) {
   Db db;
-  db.open(path);
+  if (Status status = db.open(path); !status) return Findings{unsafe("space", status.error())};
   db.wait_until(by);
   const Result<bool> ours = is_lock_space(db, path);
   if (!ours) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "backends/sqlite/sqlite_at_fork.h"
+
 namespace lockset::sqlite {
 
 bool Query::next() {
@@ -43,19 +45,33 @@ void Query::bind_one(int index, Text value) {
 }
 
 Db::~Db() {
+  for (const OpenFile& file : files_) {
+    if (file.of_an_ancestor()) return;
+  }
   for (const auto& [sql, statement] : statements_) sqlite3_finalize(statement);
-  sqlite3_close(handle_);
+  if (sqlite3_close(handle_) == SQLITE_OK) return;
+  for (OpenFile& file : files_) file.keep();
 }
 
-void Db::open(const std::string& path) {
+Status Db::open(const std::string& path) {
+  Result<OpenFile> wanted = OpenFile::note(path);
+  if (!wanted) return wanted.error();
+  files_.push_back(*std::move(wanted));
+  keep_sqlite_whole_at_fork();
   // No SQLITE_OPEN_URI: a path is a path. NOMUTEX: a TurnQueue orders the callers.
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
   const int code = sqlite3_open_v2(path.c_str(), &handle_, flags, nullptr);
   if (code != SQLITE_OK) {
     note(code);
-    return;
+    return {};
   }
   sqlite3_extended_result_codes(handle_, 1);
+  // It may have opened another one: a file that took the place of the first, or the copy that an
+  // overlay file system makes to write to.
+  Result<OpenFile> opened = OpenFile::note(path);
+  if (!opened) return opened.error();
+  files_.push_back(*std::move(opened));
+  return {};
 }
 
 Query Db::use(const char* sql) {

@@ -13,8 +13,11 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
+#include "backends/sqlite/open_file.h"
 #include "lockset/clock.h"
+#include "lockset/error.h"
 
 namespace lockset::sqlite {
 
@@ -82,10 +85,12 @@ class Db {
   Db() = default;
   Db(const Db&) = delete;
   Db& operator=(const Db&) = delete;
+  // Closes the file; not in a child that was forked since it was opened, whose parent has it open.
   ~Db();
 
-  // Opens an existing file. A failure sticks as that of a statement does.
-  void open(const std::string& path);
+  // Opens an existing file. Errc::misconfigured where SQLite must not be asked to (OpenFile::note);
+  // a failure of SQLite's sticks as that of a statement does.
+  Status open(const std::string& path);
 
   // `sql` is a literal: its address names the prepared statement.
   Query use(const char* sql);
@@ -110,6 +115,7 @@ class Db {
   friend class Query;
   void note(int code);
 
+  std::vector<OpenFile> files_;
   sqlite3* handle_ = nullptr;
   std::unordered_map<const char*, sqlite3_stmt*> statements_;
   int code_ = SQLITE_OK;

@@ -14,7 +14,7 @@ Result<std::unique_ptr<Store>> Store::open(const Options& options, TimePoint by)
 }
 
 Status Store::connect(const Options& options, TimePoint by) {
-  writer_.open(path_);
+  if (Status status = writer_.open(path_); !status) return status;
   writer_.wait_until(by);
   // Nothing beside or inside the file is touched before it is known to be ours.
   Result<bool> ready = is_lock_space(writer_, path_);
@@ -34,7 +34,7 @@ Status Store::connect(const Options& options, TimePoint by) {
       if (Status status = make_schema(writer_, path_, clock_); !status) return status;
     }
   }
-  reader_.open(path_);
+  if (Status status = reader_.open(path_); !status) return status;
   if (Status status = set_up_connection(reader_, path_, options.synchronous_full, by); !status) {
     return status;
   }

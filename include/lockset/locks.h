@@ -80,9 +80,9 @@ class Manager;  // private to the core
 //
 // Destroying it releases every hold it still manages, within the I/O timeout. A
 // callback of lost() must not destroy it: it would wait for its own thread.
-// After fork a child must open its own: there all calls of this one fail with
-// Errc::invalid, and config() is empty. A moved-from Locks may only be destroyed or
-// assigned to.
+// In a child of fork all calls of this one fail with Errc::invalid, and config() is empty: it opens
+// its own. A SQLite file that was open at the fork is refused there (semantics 18): fork first.
+// A moved-from Locks may only be destroyed or assigned to.
 class Locks {
  public:
   Locks(Locks&&) noexcept = default;

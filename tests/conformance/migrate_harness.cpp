@@ -116,6 +116,9 @@ class FilePairHarness final : public Harness {
  public:
   [[nodiscard]] std::string name() const override { return "migrate_files"; }
   [[nodiscard]] std::string scheme() const override { return "migrate"; }
+  [[nodiscard]] HarnessTraits harness_traits() const override {
+    return {.opens_after_fork = false};
+  }
   std::unique_ptr<Space> new_space() override { return std::make_unique<FilePair>(); }
 };
 

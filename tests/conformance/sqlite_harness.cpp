@@ -110,7 +110,9 @@ class SqliteHarness final : public Harness {
  public:
   [[nodiscard]] std::string name() const override { return "sqlite"; }
   [[nodiscard]] std::string scheme() const override { return "sqlite"; }
-  [[nodiscard]] HarnessTraits harness_traits() const override { return {.looks_raw = true}; }
+  [[nodiscard]] HarnessTraits harness_traits() const override {
+    return {.looks_raw = true, .opens_after_fork = false};
+  }
   std::unique_ptr<Space> new_space() override { return std::make_unique<SqliteSpace>(); }
 };
 
