@@ -46,6 +46,20 @@ Status make_file(const std::string& path, const struct stat& directory) {
   return {};
 }
 
+// Where the file alone is mounted, the log beside it is another one than beside the same file
+// elsewhere, and so it is where a log alone is.
+Status check_mounts(const std::string& path) {
+  for (const char* const suffix : {"", "-wal", "-shm", "-gate"}) {
+    const std::string file = path + suffix;
+    if (!is_mount_point(file)) continue;
+    const std::string what = *suffix == '\0' ? "is" : "has its file " + in_quotes(file);
+    return unfit(path, what +
+                           " mounted by itself, and elsewhere there are other files beside it: "
+                           "mount the directory instead");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<std::string> prepare_file(const Options& options) {
@@ -78,6 +92,7 @@ Result<std::string> prepare_file(const Options& options) {
                  "has more than one hard link, and each would have a log of its own: "
                  "remove the other names");
   }
+  if (Status status = check_mounts(path); !status) return status.error();
   return path;
 }
 

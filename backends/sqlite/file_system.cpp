@@ -1,10 +1,15 @@
 #include "backends/sqlite/file_system.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #ifdef __linux__
 #include <sys/vfs.h>
 #endif
 
-#include <cstring>
+#include <cerrno>
+#include <fstream>
+#include <sstream>
+#include <string_view>
 
 #include "lockset/lock_set.h"
 
@@ -28,6 +33,50 @@ std::string_view shared_file_system(std::uint64_t magic) noexcept {
     if (one.magic == static_cast<std::uint32_t>(magic)) return one.name;
   }
   return {};
+}
+
+namespace {
+
+// As the kernel writes a path into its list of mounts.
+std::string escaped(const std::string& path) {
+  std::string result;
+  for (const char c : path) {
+    if (std::string_view(" \t\n\\").find(c) == std::string_view::npos) {
+      result += c;
+      continue;
+    }
+    const auto octal = [c](int shift) { return static_cast<char>('0' + ((c >> shift) & 7)); };
+    result += {'\\', octal(6), octal(3), octal(0)};
+  }
+  return result;
+}
+
+}  // namespace
+
+bool is_mount_point(const std::string& path, std::istream& mounts) {
+  const std::string wanted = escaped(path);
+  std::string line;
+  while (std::getline(mounts, line)) {
+    // Number, parent's number, device, what is mounted, where.
+    std::istringstream fields(line);
+    std::string field;
+    for (int i = 0; i < 5; ++i) fields >> field;
+    if (fields && field == wanted) return true;
+  }
+  return false;
+}
+
+bool is_mount_point(const std::string& path) {
+#ifdef STATX_ATTR_MOUNT_ROOT
+  struct statx found {};
+  if (::statx(AT_FDCWD, path.c_str(), 0, STATX_INO, &found) != 0) {
+    if (errno == ENOENT) return false;
+  } else if ((found.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0) {
+    return (found.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
+  }
+#endif
+  std::ifstream mounts("/proc/self/mountinfo");
+  return is_mount_point(path, mounts);
 }
 
 Status check_file_system(const std::string& directory) {

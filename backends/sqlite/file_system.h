@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <istream>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,15 @@ namespace lockset::sqlite {
 // and WAL and the wake-up words need one kernel's memory. FUSE is refused
 // altogether: its f_type does not tell sshfs and glusterfs from a local one.
 std::string_view shared_file_system(std::uint64_t magic) noexcept;
+
+// True if a file of its own is mounted at `path` (docker -v /srv/locks.db:/locks.db), so that the
+// files beside it are not those beside the same file elsewhere. A file in a mounted directory is
+// none. False, too, if there is nothing at `path`.
+bool is_mount_point(const std::string& path);
+
+// The same from the text of /proc/self/mountinfo, for kernels whose statx does not tell (before
+// 5.8). `path` has no links in it.
+bool is_mount_point(const std::string& path, std::istream& mounts);
 
 // Errc::misconfigured if `directory` lies on a shared file system.
 Status check_file_system(const std::string& directory);

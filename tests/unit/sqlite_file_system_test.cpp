@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <sstream>
 
 #include "backends/sqlite/address.h"
 #include "backends/sqlite/file_system.h"
@@ -32,6 +33,23 @@ TEST(SqliteFileSystem, TakesLocalOnes) {
         0x01021994ULL /* tmpfs */, 0x794C7630ULL /* overlayfs */, 0x2FC12FC1ULL /* ZFS */}) {
     EXPECT_EQ(shared_file_system(magic), "") << magic;
   }
+}
+
+// What kernels before 5.8 have: mounts_test.cpp compares the two on a mount.
+TEST(SqliteFileSystem, FindsAMountInTheKernelsList) {
+  const auto mounted = [](const std::string& path) {
+    std::istringstream mounts(
+        "22 27 0:21 / /proc rw,nosuid shared:12 - proc proc rw\n"
+        "36 35 98:0 /srv/locks.db /data/with\\040blank\\134.db rw master:1 - ext4 /dev/sda1 rw\n"
+        "broken\n"
+        "37 35 98:0 /srv /data/locks rw - ext4 /dev/sda1 rw\n");
+    return is_mount_point(path, mounts);
+  };
+  EXPECT_TRUE(mounted("/data/with blank\\.db"));
+  EXPECT_TRUE(mounted("/data/locks"));
+  EXPECT_FALSE(mounted("/data/locks/locks.db")) << "a file in a mounted directory";
+  EXPECT_FALSE(mounted("/srv/locks.db")) << "what is mounted, not where";
+  EXPECT_FALSE(mounted("broken"));
 }
 
 Result<Options> parse(std::string_view text) { return parse_address(Url::parse(text).value()); }
