@@ -53,6 +53,7 @@ class MemoryStore {
   void remove_expired_on(const LockSet& set, TimePoint now);
   std::optional<Busy> blocker(const AcquireRequest& request, TimePoint now);
   Stamp draw_stamp(Stamp at_least, std::chrono::system_clock::time_point wall);
+  void raise_version(std::int64_t above);
   std::shared_ptr<const Owner> shared(const Owner& owner);
 
   const Clock& clock_;
@@ -147,6 +148,12 @@ Stamp MemoryStore::draw_stamp(Stamp at_least, std::chrono::system_clock::time_po
   const Stamp of_wall{duration_cast<microseconds>(wall.time_since_epoch()).count()};
   last_stamp_ = std::max({next, above_base, at_least, of_wall});
   return last_stamp_;
+}
+
+// By the clock, as in stores that can be restored from a backup: no version comes again.
+void MemoryStore::raise_version(std::int64_t above) {
+  const auto wall = clock_.wall().time_since_epoch();
+  config_.version = std::max(above + 1, duration_cast<microseconds>(wall).count());
 }
 
 std::shared_ptr<const Owner> MemoryStore::shared(const Owner& owner) {
@@ -275,7 +282,10 @@ SpaceConfig MemoryStore::change_config(const ConfigChange& change) {
   const std::lock_guard lock(mutex_);
   const std::int64_t before = config_.version;
   config_ = changed(std::move(config_), change);
-  if (config_.version != before) announce_change();
+  if (config_.version != before) {
+    raise_version(before);
+    announce_change();
+  }
   return config_;
 }
 
@@ -293,7 +303,7 @@ Result<std::size_t> MemoryStore::reclaim(std::string_view app, std::int64_t epoc
     return Error{Errc::not_held, "the hold " + std::to_string(epoch) + " of application " +
                                      in_quotes(app) + " has ended"};
   }
-  if (current != epoch) ++config_.version;
+  if (current != epoch) raise_version(config_.version);
   current = epoch;
   std::size_t ended = 0;
   for (auto hold = holds_.begin(); hold != holds_.end();) {

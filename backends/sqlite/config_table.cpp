@@ -1,5 +1,6 @@
 #include "backends/sqlite/config_table.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace lockset::sqlite {
@@ -56,6 +57,7 @@ SpaceConfig apply(Transaction& transaction, const ConfigChange& change) {
   const std::int64_t before = config.version;
   config = changed(std::move(config), change);
   if (config.version == before) return config;  // refused: nothing is written
+  config.version = std::max(config.version, transaction.wall_us);
   transaction.db
       .use(
           "UPDATE space SET config_version = ?, max_lease_us = ?, migration_phase = ?, "
@@ -71,7 +73,9 @@ SpaceConfig apply(Transaction& transaction, const ConfigChange& change) {
 
 void set_epoch(Transaction& transaction, std::string_view app, std::int64_t epoch) {
   transaction.db.use("INSERT OR REPLACE INTO epochs VALUES (?,?)").bind(Text{app}, epoch).run();
-  transaction.db.use("UPDATE space SET config_version = config_version + 1").run();
+  transaction.db.use("UPDATE space SET config_version = max(config_version + 1, ?)")
+      .bind(transaction.wall_us)
+      .run();
 }
 
 }  // namespace lockset::sqlite

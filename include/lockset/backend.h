@@ -229,9 +229,9 @@ class Backend {
 
   virtual Result<SpaceConfig> load_config(TimePoint by) = 0;
 
-  // Applies the change, raises the version and returns the result, in one atomic step, unless
-  // SetMigrationPhase::only_at_version forbids it. Wakes waiters where it may admit them. The
-  // caller has checked the change (check_change).
+  // Applies the change, raises the version as SpaceConfig says and returns the result, in one
+  // atomic step, unless SetMigrationPhase::only_at_version forbids it. Wakes waiters where it may
+  // admit them. The caller has checked the change (check_change).
   virtual Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) = 0;
 
   // In one atomic step: if the hold `epoch` of application `app` is live and the

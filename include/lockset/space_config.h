@@ -41,7 +41,7 @@ struct SpaceConfig {
     bool operator==(const Entry&) const = default;
   };
 
-  // Grows by at least one with every change of anything below; never goes back.
+  // After a change of anything below max(version + 1, the clock in microseconds); never goes back.
   std::int64_t version = 0;
   std::map<std::string, Entry, std::less<>> permits;
   // Application id -> epoch of the instance that reclaimed last (semantics 12).
