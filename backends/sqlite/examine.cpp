@@ -89,7 +89,8 @@ Finding look_at_permissions(const std::string& path, const struct stat& file) {
   }
   const bool shared = (file.st_mode & S_IWGRP) != 0;
   return {Level::good, "permissions",
-          shared ? "its owner and its group may write it" : "its owner alone may write it"};
+          std::string(shared ? "its owner and its group" : "its owner alone") +
+              " may write it, and so may do everything, as operators"};
 }
 
 Finding look_at_synchronous(const Options& options) {

@@ -26,6 +26,7 @@ for subject in space 'journal mode' permissions 'file system' synchronous 'free 
 done
 same "a line for each finding, and a header" 14 "$(printf '%s\n' "$out" | wc -l)"
 contains "permits" "$out" 'read 3, write 1'
+contains "the role" "$out" 'its owner alone may write it, and so may do everything, as operators'
 contains "longest lease" "$out" 'at most 10m'
 contains "holds" "$out" '1 hold, 1 without a lease, 0 waiters'
 exits 0 "$lockset" init --max-lease 20s
