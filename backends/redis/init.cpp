@@ -17,8 +17,8 @@ Status init(const Options& options, TimePoint by) {
   const Keys keys(options.space);
   const std::string text = scripts::init.text();
   const Result<Reply> reply = (*connection)
-                                  ->ask({"EVAL", text, "4", keys.main, keys.leases, keys.waiters,
-                                         keys.config, (*connection)->run_id()},
+                                  ->ask({"EVAL", text, "5", keys.main, keys.leases, keys.waiters,
+                                         keys.config, keys.here, (*connection)->run_id()},
                                         Sent::change, by);
   if (!reply) return reply.error();
   if ((*reply)[0].text() == "X") return {};

@@ -5,6 +5,8 @@
 //   {S}:leases     sorted set: stamp -> end of the lease in microseconds of the server's
 //                  time: the one place that says whether a hold is live
 //   {S}:config     hash: permits and epochs
+//   {S}:here       string: tells whether the server has held the state all the time, or has
+//                  loaded it from somewhere (scripts.cpp)
 //   {S}:waiters    hash: who waits
 //   {S}:name:N     string: the stamp of the first writer of the name N
 //   {S}:shared:N   sorted set: its readers (score: the stamp) and its further writers
@@ -23,7 +25,8 @@ struct Keys {
       : main("{" + std::string(space) + "}"),
         leases(main + ":leases"),
         config(main + ":config"),
-        waiters(main + ":waiters") {}
+        waiters(main + ":waiters"),
+        here(main + ":here") {}
 
   [[nodiscard]] std::string name(std::string_view of) const { return with(":name:", of); }
   [[nodiscard]] std::string shared(std::string_view of) const { return with(":shared:", of); }
@@ -34,6 +37,7 @@ struct Keys {
   const std::string leases;
   const std::string config;
   const std::string waiters;
+  const std::string here;
 
  private:
   [[nodiscard]] std::string with(std::string_view kind, std::string_view of) const {

@@ -122,49 +122,74 @@ return {'I', format('%.0f', now), format('%.0f', math.max(0, quarantine - now)),
 )", false, false, Sent::reading};
 
 // The state is lost, or older than what the client has seen: it puts back what it knows.
-// Several may; the highest version stays, and the quarantine only grows.
+// Several may; the highest version stays, and the quarantine only grows. Where another space is in
+// its place, made by `lockset init`, that one stays; what the client knew of was granted before.
 // KEYS 4: the configuration. ARGV from 4: max_lease, phase, base, longest, then fields and
-// values of the configuration. {'X'} or {'V', schema}.
+// values of the configuration. {'X', birth of the space} or {'V', schema}.
 const Script restore{14, "a restoration", "", R"(
 local M, L, W = KEYS[1], KEYS[2], KEYS[3]
 local call, format = redis.call, string.format
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
-local m = call('HMGET', M, 'schema', 'version', 'last', 'quarantine', 'max_lease', 'longest')
+local run, born = string.match(ARGV[1], '^(%S+) (%S+)')
+@state@
+local m = call('HMGET', M, 'schema', 'version', 'last', 'quarantine', 'max_lease', 'longest',
+               'born', 'run', 'line', 'mark')
 if m[1] and m[1] ~= '@schema@' then return {'V', m[1]} end
 local older = not m[1] or tonumber(m[2]) < tonumber(ARGV[2])
 local behind = not m[1] or tonumber(m[3]) < tonumber(ARGV[3])
-if not older and not behind then return {'X'} end
+local changed = m[8] ~= run or followed(m[9]) or loaded(m[10])
+if not older and not behind and not changed then
+  if born ~= m[7] then
+    local ends = math.max(m[7] + ARGV[4], ARGV[7])
+    if ends > math.max(now, m[4] or 0) then
+      @disturb@
+      call('HSET', M, 'quarantine', format('%.0f', ends), 'lost', m[7])
+    end
+  end
+  return {'X', m[7]}
+end
 if not m[1] then call('DEL', L, W) end
 local longest = math.max(m[6] or 0, ARGV[7])
 local longest_lease = math.max(m[5] or 0, ARGV[4])
 local last = math.max(m[3] or 0, ARGV[3])
 if not m[1] then last = math.max(last, now) end
-call('HSET', M, 'schema', '@schema@', 'run', string.match(ARGV[1], '^%S*'),
-     'last', format('%.0f', last),
+if m[1] then born = m[7] end
+call('HSET', M, 'schema', '@schema@', 'born', born, 'last', format('%.0f', last),
      'longest', format('%.0f', longest), 'lost', format('%.0f', now),
      'quarantine', format('%.0f', math.max(m[4] or 0, now + longest_lease, longest)))
+keep_state(run)
 @disturb@
 if older then
   call('HSET', M, 'version', ARGV[2], 'max_lease', ARGV[4], 'phase', ARGV[5], 'base', ARGV[6])
   call('DEL', KEYS[4])
   for i = 8, #ARGV, 2 do call('HSET', KEYS[4], ARGV[i], ARGV[i + 1]) end
 end
-return {'X'}
+return {'X', born}
 )", false, false, Sent::reading};
 
-// `lockset init`: a new, empty space. {'X'}: made, or there already. {'V', schema}.
+// `lockset init`: a new, empty space, or one of an older program brought up to date. ARGV 1: the
+// server process. {'X'}: made, or there already. {'V', schema}.
 const Script init{15, "an initialisation", "", R"(
 local M, L, W = KEYS[1], KEYS[2], KEYS[3]
 local call, format = redis.call, string.format
 local time = call('TIME')
-local now = format('%.0f', time[1] * 1000000 + time[2])
-local schema = call('HGET', M, 'schema')
+local now = time[1] * 1000000 + time[2]
+local text = format('%.0f', now)
+local schema, run = unpack(call('HMGET', M, 'schema', 'run'))
 if schema == '@schema@' then return {'X'} end
-if schema then return {'V', schema} end
-call('DEL', L, W, KEYS[4])
-call('HSET', M, 'schema', '@schema@', 'run', ARGV[1], 'version', now, 'last', now,
-     'max_lease', '600000000', 'phase', 0, 'base', 0)
+if schema and schema ~= '2' then return {'V', schema} end
+@state@
+if schema then
+  -- What is held goes on. Another process than granted it is for the next call to notice.
+  call('HSET', M, 'schema', '@schema@', 'born', text)
+  keep_state(run)
+else
+  call('DEL', L, W, KEYS[4])
+  call('HSET', M, 'schema', '@schema@', 'born', text, 'version', text, 'last', text,
+       'max_lease', '600000000', 'phase', 0, 'base', 0)
+  keep_state(ARGV[1])
+end
 @disturb@
 return {'X'}
 )"};

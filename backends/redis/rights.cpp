@@ -11,8 +11,9 @@ namespace {
 constexpr std::string_view trying = R"(
 local key = KEYS[1]
 for _, one in ipairs({
-    {'TIME'}, {'EXISTS', key}, {'GET', key}, {'MGET', key}, {'DEL', key},
-    {'SET', key, 'x', 'no such option'}, {'PEXPIRE', key, 'no number'},
+    {'TIME'}, {'INFO', 'replication'}, {'OBJECT', 'ENCODING', key, name = 'OBJECT|ENCODING'},
+    {'EXISTS', key}, {'GET', key}, {'MGET', key}, {'DEL', key},
+    {'SET', key, 'x', 'no such option'}, {'SETRANGE', key, 0, ''}, {'PEXPIRE', key, 'no number'},
     {'HGET', key, 'x'}, {'HMGET', key, 'x'}, {'HGETALL', key}, {'HKEYS', key}, {'HLEN', key},
     {'HSET', key, 'x', 'y', 'no value'}, {'HDEL', key, 'x'},
     {'ZSCORE', key, 'x'}, {'ZCOUNT', key, 0, 1}, {'ZRANGE', key, 0, 1},
@@ -23,7 +24,9 @@ for _, one in ipairs({
   -- As Redis 6, 7.0 and 7.2 have it; the last is a command that was renamed.
   for _, refusal in ipairs({'NOPERM', 'The user executing the script', 'ACL failure in script',
                             'nknown Redis command', 'nknown command'}) do
-    if said and string.find(said, refusal, 1, true) then return {one[1], said} end
+    if said and string.find(said, refusal, 1, true) then
+      return {one.name or one[1], said}
+    end
   end
 end
 return {}

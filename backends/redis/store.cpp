@@ -83,12 +83,12 @@ Error Store::other_schema(std::string_view schema) const {
 
 Result<Reply> Store::run_once(Connection& connection, const Script& script, const Call& call,
                               const Marks& marks, TimePoint by) {
-  const std::string count = text(static_cast<std::int64_t>(common_keys + call.keys.size()));
+  const std::string count = text(static_cast<std::int64_t>(common_keys + call.keys.size() + 1));
   const std::string version = text(marks.version);
   const std::string stamp = text(marks.stamp);
-  const std::string process = connection.run_id() + " " + version;
+  const std::string process = connection.run_id() + " " + text(marks.born) + " " + version;
   Command command;
-  command.reserve(3 + common_keys + common_arguments + call.keys.size() + call.arguments.size());
+  command.reserve(4 + common_keys + common_arguments + call.keys.size() + call.arguments.size());
   for (const std::string_view word :
        {std::string_view("EVALSHA"), std::string_view(hashes_[script.number]),
         std::string_view(count), std::string_view(keys_.main), std::string_view(keys_.leases),
@@ -96,6 +96,7 @@ Result<Reply> Store::run_once(Connection& connection, const Script& script, cons
     command.push_back(word);
   }
   for (const std::string& key : call.keys) command.push_back(key);
+  command.push_back(keys_.here);
   for (const std::string* const word : {&process, &version, &stamp}) command.push_back(*word);
   for (const std::string& word : call.arguments) command.push_back(word);
   Result<Reply> reply = connection.call(command, script.sent, by);
@@ -128,11 +129,12 @@ Status Store::restore(Connection& connection, TimePoint by) {
   for (std::string& field : config_fields(*seen.config)) {
     call.arguments.push_back(std::move(field));
   }
-  const Result<Reply> reply =
-      run_once(connection, scripts::restore, call, Marks{seen.version(), seen.stamp}, by);
+  const Result<Reply> reply = run_once(connection, scripts::restore, call,
+                                       Marks{seen.version(), seen.stamp, seen.born}, by);
   if (!reply) return reply.error();
   if (reply->is_error()) return refused(reply->text(), options_.shown(), Sent::reading);
   if ((*reply)[0].text() == "V") return other_schema((*reply)[1].text());
+  memory_.lives_in((*reply)[1].number());
   return {};
 }
 
@@ -147,8 +149,12 @@ Result<Reply> Store::run(const Script& script, const Call& call, TimePoint by, L
       }
       continue;
     }
-    Result<Reply> reply =
-        run_once(**lease, script, call, call.marks ? *call.marks : memory_.marks(), by);
+    Marks marks = memory_.marks();
+    if (call.marks) {
+      marks.version = call.marks->version;
+      marks.stamp = call.marks->stamp;
+    }
+    Result<Reply> reply = run_once(**lease, script, call, marks, by);
     if (!reply) {
       lease->broken();
       if (--readings <= 0 || BootClock::now() >= by) return reply;
@@ -186,7 +192,7 @@ SpaceConfig Store::config_from(const Reply& reply) {
     if (field.starts_with("w:")) config.permits[of].write = static_cast<std::uint32_t>(value);
     if (field.starts_with("e:")) config.epochs[of] = value;
   }
-  memory_.saw(config, reply[5].number(), Stamp{reply[6].number()});
+  memory_.saw(config, reply[5].number(), Stamp{reply[6].number()}, reply[9].number());
   return config;
 }
 
