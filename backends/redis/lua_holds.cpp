@@ -13,8 +13,14 @@ return {'F', unpack(call('HMGET', M, unpack(fields)))}
 // KEYS from 4: of n names the strings, then the sorted sets, then the lines.
 // ARGV from 4: stamp, its application as packed in records ('': anybody's), modes.
 // 1: ended by this call. {'N'}: no such live hold. {'U'}: no such hold, in quarantine.
+// {'O'}: only an operator may end another application's.
 const Script release{2, "a release", ", 'h:' .. stamp", R"(
 record, unsure = m[6], quarantine > now
+end
+if ARGV[5] == '' then
+  @refusing@
+  local answer = redis.pcall('HDEL', M .. ':config', '')
+  if may_not(answer) then return {'O'} end
 end
 local n = #modes
 if not record then return {unsure and 'U' or 'N'} end

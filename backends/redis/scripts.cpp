@@ -59,7 +59,8 @@ if changed or m[1] ~= '@schema@'
   @may_grow@
   @disturb@
   local was = call('HMGET', M, 'max_lease', 'longest')
-  m[5] = format('%.0f', math.max(m[5] or 0, now + was[1], was[2] or 0))
+  local lease = call('HGET', M .. ':config', 'max_lease') or was[1]
+  m[5] = format('%.0f', math.max(m[5] or 0, now + lease, was[2] or 0))
   call('HSET', M, 'quarantine', m[5], 'lost', format('%.0f', now))
   keep_state(run)
 end
@@ -155,13 +156,39 @@ for _, id in ipairs(call('HKEYS', W)) do
 end
 )";
 
-// KEYS 4: the configuration.
+// KEYS 4 and 5: epochs, kept.
 // {'C', version, max_lease, phase, base, longest, last, microseconds of quarantine left,
-//  fields and values of the configuration, birth of the space}.
+//  fields and values of the configuration, birth of the space, epochs}. The fields count before
+// what stands in front of them: that anybody may write.
 constexpr std::string_view answer_config = R"(
 local c = call('HMGET', M, 'version', 'max_lease', 'phase', 'base', 'longest', 'last')
 return {'C', c[1], c[2], c[3], c[4], c[5] or 0, c[6],
-        format('%.0f', math.max(0, quarantine - now)), call('HGETALL', KEYS[4]), m[#m]}
+        format('%.0f', math.max(0, quarantine - now)),
+        call('HGETALL', M .. (call('EXISTS', M .. ':config') == 1 and ':config' or ':kept')),
+        m[#m], call('HGETALL', KEYS[4])}
+)";
+
+// Only operators may write the configuration. `answer` is that of a first change of it.
+constexpr std::string_view refusing = R"(
+local function may_not(answer)
+  local said = type(answer) == 'table' and answer.err or ''
+  for _, refusal in ipairs({'NOPERM', 'The user executing the script', 'ACL failure in script'}) do
+    if string.find(said, refusal, 1, true) then return true end
+  end
+  return false
+end
+)";
+
+// The configuration is gone, and a program may have put it back beside it. KEYS 5: kept.
+constexpr std::string_view adopting = R"(
+local function adopt()
+  local was = call('HMGET', M, 'version', 'max_lease', 'phase', 'base')
+  call('HSET', M .. ':config', 'version', was[1], 'max_lease', was[2], 'phase', was[3],
+       'base', was[4])
+  local kept = call('HGETALL', KEYS[5])
+  for i = 1, #kept, 2 do call('HSET', M .. ':config', kept[i], kept[i + 1]) end
+  call('DEL', KEYS[5])
+end
 )";
 
 void replace(std::string& text, std::string_view what, std::string_view with) {
@@ -182,6 +209,8 @@ std::string Script::text() const {
   if (wakes) text += waking;
   text += body;
   replace(text, "@state@", state);
+  replace(text, "@refusing@", refusing);
+  replace(text, "@adopting@", adopting);
   replace(text, "@wake@", waking);
   replace(text, "@wake_all@", wake_all);
   replace(text, "@answer_config@", answer_config);

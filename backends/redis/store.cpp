@@ -23,7 +23,7 @@ constexpr const Script* all_scripts[script_count] = {
 
 std::string text(std::int64_t number) { return std::to_string(number); }
 
-// Fields and values of Keys::config.
+// Fields and values of Keys::config and Keys::epochs.
 std::vector<std::string> config_fields(const SpaceConfig& config) {
   std::vector<std::string> fields;
   const auto add = [&](const char* kind, const std::string& of, std::int64_t value) {
@@ -69,6 +69,15 @@ Result<std::unique_ptr<Connection>> Store::open_one() {
 Error Store::nonsense(std::string_view where) const {
   return Error{Errc::internal,
                options_.shown() + ": an answer to " + std::string(where) + " that makes no sense"};
+}
+
+Error Store::takes_an_operator() const {
+  const std::string user = options_.user.empty() ? "default" : options_.user;
+  return Error{Errc::misconfigured,
+               options_.shown() + ": user '" + user +
+                   "' may not change permits or break holds: that takes an operator's rights; run "
+                   "this as an operator, or grant them: lockset init --operator " +
+                   user};
 }
 
 Error Store::other_schema(std::string_view schema) const {
@@ -122,7 +131,7 @@ Status Store::restore(Connection& connection, TimePoint by) {
                      "one, the server has lost its state, and what it held with it)"};
   }
   Call call;
-  call.keys = {keys_.config};
+  call.keys = {keys_.epochs, keys_.kept};
   call.arguments = {text(std::chrono::duration_cast<microseconds>(seen.config->max_lease).count()),
                     text(seen.config->migration_phase), text(seen.config->stamp_base.value),
                     text(seen.longest_us)};
@@ -185,12 +194,20 @@ SpaceConfig Store::config_from(const Reply& reply) {
   const Reply fields = reply[8];
   for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
     const std::string_view field = fields[i].text();
+    const std::int64_t value = fields[i + 1].number();
+    if (field == "max_lease") config.max_lease = microseconds(value);
+    if (field == "phase") config.migration_phase = value;
+    if (field == "base") config.stamp_base = Stamp{value};
     if (field.size() < 2) continue;
     const std::string of(field.substr(2));
-    const std::int64_t value = fields[i + 1].number();
     if (field.starts_with("r:")) config.permits[of].read = static_cast<std::uint32_t>(value);
     if (field.starts_with("w:")) config.permits[of].write = static_cast<std::uint32_t>(value);
-    if (field.starts_with("e:")) config.epochs[of] = value;
+  }
+  const Reply epochs = reply[10];
+  for (std::size_t i = 0; i + 1 < epochs.size(); i += 2) {
+    const std::string_view field = epochs[i].text();
+    if (field.starts_with("e:"))
+      config.epochs[std::string(field.substr(2))] = epochs[i + 1].number();
   }
   memory_.saw(config, reply[5].number(), Stamp{reply[6].number()}, reply[9].number());
   return config;
@@ -198,7 +215,7 @@ SpaceConfig Store::config_from(const Reply& reply) {
 
 Result<SpaceConfig> Store::load_config(TimePoint by) {
   Call call;
-  call.keys = {keys_.config};
+  call.keys = {keys_.epochs, keys_.kept};
   const Result<Reply> reply = run(scripts::load, call, by);
   if (!reply) return reply.error();
   if ((*reply)[0].text() != "C") return nonsense(scripts::load.name);
