@@ -96,24 +96,38 @@ Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
 }
 
 Status Connection::log_in(TimePoint by) {
+  std::vector<Command> commands;
   if (!options_.password.empty()) {
-    Command auth{"AUTH"};
-    if (!options_.user.empty()) auth.push_back(options_.user);
-    auth.push_back(options_.password);
-    if (Result<Reply> reply = ask(auth, Sent::nothing, by); !reply) return reply.error();
+    commands.push_back({"AUTH"});
+    if (!options_.user.empty()) commands.back().push_back(options_.user);
+    commands.back().push_back(options_.password);
   }
-  if (options_.database != 0) {
-    const std::string number = std::to_string(options_.database);
-    const Result<Reply> reply = ask({"SELECT", number}, Sent::nothing, by);
-    if (!reply) return reply.error();
-  }
+  const std::string number = std::to_string(options_.database);
+  if (options_.database != 0) commands.push_back({"SELECT", number});
   // For people who look at CLIENT LIST; servers that forbid it do without.
-  if (Result<Reply> named = call({"CLIENT", "SETNAME", "lockset"}, Sent::nothing, by); !named) {
-    return named.error();
+  const std::size_t naming = commands.size();
+  commands.push_back({"CLIENT", "SETNAME", "lockset"});
+  commands.push_back({"INFO"});
+  // All in one go: a renewal that has lost its connection has no time for several round trips
+  // on a slow way.
+  std::string wire;
+  for (const Command& command : commands) wire += wire_form(command);
+  {
+    connections::CallDeadline deadline(socket_.get(), by);
+    const connections::SigpipeGuard guard(tls_);
+    bool all = false;
+    if (!write(wire, all)) return failed(Sent::nothing, deadline.end());
   }
-  const Result<Reply> info = ask({"INFO"}, Sent::nothing, by);
-  if (!info) return info.error();
-  info_ = info->text();
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    connections::CallDeadline deadline(socket_.get(), by);
+    const connections::SigpipeGuard guard(tls_);
+    const Result<Reply> reply = answer(Sent::nothing, deadline);
+    if (!reply) return reply.error();
+    if (reply->is_error() && i != naming) {
+      return refused(reply->text(), options_.shown(), Sent::nothing);
+    }
+    if (i + 1 == commands.size()) info_ = reply->text();
+  }
   run_id_ = info_field(info_, "run_id");
   if (run_id_.empty()) {
     return Error{Errc::misconfigured,
@@ -122,8 +136,7 @@ Status Connection::log_in(TimePoint by) {
   return {};
 }
 
-bool Connection::write(const Command& command, bool& all) {
-  const std::string wire = wire_form(command);
+bool Connection::write(const std::string& wire, bool& all) {
   all = true;
   if (tls_) {
     // Encrypted and sent when the answer is read.
@@ -155,7 +168,11 @@ Result<Reply> Connection::call(const Command& command, Sent sent, TimePoint by) 
   connections::CallDeadline deadline(socket_.get(), by);
   const connections::SigpipeGuard guard(tls_);
   bool all = false;
-  if (!write(command, all)) return failed(all ? sent : Sent::nothing, deadline.end());
+  if (!write(wire_form(command), all)) return failed(all ? sent : Sent::nothing, deadline.end());
+  return answer(sent, deadline);
+}
+
+Result<Reply> Connection::answer(Sent sent, connections::CallDeadline& deadline) {
   void* reply = nullptr;
   if (::redisGetReply(context_.get(), &reply) != REDIS_OK) return failed(sent, deadline.end());
   Reply answer(reply);
@@ -174,7 +191,7 @@ Status Connection::send(const Command& command, TimePoint by) {
   connections::CallDeadline deadline(socket_.get(), by);
   const connections::SigpipeGuard guard(tls_);
   bool all = false;
-  if (!write(command, all)) return failed(Sent::nothing, deadline.end());
+  if (!write(wire_form(command), all)) return failed(Sent::nothing, deadline.end());
   int done = 0;
   while (tls_ && done == 0) {
     if (::redisBufferWrite(context_.get(), &done) != REDIS_OK) {

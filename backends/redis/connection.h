@@ -58,8 +58,10 @@ class Connection {
   Connection(const Options& options, Context context,
              std::unique_ptr<connections::SocketWatchdog::Socket> socket);
   Status log_in(TimePoint by);
-  // Hands the request to the kernel; on failure says whether the server may have it all.
-  bool write(const Command& command, bool& all);
+  // Hands requests to the kernel; on failure says whether the server may have them all.
+  bool write(const std::string& wire, bool& all);
+  // Waits for the answer to the first request that has none so far.
+  Result<Reply> answer(Sent sent, connections::CallDeadline& deadline);
   Error failed(Sent sent, bool late);
 
   const Options& options_;

@@ -16,10 +16,11 @@ Status init(const Options& options, TimePoint by) {
   if (Status status = check_rights(**connection, options, by); !status) return status.error();
   const Keys keys(options.space);
   const std::string text = scripts::init.text();
-  const Result<Reply> reply = (*connection)
-                                  ->ask({"EVAL", text, "4", keys.main, keys.leases, keys.waiters,
-                                         keys.config, (*connection)->run_id()},
-                                        Sent::change, by);
+  const Result<Reply> reply =
+      (*connection)
+          ->ask({"EVAL", text, "6", keys.main, keys.leases, keys.waiters, keys.epochs, keys.kept,
+                 keys.here, (*connection)->run_id()},
+                Sent::change, by);
   if (!reply) return reply.error();
   if ((*reply)[0].text() == "X") return {};
   return Error{Errc::misconfigured,

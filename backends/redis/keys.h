@@ -4,7 +4,13 @@
 //   {S}            hash: the space itself, the records of its holds, the tokens
 //   {S}:leases     sorted set: stamp -> end of the lease in microseconds of the server's
 //                  time: the one place that says whether a hold is live
-//   {S}:config     hash: permits and epochs
+//   {S}:config     hash: permits, longest lease, phase, stamp base. Programs may only read it,
+//                  so no script declares it: on Redis 7 that takes the right to write
+//   {S}:kept       hash: the same, put back after a loss by a program, which may not write that
+//                  one; it counts only where that one is gone
+//   {S}:epochs     hash: epochs of applications
+//   {S}:here       string: tells whether the server has held the state all the time, or has
+//                  loaded it from somewhere (scripts.cpp)
 //   {S}:waiters    hash: who waits
 //   {S}:name:N     string: the stamp of the first writer of the name N
 //   {S}:shared:N   sorted set: its readers (score: the stamp) and its further writers
@@ -23,7 +29,10 @@ struct Keys {
       : main("{" + std::string(space) + "}"),
         leases(main + ":leases"),
         config(main + ":config"),
-        waiters(main + ":waiters") {}
+        kept(main + ":kept"),
+        epochs(main + ":epochs"),
+        waiters(main + ":waiters"),
+        here(main + ":here") {}
 
   [[nodiscard]] std::string name(std::string_view of) const { return with(":name:", of); }
   [[nodiscard]] std::string shared(std::string_view of) const { return with(":shared:", of); }
@@ -33,7 +42,10 @@ struct Keys {
   const std::string main;
   const std::string leases;
   const std::string config;
+  const std::string kept;
+  const std::string epochs;
   const std::string waiters;
+  const std::string here;
 
  private:
   [[nodiscard]] std::string with(std::string_view kind, std::string_view of) const {

@@ -14,7 +14,7 @@ namespace lockset::redis::scripts {
 // {'G', stamp, lease, time, floors...}: without floors the set was free.
 // {'B', item, mode, stamp, microseconds until the first in the way ends, in line since,
 //  record}.
-const Script acquire{0,  "an acquire", ", 'base', 'lost', 'calm'", R"(
+const Script acquire{0,    "an acquire", ", 'base', 'lost', 'calm', 'seen'", R"(
 local asked_version, least, in_line, was_woken, all_permits, waiter =
     string.match(ARGV[9], '^%d (%d+) (%d+) (%d+) (%d) ([%d,]+) (.*)$')
 if m[3] ~= asked_version then return {'S'} end
@@ -39,7 +39,9 @@ local function grant()
   call('ZADD', L, format('%.0f', now + lease), stamp)
   call('HSET', M, 'last', stamp, 'h:' .. stamp, time_now .. ';' .. ARGV[7], ARGV[6], stamp)
   -- By now the quarantine is over, and the base is behind.
-  if m[3] == ARGV[2] and m[8] ~= ARGV[1] then call('HSET', M, 'calm', ARGV[1]) end
+  if m[3] == ARGV[2] and (m[8] ~= ARGV[1] or now - (m[9] or 0) > 5000) then
+    call('HSET', M, 'calm', ARGV[1], 'seen', time_now)
+  end
 end
 
 if in_line == '0' and call('EXISTS', unpack(KEYS, 4, 3 + 2 * n)) == 0 then
@@ -193,12 +195,14 @@ for i = 1, n do
 end
 return {'B', item, holder_mode, holder, format('%.0f', first_end - now),
         format('%.0f', since), call('HGET', M, 'h:' .. holder)}
-)", true, true, Sent::change,
+)", true,
+                     true, Sent::change,
                      R"(
 if string.byte(ARGV[9]) == 49 then
-  local m = call('HMGET', M, 'calm', 'last')
-  if m[1] == ARGV[1] and tonumber(m[2]) < now
-     and (m[2] == ARGV[3] or tonumber(m[2]) > tonumber(ARGV[3])) then
+  local m = call('HMGET', M, 'calm', 'last', 'seen')
+  if m[1] == ARGV[1] and tonumber(m[2]) < now and now - m[3] < 10000
+     and (m[2] == ARGV[3] or tonumber(m[2]) > tonumber(ARGV[3]))
+     and call('OBJECT', 'ENCODING', KEYS[#KEYS]) == 'raw' then
     local modes = ARGV[8]
     local n = #modes
     if call('EXISTS', unpack(KEYS, 4, 3 + 2 * n)) == 0 then

@@ -13,8 +13,14 @@ return {'F', unpack(call('HMGET', M, unpack(fields)))}
 // KEYS from 4: of n names the strings, then the sorted sets, then the lines.
 // ARGV from 4: stamp, its application as packed in records ('': anybody's), modes.
 // 1: ended by this call. {'N'}: no such live hold. {'U'}: no such hold, in quarantine.
+// {'O'}: only an operator may end another application's.
 const Script release{2, "a release", ", 'h:' .. stamp", R"(
 record, unsure = m[6], quarantine > now
+end
+if ARGV[5] == '' then
+  @refusing@
+  local answer = redis.pcall('HDEL', M .. ':config', '')
+  if may_not(answer) then return {'O'} end
 end
 local n = #modes
 if not record then return {unsure and 'U' or 'N'} end
@@ -46,7 +52,7 @@ return ends > now and 1 or {'N'}
 local stamp, modes = ARGV[4], ARGV[6]
 local known = call('HMGET', M, 'calm', 'last', 'h:' .. stamp)
 local record, unsure = known[3], false
-if known[1] ~= ARGV[1]
+if known[1] ~= ARGV[1] or not record
    or (known[2] ~= ARGV[3] and tonumber(known[2]) < tonumber(ARGV[3])) then
 )"};
 
@@ -58,7 +64,7 @@ const Script renew{3, "a renewal", ", 'max_lease'", R"(
 local app = ARGV[4]
 local fields, strings = {}, {}
 for i = 5, #ARGV, 3 do fields[#fields + 1] = 'h:' .. ARGV[i] end
-for i = 4, #KEYS, 2 do strings[#strings + 1] = KEYS[i] end
+for i = 4, #KEYS - 1, 2 do strings[#strings + 1] = KEYS[i] end
 local records = #fields > 0 and call('HMGET', M, unpack(fields)) or {}
 local values = #strings > 0 and call('MGET', unpack(strings)) or {}
 local answer = {'W', format('%.0f', now), quarantine > now and 1 or 0}

@@ -2,45 +2,66 @@
 
 namespace lockset::redis::scripts {
 
-// KEYS 4: the configuration. Answers it (scripts.cpp).
-const Script load{9, "the configuration", "", "@answer_config@", false, false, Sent::reading};
+// KEYS 4 and 5: epochs, kept. Answers the configuration (scripts.cpp).
+// A version below that of the last change is not the space's: somebody set it back, or put back a
+// part of the space. A copy of what stood there before must not come to count again.
+const Script load{9, "the configuration", "", R"(
+local changed_at = call('HGET', M .. ':config', 'version')
+if changed_at and tonumber(changed_at) > tonumber(m[3]) then
+  call('HSET', M, 'version', format('%.0f', math.max(changed_at + 1, now)))
+  @disturb@
+end
+@answer_config@
+)", false, false, Sent::reading};
 
-// KEYS 4: the configuration. ARGV from 4: 'permits', field, value ('': none); or 'max_lease',
+// KEYS 4 and 5: epochs, kept. ARGV from 4: 'permits', field, value ('': none); or 'max_lease',
 // 'phase', 'base' and a value; 'phase' and the version that alone may be changed ('': any).
-// A version is never used again, also not after a loss. The answer is that of load.
+// A version is never used again, also not after a loss. The answer is that of load, or {'O'}:
+// only an operator may.
 const Script change{10, "a change of the configuration", "",
                     R"(
+@refusing@
+@adopting@
+local C = M .. ':config'
 local kind, value = ARGV[4], ARGV[5]
 if kind == 'phase' and ARGV[6] ~= '' and ARGV[6] ~= m[3] then
   @answer_config@
 end
 local version = format('%.0f', math.max(m[3] + 1, now))
+local gone = call('EXISTS', C) == 0
+-- The first change, so that it is refused whole.
+local answer = redis.pcall('HSET', C, 'version', version)
+if may_not(answer) then return {'O'} end
+if type(answer) == 'table' then return answer end
+if gone then adopt() end
+call('HSET', C, 'version', version)
+call('HSET', M, 'version', version)
 if kind == 'permits' then
-  call('HSET', M, 'version', version)
   if ARGV[6] == '' then
-    call('HDEL', KEYS[4], value)
+    call('HDEL', C, value)
   else
-    call('HSET', KEYS[4], value, ARGV[6])
+    call('HSET', C, value, ARGV[6])
   end
 elseif kind == 'max_lease' then
   -- Holds granted so far may last longer.
   local last = call('ZREVRANGE', L, 0, 0, 'WITHSCORES')
   local longest = call('HGET', M, 'longest')
-  call('HSET', M, 'version', version, 'max_lease', value,
+  call('HSET', M, 'max_lease', value,
        'longest', format('%.0f', math.max(longest or 0, last[2] or 0)))
-elseif kind == 'phase' then
-  call('HSET', M, 'version', version, 'phase', value)
 elseif kind == 'base' then
-  local base = call('HGET', M, 'base')
+  local base = call('HGET', C, 'base')
   if tonumber(value) < tonumber(base) then value = base end
-  call('HSET', M, 'version', version, 'base', value)
+end
+if kind ~= 'permits' then
+  call('HSET', C, kind, value)
+  call('HSET', M, kind, value)
 end
 @disturb@
 @wake_all@
 @answer_config@
 )"};
 
-// KEYS 4: the configuration. ARGV from 4: application, as packed, epoch.
+// KEYS 4: epochs. ARGV from 4: application, as packed, epoch.
 // {'H', epoch}: a higher one has begun. {'N'}: the hold is not live.
 // {'E', how many were ended, their records and stamps}.
 const Script reclaim{11, "a reclaim", "",
@@ -122,49 +143,109 @@ return {'I', format('%.0f', now), format('%.0f', math.max(0, quarantine - now)),
 )", false, false, Sent::reading};
 
 // The state is lost, or older than what the client has seen: it puts back what it knows.
-// Several may; the highest version stays, and the quarantine only grows.
-// KEYS 4: the configuration. ARGV from 4: max_lease, phase, base, longest, then fields and
-// values of the configuration. {'X'} or {'V', schema}.
+// Several may; the highest version stays, and the quarantine only grows. Where another space is in
+// its place, made by `lockset init`, that one stays; what the client knew of was granted before.
+// KEYS 4 and 5: epochs, kept. ARGV from 4: max_lease, phase, base, longest, then fields and
+// values of the configuration. {'X', birth of the space} or {'V', schema}.
 const Script restore{14, "a restoration", "", R"(
 local M, L, W = KEYS[1], KEYS[2], KEYS[3]
 local call, format = redis.call, string.format
 local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
-local m = call('HMGET', M, 'schema', 'version', 'last', 'quarantine', 'max_lease', 'longest')
+local run, born = string.match(ARGV[1], '^(%S+) (%S+)')
+@state@
+local m = call('HMGET', M, 'schema', 'version', 'last', 'quarantine', 'max_lease', 'longest',
+               'born', 'run', 'line', 'mark')
 if m[1] and m[1] ~= '@schema@' then return {'V', m[1]} end
 local older = not m[1] or tonumber(m[2]) < tonumber(ARGV[2])
 local behind = not m[1] or tonumber(m[3]) < tonumber(ARGV[3])
-if not older and not behind then return {'X'} end
-if not m[1] then call('DEL', L, W) end
+local changed = m[8] ~= run or followed(m[9]) or loaded(m[10])
+if not older and not behind and not changed then
+  if born ~= m[7] then
+    local ends = math.max(m[7] + ARGV[4], ARGV[7])
+    if ends > math.max(now, m[4] or 0) then
+      @disturb@
+      call('HSET', M, 'quarantine', format('%.0f', ends), 'lost', m[7])
+    end
+  end
+  return {'X', m[7]}
+end
+if not m[1] then call('DEL', L, W, KEYS[4]) end
 local longest = math.max(m[6] or 0, ARGV[7])
 local longest_lease = math.max(m[5] or 0, ARGV[4])
 local last = math.max(m[3] or 0, ARGV[3])
 if not m[1] then last = math.max(last, now) end
-call('HSET', M, 'schema', '@schema@', 'run', string.match(ARGV[1], '^%S*'),
-     'last', format('%.0f', last),
+if m[1] then born = m[7] end
+call('HSET', M, 'schema', '@schema@', 'born', born, 'last', format('%.0f', last),
      'longest', format('%.0f', longest), 'lost', format('%.0f', now),
      'quarantine', format('%.0f', math.max(m[4] or 0, now + longest_lease, longest)))
+keep_state(run)
 @disturb@
 if older then
-  call('HSET', M, 'version', ARGV[2], 'max_lease', ARGV[4], 'phase', ARGV[5], 'base', ARGV[6])
-  call('DEL', KEYS[4])
-  for i = 8, #ARGV, 2 do call('HSET', KEYS[4], ARGV[i], ARGV[i + 1]) end
+  @refusing@
+  local C = M .. ':config'
+  local gone = call('EXISTS', C) == 0
+  local mine = not may_not(redis.pcall('HDEL', C, ''))
+  local version, to = ARGV[2], mine and C or KEYS[5]
+  if mine or gone then
+    call('DEL', to)
+    call('HSET', to, 'version', version, 'max_lease', ARGV[4], 'phase', ARGV[5], 'base', ARGV[6])
+    call('HSET', M, 'max_lease', ARGV[4], 'phase', ARGV[5], 'base', ARGV[6])
+    if mine then call('DEL', KEYS[5]) end
+  else
+    -- A program can't put it back: what was restored counts, and no copy of before does.
+    version = format('%.0f', math.max(version + 1, now))
+  end
+  call('HSET', M, 'version', version)
+  for i = 8, #ARGV, 2 do
+    local field, value = ARGV[i], ARGV[i + 1]
+    if string.sub(field, 1, 2) ~= 'e:' then
+      if mine or gone then call('HSET', to, field, value) end
+    elseif tonumber(call('HGET', KEYS[4], field) or 0) < tonumber(value) then
+      call('HSET', KEYS[4], field, value)
+    end
+  end
 end
-return {'X'}
+return {'X', born}
 )", false, false, Sent::reading};
 
-// `lockset init`: a new, empty space. {'X'}: made, or there already. {'V', schema}.
+// `lockset init`: a new, empty space, or one of an older program brought up to date. KEYS 4 and 5:
+// epochs, kept. ARGV 1: the
+// server process. {'X'}: made, or there already. {'V', schema}.
 const Script init{15, "an initialisation", "", R"(
 local M, L, W = KEYS[1], KEYS[2], KEYS[3]
 local call, format = redis.call, string.format
 local time = call('TIME')
-local now = format('%.0f', time[1] * 1000000 + time[2])
-local schema = call('HGET', M, 'schema')
-if schema == '@schema@' then return {'X'} end
-if schema then return {'V', schema} end
-call('DEL', L, W, KEYS[4])
-call('HSET', M, 'schema', '@schema@', 'run', ARGV[1], 'version', now, 'last', now,
-     'max_lease', '600000000', 'phase', 0, 'base', 0)
+local now = time[1] * 1000000 + time[2]
+local text = format('%.0f', now)
+local schema, run = unpack(call('HMGET', M, 'schema', 'run'))
+local C = M .. ':config'
+@adopting@
+if schema == '@schema@' then
+  if call('EXISTS', C) == 0 then adopt() end
+  return {'X'}
+end
+if schema and schema ~= '2' then return {'V', schema} end
+@state@
+if schema then
+  -- What is held goes on. Another process than granted it is for the next call to notice.
+  call('HSET', M, 'schema', '@schema@', 'born', text)
+  keep_state(run)
+  adopt()
+  local fields = call('HGETALL', C)
+  for i = 1, #fields, 2 do
+    if string.sub(fields[i], 1, 2) == 'e:' then
+      call('HSET', KEYS[4], fields[i], fields[i + 1])
+      call('HDEL', C, fields[i])
+    end
+  end
+else
+  call('DEL', L, W, C, KEYS[4], KEYS[5])
+  call('HSET', M, 'schema', '@schema@', 'born', text, 'version', text, 'last', text,
+       'max_lease', '600000000', 'phase', 0, 'base', 0)
+  adopt()
+  keep_state(ARGV[1])
+end
 @disturb@
 return {'X'}
 )"};

@@ -18,6 +18,8 @@ struct Seen {
   // configuration allows by now.
   std::int64_t longest_us = 0;
   std::int64_t stamp = 0;
+  // When the space was made, by the server's time: another one may be in its place. 0: not known.
+  std::int64_t born = 0;
 
   [[nodiscard]] std::int64_t version() const { return config ? config->version : 0; }
 };
@@ -26,6 +28,7 @@ struct Seen {
 struct Marks {
   std::int64_t version = 0;
   std::int64_t stamp = 0;
+  std::int64_t born = 0;
 };
 
 // Thread-safe.
@@ -37,13 +40,19 @@ class Memory {
   }
   [[nodiscard]] Marks marks() const {
     const std::lock_guard lock(mutex_);
-    return {seen_.version(), seen_.stamp};
+    return {seen_.version(), seen_.stamp, seen_.born};
   }
-  void saw(const SpaceConfig& config, std::int64_t longest_us, Stamp stamp) {
+  void saw(const SpaceConfig& config, std::int64_t longest_us, Stamp stamp, std::int64_t born) {
     const std::lock_guard lock(mutex_);
+    if (seen_.born == 0) seen_.born = born;
     if (config.version >= seen_.version()) seen_.config = config;
     seen_.longest_us = std::max(seen_.longest_us, longest_us);
     seen_.stamp = std::max(seen_.stamp, stamp.value);
+  }
+  // Another space is in the place of the one that was known, or the same again.
+  void lives_in(std::int64_t born) {
+    const std::lock_guard lock(mutex_);
+    seen_.born = born;
   }
   void saw(Stamp stamp) {
     const std::lock_guard lock(mutex_);

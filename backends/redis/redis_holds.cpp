@@ -102,6 +102,7 @@ Result<bool> RedisBackend::end_hold(Stamp stamp, std::optional<std::string_view>
   const Result<Reply> reply = store_->run(scripts::release, call, by);
   if (!reply) return reply.error();
   const std::string_view kind = (*reply)[0].text();
+  if (kind == "O") return store_->takes_an_operator();
   // Another application's stays known.
   const bool ours = !app || hold->owner.app == *app;
   const bool was_live = ours && known_.remove(stamp);
@@ -178,7 +179,7 @@ Status RedisBackend::forget_waiters(const Reply& dead, TimePoint by) {
 
 Result<std::size_t> RedisBackend::reclaim(std::string_view app, std::int64_t epoch, TimePoint by) {
   Call call;
-  call.keys = {store_->keys().config};
+  call.keys = {store_->keys().epochs};
   call.arguments = {std::string(app), packed(app), std::to_string(epoch)};
   const Result<Reply> reply = store_->run(scripts::reclaim, call, by);
   if (!reply) return reply.error();

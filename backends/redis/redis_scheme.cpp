@@ -3,6 +3,7 @@
 #include "backends/redis/address.h"
 #include "backends/redis/init.h"
 #include "backends/redis/redis_backend.h"
+#include "backends/redis/rights.h"
 #include "backends/redis/settings.h"
 #include "backends/redis/store.h"
 
@@ -28,11 +29,24 @@ Result<std::vector<Finding>> examine_redis(const Url& url, TimePoint by) {
   return redis::examine(*options, by);
 }
 
+Result<std::string> rights_script_redis(const Url& url, Role role, std::string_view account) {
+  const Result<redis::Options> options = redis::parse_address(url);
+  if (!options) return options.error();
+  return redis::role_script(*options, role, account);
+}
+
+Status allow_redis(const Url& url, Role role, std::string_view account, TimePoint by) {
+  const Result<redis::Options> options = redis::parse_address(url);
+  if (!options) return options.error();
+  return redis::give_role(*options, role, account, by);
+}
+
 }  // namespace
 
 const Scheme redis_scheme{"redis",    "redis://:password@cache/0?space=lockset",
                           open_redis, init_redis,
                           nullptr,    examine_redis,
-                          "rediss"};
+                          "rediss",   rights_script_redis,
+                          allow_redis};
 
 }  // namespace lockset

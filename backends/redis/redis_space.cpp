@@ -83,7 +83,7 @@ Result<SpaceConfig> RedisBackend::load_config(TimePoint by) { return store_->loa
 
 Result<SpaceConfig> RedisBackend::change_config(const ConfigChange& change, TimePoint by) {
   Call call;
-  call.keys = {store_->keys().config};
+  call.keys = {store_->keys().epochs, store_->keys().kept};
   if (const auto* permits = std::get_if<SetPermits>(&change)) {
     call.arguments = {"permits", (permits->mode == Mode::read ? "r:" : "w:") + permits->name,
                       permits->permits ? std::to_string(*permits->permits) : std::string()};
@@ -104,6 +104,7 @@ Result<SpaceConfig> RedisBackend::change_config(const ConfigChange& change, Time
   }
   const Result<Reply> reply = store_->run(scripts::change, call, by);
   if (!reply) return reply.error();
+  if ((*reply)[0].text() == "O") return store_->takes_an_operator();
   if ((*reply)[0].text() != "C") return store_->nonsense(scripts::change.name);
   return store_->config_from(*reply);
 }

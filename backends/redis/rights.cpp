@@ -7,13 +7,15 @@ namespace {
 
 // Each command in a form that changes nothing: of a key that is not there, or with an
 // argument that it rejects. Rights are looked at first, so any other error will do.
-// KEYS 1: a key of the space that nothing uses. {} or {the command, what the server says}.
+// KEYS 1: a key of the space that nothing uses. ARGV 1: one that the user may perhaps only read.
+// {} or {the command, what the server says}.
 constexpr std::string_view trying = R"(
 local key = KEYS[1]
 for _, one in ipairs({
-    {'TIME'}, {'EXISTS', key}, {'GET', key}, {'MGET', key}, {'DEL', key},
-    {'SET', key, 'x', 'no such option'}, {'PEXPIRE', key, 'no number'},
-    {'HGET', key, 'x'}, {'HMGET', key, 'x'}, {'HGETALL', key}, {'HKEYS', key}, {'HLEN', key},
+    {'TIME'}, {'INFO', 'replication'}, {'OBJECT', 'ENCODING', key, name = 'OBJECT|ENCODING'},
+    {'EXISTS', key}, {'GET', key}, {'MGET', key}, {'DEL', key},
+    {'SET', key, 'x', 'no such option'}, {'SETRANGE', key, 0, ''}, {'PEXPIRE', key, 'no number'},
+    {'HGETALL', ARGV[1]}, {'HGET', key, 'x'}, {'HMGET', key, 'x'}, {'HGETALL', key}, {'HKEYS', key}, {'HLEN', key},
     {'HSET', key, 'x', 'y', 'no value'}, {'HDEL', key, 'x'},
     {'ZSCORE', key, 'x'}, {'ZCOUNT', key, 0, 1}, {'ZRANGE', key, 0, 1},
     {'ZREVRANGE', key, 0, 1}, {'ZRANGEBYSCORE', key, 0, 1}, {'ZREVRANGEBYSCORE', key, 1, 0},
@@ -23,7 +25,9 @@ for _, one in ipairs({
   -- As Redis 6, 7.0 and 7.2 have it; the last is a command that was renamed.
   for _, refusal in ipairs({'NOPERM', 'The user executing the script', 'ACL failure in script',
                             'nknown Redis command', 'nknown command'}) do
-    if said and string.find(said, refusal, 1, true) then return {one[1], said} end
+    if said and string.find(said, refusal, 1, true) then
+      return {one.name or one[1], said}
+    end
   end
 end
 return {}
@@ -31,17 +35,26 @@ return {}
 
 }  // namespace
 
-std::string rights_script() { return std::string(trying); }
+std::string trial_script() { return std::string(trying); }
 
 Status check_rights(Connection& connection, const Options& options, TimePoint by) {
   const std::string key = Keys(options.space).main + ":rights";
-  const Result<Reply> reply = connection.ask({"EVAL", trying, "1", key}, Sent::reading, by);
+  const Result<Reply> reply =
+      connection.ask({"EVAL", trying, "1", key, Keys(options.space).config}, Sent::reading, by);
   if (!reply) return reply.error();
   if (reply->size() == 0) return {};
   return Error{Errc::misconfigured,
                options.shown() + ": this user may not run " + std::string((*reply)[0].text()) +
                    " on the keys " + Keys(options.space).main + "*, or the server lacks it: see " +
                    "the ACL rule in docs/backends/redis.md"};
+}
+
+Result<bool> is_operator(Connection& connection, const Options& options, TimePoint by) {
+  const Result<Reply> reply =
+      connection.call({"HDEL", Keys(options.space).config, ""}, Sent::reading, by);
+  if (!reply) return reply.error();
+  // Rights are looked at before anything else that may be wrong.
+  return !reply->is_error() || !reply->text().starts_with("NOPERM");
 }
 
 }  // namespace lockset::redis

@@ -1,13 +1,15 @@
-// Whether a user may run what the scripts call. A script that is refused in its midst is not
-// undone, so this is found out before anything is taken.
+// What users of the server may do. A script that is refused in its midst is not undone, so what a
+// user lacks is found out before anything is taken.
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "backends/redis/address.h"
 #include "backends/redis/connection.h"
 #include "lockset/clock.h"
 #include "lockset/error.h"
+#include "lockset/registry.h"
 
 namespace lockset::redis {
 
@@ -16,6 +18,16 @@ namespace lockset::redis {
 Status check_rights(Connection& connection, const Options& options, TimePoint by);
 
 // The script that it runs, for a test that compares it with the others.
-std::string rights_script();
+std::string trial_script();
+
+// Whether the user may change the configuration; one round trip, which changes nothing.
+Result<bool> is_operator(Connection& connection, const Options& options, TimePoint by);
+
+// A line for redis-cli. Errc::invalid for what can't be a user's name.
+Result<std::string> role_script(const Options& options, Role role, std::string_view user);
+
+// Gives an existing user the role: adds what it needs, and takes away keys of the space that the
+// role lacks. Its passwords, and its rights to other keys, stay.
+Status give_role(const Options& options, Role role, std::string_view user, TimePoint by);
 
 }  // namespace lockset::redis

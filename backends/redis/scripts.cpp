@@ -3,7 +3,6 @@
 namespace lockset::redis {
 namespace {
 
-// ARGV 1 is the server process and the version of the configuration, with a blank between.
 constexpr std::string_view opening = R"(
 local M, L, W = KEYS[1], KEYS[2], KEYS[3]
 local call, format = redis.call, string.format
@@ -11,26 +10,59 @@ local time = call('TIME')
 local now = time[1] * 1000000 + time[2]
 )";
 
+// Whether the state is the one that this server has had all the time. ADR 0045.
+//
+// here: a string that was changed in place, and so is "raw" in the server's memory. What is loaded,
+// by RESTORE, from a file or as a replica, is not. Its text stands in the space too, so that one of
+// them alone can't be put back. line: the history that this process followed before it was promoted
+// last, '' if it never was, or if nobody can tell any more. A primary that was none for a while may
+// lack what another one granted.
+constexpr std::string_view state = R"(
+local about = call('INFO', 'replication')
+if string.find(about, 'role:slave', 1, true) then
+  return redis.error_reply('READONLY the server is a replica by now')
+end
+local line, line_at = string.match(about, 'master_replid2:(%x+).-second_repl_offset:(%-?%d+)')
+line = line and string.find(line, '[^0]') and line .. ':' .. line_at or ''
+local function loaded(mark)
+  return call('OBJECT', 'ENCODING', KEYS[#KEYS]) ~= 'raw' or call('GET', KEYS[#KEYS]) ~= mark
+end
+local function followed(before) return line ~= '' and line ~= before end
+local function keep_state(run)
+  local mark = format('%.0f', now)
+  call('SET', KEYS[#KEYS], 'since ')
+  call('SETRANGE', KEYS[#KEYS], 6, mark)
+  call('HSET', M, 'run', run, 'line', line, 'mark', 'since ' .. mark)
+end
+)";
+
 // m: schema, run, version, last, quarantine, and the script's own fields.
 //
 // The server process is told by the connection, which can't outlive it. Another one than
 // wrote the state: that one may have granted what is lost here.
 constexpr std::string_view beginning = R"(
-local run = string.match(ARGV[1], '^%S*')
-local m = call('HMGET', M, 'schema', 'run', 'version', 'last', 'quarantine'@more@)
-if m[1] ~= '@schema@' or m[2] ~= run
+local run, born = string.match(ARGV[1], '^(%S+) (%S+)')
+local m = call('HMGET', M, 'schema', 'run', 'version', 'last', 'quarantine'@more@,
+               'line', 'mark', 'born')
+@state@
+local changed = m[2] ~= run or followed(m[#m - 2]) or loaded(m[#m - 1])
+if changed or m[1] ~= '@schema@'
    or (m[3] ~= ARGV[2] and tonumber(m[3]) < tonumber(ARGV[2]))
-   or (m[4] ~= ARGV[3] and tonumber(m[4]) < tonumber(ARGV[3])) then
+   or (m[4] ~= ARGV[3] and tonumber(m[4]) < tonumber(ARGV[3]))
+   or (born ~= '0' and born ~= m[#m]) then
   if not m[1] then return {'L'} end
   if m[1] ~= '@schema@' then return {'V', m[1]} end
-  if tonumber(m[3]) < tonumber(ARGV[2]) or tonumber(m[4]) < tonumber(ARGV[3]) then
+  if tonumber(m[3]) < tonumber(ARGV[2]) or tonumber(m[4]) < tonumber(ARGV[3])
+     or (born ~= '0' and born ~= m[#m]) then
     return {'L'}
   end
   @may_grow@
   @disturb@
   local was = call('HMGET', M, 'max_lease', 'longest')
-  m[5] = format('%.0f', math.max(m[5] or 0, now + was[1], was[2] or 0))
-  call('HSET', M, 'run', run, 'quarantine', m[5], 'lost', format('%.0f', now))
+  local lease = call('HGET', M .. ':config', 'max_lease') or was[1]
+  m[5] = format('%.0f', math.max(m[5] or 0, now + lease, was[2] or 0))
+  call('HSET', M, 'quarantine', m[5], 'lost', format('%.0f', now))
+  keep_state(run)
 end
 local quarantine = tonumber(m[5] or 0)
 )";
@@ -38,7 +70,10 @@ local quarantine = tonumber(m[5] or 0)
 // `calm` stands in the space while all of the beginning's looks would find nothing: it is
 // ARGV 1 of the client that wrote it, under this schema, with no quarantine (ADR 0019). Whoever
 // changes the schema, the process, the version, the base of stamps or the quarantine takes it
-// away in the same step. The last stamp is looked at besides.
+// away in the same step. The last stamp is looked at besides, and whether the state was loaded.
+// To ask whether the server was a replica meanwhile costs too much for each, so `seen` says when
+// that was asked last. Ten milliseconds later it is asked again: what another primary grants, it
+// grants after a quarantine, of a second at least.
 constexpr std::string_view disturb = "call('HDEL', M, 'calm')";
 
 // A server that has reached maxmemory refuses a script's first change if it could take memory,
@@ -121,13 +156,39 @@ for _, id in ipairs(call('HKEYS', W)) do
 end
 )";
 
-// KEYS 4: the configuration.
+// KEYS 4 and 5: epochs, kept.
 // {'C', version, max_lease, phase, base, longest, last, microseconds of quarantine left,
-//  fields and values of the configuration}.
+//  fields and values of the configuration, birth of the space, epochs}. The fields count before
+// what stands in front of them: that anybody may write.
 constexpr std::string_view answer_config = R"(
 local c = call('HMGET', M, 'version', 'max_lease', 'phase', 'base', 'longest', 'last')
 return {'C', c[1], c[2], c[3], c[4], c[5] or 0, c[6],
-        format('%.0f', math.max(0, quarantine - now)), call('HGETALL', KEYS[4])}
+        format('%.0f', math.max(0, quarantine - now)),
+        call('HGETALL', M .. (call('EXISTS', M .. ':config') == 1 and ':config' or ':kept')),
+        m[#m], call('HGETALL', KEYS[4])}
+)";
+
+// Only operators may write the configuration. `answer` is that of a first change of it.
+constexpr std::string_view refusing = R"(
+local function may_not(answer)
+  local said = type(answer) == 'table' and answer.err or ''
+  for _, refusal in ipairs({'NOPERM', 'The user executing the script', 'ACL failure in script'}) do
+    if string.find(said, refusal, 1, true) then return true end
+  end
+  return false
+end
+)";
+
+// The configuration is gone, and a program may have put it back beside it. KEYS 5: kept.
+constexpr std::string_view adopting = R"(
+local function adopt()
+  local was = call('HMGET', M, 'version', 'max_lease', 'phase', 'base')
+  call('HSET', M .. ':config', 'version', was[1], 'max_lease', was[2], 'phase', was[3],
+       'base', was[4])
+  local kept = call('HGETALL', KEYS[5])
+  for i = 1, #kept, 2 do call('HSET', M .. ':config', kept[i], kept[i + 1]) end
+  call('DEL', KEYS[5])
+end
 )";
 
 void replace(std::string& text, std::string_view what, std::string_view with) {
@@ -147,6 +208,9 @@ std::string Script::text() const {
   if (ends) text += ending;
   if (wakes) text += waking;
   text += body;
+  replace(text, "@state@", state);
+  replace(text, "@refusing@", refusing);
+  replace(text, "@adopting@", adopting);
   replace(text, "@wake@", waking);
   replace(text, "@wake_all@", wake_all);
   replace(text, "@answer_config@", answer_config);

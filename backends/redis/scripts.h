@@ -5,9 +5,9 @@
 // is the one that this client knows, and answers {'L'} if it is not, {'V', schema} if
 // another version of Lockset made it. Otherwise it answers what stands with it.
 //
-// KEYS 1 to 3: Keys::main, leases, waiters. ARGV 1 to 3: the server process and, behind a blank,
-// the version of the configuration that the client has seen; that version; the greatest stamp
-// that it has seen.
+// KEYS 1 to 3: Keys::main, leases, waiters; the last of KEYS: Keys::here. ARGV 1 to 3: the server
+// process, the birth of the space and the version of the configuration that the client has seen,
+// with blanks between; that version; the greatest stamp that it has seen.
 #pragma once
 
 #include <cstddef>
@@ -18,10 +18,10 @@
 
 namespace lockset::redis {
 
-inline constexpr std::string_view schema_version = "2";
+inline constexpr std::string_view schema_version = "3";
 
 // Begins behind the common keys and arguments.
-inline constexpr std::size_t common_keys = 3;
+inline constexpr std::size_t common_keys = 3;  // and one more at the end
 inline constexpr std::size_t common_arguments = 3;
 
 struct Script {

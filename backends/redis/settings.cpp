@@ -51,6 +51,7 @@ class Examination {
       add(Level::unsafe, "rights", fit.error().message);
       return std::move(findings_);  // it could not read the space either
     }
+    if (Status status = role(); !status) return status.error();
     if (Status status = clock(); !status) return status.error();
     if (Status status = space(); !status) return status.error();
     wake_ups();  // last: the connection only listens from then on
@@ -137,6 +138,22 @@ class Examination {
               " are free: one client of Lockset takes up to " + std::to_string(need) +
               "; raise maxclients or lower the parameter pool");
     }
+  }
+
+  Status role() {
+    const Result<bool> may = is_operator(connection_, options_, by_);
+    if (!may) return may.error();
+    const std::string user = options_.user.empty() ? "default" : options_.user;
+    if (*may) {
+      add(Level::good, "role",
+          "user '" + user +
+              "' is an operator: it may also change permits and break holds; programs need less "
+              "(lockset init --program)");
+    } else {
+      add(Level::good, "role",
+          "user '" + user + "' is a program: it may not change permits or break holds");
+    }
+    return {};
   }
 
   Status clock() {

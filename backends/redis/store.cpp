@@ -23,7 +23,7 @@ constexpr const Script* all_scripts[script_count] = {
 
 std::string text(std::int64_t number) { return std::to_string(number); }
 
-// Fields and values of Keys::config.
+// Fields and values of Keys::config and Keys::epochs.
 std::vector<std::string> config_fields(const SpaceConfig& config) {
   std::vector<std::string> fields;
   const auto add = [&](const char* kind, const std::string& of, std::int64_t value) {
@@ -71,6 +71,15 @@ Error Store::nonsense(std::string_view where) const {
                options_.shown() + ": an answer to " + std::string(where) + " that makes no sense"};
 }
 
+Error Store::takes_an_operator() const {
+  const std::string user = options_.user.empty() ? "default" : options_.user;
+  return Error{Errc::misconfigured,
+               options_.shown() + ": user '" + user +
+                   "' may not change permits or break holds: that takes an operator's rights; run "
+                   "this as an operator, or grant them: lockset init --operator " +
+                   user};
+}
+
 Error Store::other_schema(std::string_view schema) const {
   const bool newer = schema.size() > schema_version.size() || schema > schema_version;
   return Error{Errc::misconfigured,
@@ -83,12 +92,12 @@ Error Store::other_schema(std::string_view schema) const {
 
 Result<Reply> Store::run_once(Connection& connection, const Script& script, const Call& call,
                               const Marks& marks, TimePoint by) {
-  const std::string count = text(static_cast<std::int64_t>(common_keys + call.keys.size()));
+  const std::string count = text(static_cast<std::int64_t>(common_keys + call.keys.size() + 1));
   const std::string version = text(marks.version);
   const std::string stamp = text(marks.stamp);
-  const std::string process = connection.run_id() + " " + version;
+  const std::string process = connection.run_id() + " " + text(marks.born) + " " + version;
   Command command;
-  command.reserve(3 + common_keys + common_arguments + call.keys.size() + call.arguments.size());
+  command.reserve(4 + common_keys + common_arguments + call.keys.size() + call.arguments.size());
   for (const std::string_view word :
        {std::string_view("EVALSHA"), std::string_view(hashes_[script.number]),
         std::string_view(count), std::string_view(keys_.main), std::string_view(keys_.leases),
@@ -96,6 +105,7 @@ Result<Reply> Store::run_once(Connection& connection, const Script& script, cons
     command.push_back(word);
   }
   for (const std::string& key : call.keys) command.push_back(key);
+  command.push_back(keys_.here);
   for (const std::string* const word : {&process, &version, &stamp}) command.push_back(*word);
   for (const std::string& word : call.arguments) command.push_back(word);
   Result<Reply> reply = connection.call(command, script.sent, by);
@@ -121,18 +131,19 @@ Status Store::restore(Connection& connection, TimePoint by) {
                      "one, the server has lost its state, and what it held with it)"};
   }
   Call call;
-  call.keys = {keys_.config};
+  call.keys = {keys_.epochs, keys_.kept};
   call.arguments = {text(std::chrono::duration_cast<microseconds>(seen.config->max_lease).count()),
                     text(seen.config->migration_phase), text(seen.config->stamp_base.value),
                     text(seen.longest_us)};
   for (std::string& field : config_fields(*seen.config)) {
     call.arguments.push_back(std::move(field));
   }
-  const Result<Reply> reply =
-      run_once(connection, scripts::restore, call, Marks{seen.version(), seen.stamp}, by);
+  const Result<Reply> reply = run_once(connection, scripts::restore, call,
+                                       Marks{seen.version(), seen.stamp, seen.born}, by);
   if (!reply) return reply.error();
   if (reply->is_error()) return refused(reply->text(), options_.shown(), Sent::reading);
   if ((*reply)[0].text() == "V") return other_schema((*reply)[1].text());
+  memory_.lives_in((*reply)[1].number());
   return {};
 }
 
@@ -147,8 +158,12 @@ Result<Reply> Store::run(const Script& script, const Call& call, TimePoint by, L
       }
       continue;
     }
-    Result<Reply> reply =
-        run_once(**lease, script, call, call.marks ? *call.marks : memory_.marks(), by);
+    Marks marks = memory_.marks();
+    if (call.marks) {
+      marks.version = call.marks->version;
+      marks.stamp = call.marks->stamp;
+    }
+    Result<Reply> reply = run_once(**lease, script, call, marks, by);
     if (!reply) {
       lease->broken();
       if (--readings <= 0 || BootClock::now() >= by) return reply;
@@ -179,20 +194,28 @@ SpaceConfig Store::config_from(const Reply& reply) {
   const Reply fields = reply[8];
   for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
     const std::string_view field = fields[i].text();
+    const std::int64_t value = fields[i + 1].number();
+    if (field == "max_lease") config.max_lease = microseconds(value);
+    if (field == "phase") config.migration_phase = value;
+    if (field == "base") config.stamp_base = Stamp{value};
     if (field.size() < 2) continue;
     const std::string of(field.substr(2));
-    const std::int64_t value = fields[i + 1].number();
     if (field.starts_with("r:")) config.permits[of].read = static_cast<std::uint32_t>(value);
     if (field.starts_with("w:")) config.permits[of].write = static_cast<std::uint32_t>(value);
-    if (field.starts_with("e:")) config.epochs[of] = value;
   }
-  memory_.saw(config, reply[5].number(), Stamp{reply[6].number()});
+  const Reply epochs = reply[10];
+  for (std::size_t i = 0; i + 1 < epochs.size(); i += 2) {
+    const std::string_view field = epochs[i].text();
+    if (field.starts_with("e:"))
+      config.epochs[std::string(field.substr(2))] = epochs[i + 1].number();
+  }
+  memory_.saw(config, reply[5].number(), Stamp{reply[6].number()}, reply[9].number());
   return config;
 }
 
 Result<SpaceConfig> Store::load_config(TimePoint by) {
   Call call;
-  call.keys = {keys_.config};
+  call.keys = {keys_.epochs, keys_.kept};
   const Result<Reply> reply = run(scripts::load, call, by);
   if (!reply) return reply.error();
   if ((*reply)[0].text() != "C") return nonsense(scripts::load.name);

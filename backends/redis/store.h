@@ -55,6 +55,8 @@ class Store {
   [[nodiscard]] const Keys& keys() const noexcept { return keys_; }
   [[nodiscard]] Memory& memory() noexcept { return memory_; }
   [[nodiscard]] connections::SocketWatchdog& watchdog() noexcept { return watchdog_; }
+  // This user is a program, and the call an operator's.
+  [[nodiscard]] Error takes_an_operator() const;
   [[nodiscard]] Error nonsense(std::string_view where) const;
 
  private:

@@ -53,6 +53,29 @@ shown_nowhere "$plain"
 exits 64 at "$plain" init --print
 one_line 'no script'
 
+# Roles: a program may lock, and an operator may change what others are granted.
+exits 0 redis acl setuser app on '>open-sesame'
+exits 0 at "$admin_url" init --program app
+contains 'a role' "$out" 'app may lock in it as a program'
+as_app=redis://app:open-sesame@$here/0
+exits 0 at "$as_app" run --write roles -- true
+refused 78 'init --operator app' at "$as_app" permits set roles --read 1000
+refused 78 'init --operator app' at "$as_app" init --max-lease 1h
+stamp=$(at "$admin_url" acquire --write roles --lease 1m)
+refused 78 'init --operator app' at "$as_app" break "$stamp"
+exits 0 at "$admin_url" release "$stamp"
+exits 0 at "$admin_url" init --operator app
+exits 0 at "$as_app" permits set roles --read 1000
+exits 0 at "$as_app" permits unset roles
+refused 78 nobody at "$admin_url" init --program nobody
+exits 64 at "$admin_url" init --program 'a b'
+one_line 'no name of a user'
+exits 0 at "$plain" init --print --program app
+printf '%s' "$out" | redis >applied
+contains 'a script' "$(cat applied)" OK
+refused 78 'init --operator app' at "$as_app" permits set roles --read 1000
+exits 0 redis acl deluser app
+
 for name in run permits guard lost signals; do story "$name" '' "$name"; done
 story stamps '' stamps leases-only
 story concurrent '' concurrent 10

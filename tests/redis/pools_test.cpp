@@ -1,5 +1,6 @@
 // SEM 16: its own connections, and enough of them from the start.
 #include "tests/redis/fixture.h"
+#include "tests/support/tcp_proxy.h"
 
 namespace lockset::redis_tests {
 namespace {
@@ -22,6 +23,26 @@ TEST_F(RedisPools, AnOpenClientGoesOnWhereNoFurtherConnectionIsToBeHad) {
   EXPECT_TRUE(one.renew(grant.stamp, 1min));
   EXPECT_TRUE(one.is_live(grant.stamp));
   EXPECT_TRUE(one.release(grant.stamp));
+}
+
+// SEM 10: on a slow way every round trip is taken from the lease that is to be renewed
+TEST_F(RedisPools, ANewConnectionCostsOneRoundTrip) {
+  if (!start()) return;
+  test::TcpProxy proxy(server().port());
+  std::string detour = url();
+  const std::string direct = std::to_string(server().port());
+  detour.replace(detour.find(direct), direct.size(), std::to_string(proxy.port()));
+  Client one(open_backend(detour, soon()).value(), "one");
+  const Stamp stamp = one.take({write("a")}).stamp;
+  proxy.cut_all();
+  proxy.reset_counts();
+  proxy.far(20ms);
+  EXPECT_TRUE(eventually([&] {
+    const RenewRequest request{stamp, 2min, false, nullptr, {}};
+    return one.backend().renew(one.owner(), {&request, 1}, soon()).ok();
+  }));
+  // One to log in, one for the renewal.
+  EXPECT_EQ(proxy.round_trips_by_connection().back(), 2U);
 }
 
 // Others may be waiting for the one that it would give up

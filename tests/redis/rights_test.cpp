@@ -50,12 +50,13 @@ TEST_F(RedisRights, AsPrintedAreEnoughForAllThatAProgramDoes) {
   if (!start()) return;
   admin().say({"FLUSHALL"});
   allow(printed_rule());
-  init_space(user_url(), soon()).value();
+  init_space(url(), soon()).value();
+  Client boss = client("ops");
   const std::shared_ptr<Backend> backend = open_backend(user_url(), soon()).value();
   Client mine(backend, "app");
   Client other(open_backend(user_url(), soon()).value(), "other");
   EXPECT_TRUE(mine.release(mine.take({write("a")}).stamp));
-  mine.set_permits("many", Mode::write, 3);
+  boss.set_permits("many", Mode::write, 3);
   const Token token = Token::random();
   const Stamp set = mine.take({write("a"), read("b"), write("many")}, {.token = token}).stamp;
   EXPECT_EQ(mine.resolve(token)->stamp, set);
@@ -66,14 +67,14 @@ TEST_F(RedisRights, AsPrintedAreEnoughForAllThatAProgramDoes) {
   EXPECT_EQ(mine.inspect().waiters.size(), 2U);
   EXPECT_EQ(mine.inspect({.match = InspectQuery::Match::name, .text = "b"}).holds.size(), 1U);
   EXPECT_TRUE(other.take({write("many")}).stamp);
-  EXPECT_TRUE(other.break_hold(set));
+  EXPECT_TRUE(boss.break_hold(set));
   // Woken, not left to look again by itself.
   const TimePoint began = BootClock::now();
   EXPECT_TRUE(other.backend().await_change(*busy.ticket, began + 10s, {}));
   EXPECT_LT(BootClock::now(), began + 8s);
   EXPECT_TRUE(other.take({write("b")}, {.will_wait = true, .ticket = busy.ticket}).stamp);
   backend->end_wait(*second.ticket, soon());
-  mine.change(SetMaxLease{2min});
+  boss.change(SetMaxLease{2min});
   const std::int64_t epoch = mine.take({write("@app:app")}).stamp.value;
   EXPECT_TRUE(backend->reclaim("app", epoch, soon()));
   EXPECT_TRUE(backend->sweep(soon()));
@@ -89,8 +90,8 @@ TEST_F(RedisRights, AsPrintedAreEnoughForAllThatAProgramDoes) {
 TEST_F(RedisRights, AsPrintedAreEnoughAfterALoss) {
   if (!start()) return;
   allow(printed_rule());
+  client("ops").change(SetMaxLease{1s});
   Client mine(open_backend(user_url(), soon()).value());
-  mine.change(SetMaxLease{1s});
   const Stamp stamp = mine.take({write("a"), read("b")}, {.lease = 30s}).stamp;
   admin().say({"FLUSHALL"});
   EXPECT_TRUE(mine.renew(stamp, 30s));
@@ -181,10 +182,23 @@ TEST_F(RedisRights, TakenAwayAreALineOfTheRightKind) {
   EXPECT_TRUE(mine.release(stamp));
 }
 
+// The page prints what `lockset init --program` gives.
+TEST(RedisRightsPage, PrintsTheRuleOfPrograms) {
+  std::vector<std::string> printed = printed_rule();
+  std::erase_if(printed, [](const std::string& word) {
+    return word == "on" || word == ">PASSWORD" || word == "-@all";
+  });
+  std::istringstream script(
+      lockset::rights_script("redis://127.0.0.1/0", Role::programs, "app").value());
+  std::vector<std::string> given;
+  for (std::string word; script >> word;) given.push_back(word);
+  EXPECT_EQ(printed, given);
+}
+
 // The look at the rights knows every command of every script.
 TEST(RedisRightsScript, TriesWhatTheScriptsCall) {
   std::set<std::string> tried;
-  const std::string trial = redis::rights_script();
+  const std::string trial = redis::trial_script();
   const std::regex entry(R"(\{'([A-Z]+)')");
   for (auto at = std::sregex_iterator(trial.begin(), trial.end(), entry);
        at != std::sregex_iterator(); ++at) {
