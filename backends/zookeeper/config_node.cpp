@@ -39,7 +39,8 @@ void ConfigNode::saw(std::int64_t zxid, std::int64_t ms) noexcept {
 
 std::int64_t ConfigNode::server_now_us() const noexcept { return our_clock_us() + clock_ahead_us_; }
 
-Result<std::shared_ptr<const KnownConfig>> ConfigNode::take(const Reply& reply) {
+Result<std::shared_ptr<const KnownConfig>> ConfigNode::take(const Reply& reply,
+                                                            ConnectionNumber read_at) {
   if (!reply.ok()) return error_from(reply.code, where_, Sent::reading);
   std::optional<StoredConfig> stored = config_from(reply.text);
   if (!stored) {
@@ -48,22 +49,37 @@ Result<std::shared_ptr<const KnownConfig>> ConfigNode::take(const Reply& reply) 
                      ": the lock space is of another version of Lockset: use that one, or "
                      "run this version's lockset init"};
   }
-  auto config = std::make_shared<const KnownConfig>(
-      KnownConfig{*std::move(stored), reply.stat.version, reply.stat.changed});
   saw(reply.stat.changed, 0);
+  return keep(
+      {*std::move(stored), reply.stat.version, reply.stat.changed, reply.stat.changed_ms, read_at});
+}
+
+std::shared_ptr<const KnownConfig> ConfigNode::confirm(const KnownConfig& known,
+                                                       ConnectionNumber read_at) {
+  KnownConfig again = known;
+  again.read_at = std::max(again.read_at, read_at);
+  return keep(std::move(again));
+}
+
+std::shared_ptr<const KnownConfig> ConfigNode::keep(KnownConfig config) {
+  auto kept = std::make_shared<const KnownConfig>(std::move(config));
   const std::lock_guard lock(mutex_);
-  // An answer that was overtaken by another must not bring the old one back.
-  if (!seen_ || seen_->zxid <= config->zxid) seen_ = config;
-  return config;
+  // An answer that was overtaken by another must not bring the old one back. In a store that was
+  // put back the zxid has gone back, too.
+  const bool older = seen_ && (seen_->read_at != kept->read_at ? seen_->read_at > kept->read_at
+                                                               : seen_->zxid > kept->zxid);
+  if (!older) seen_ = kept;
+  return kept;
 }
 
 Result<std::shared_ptr<const KnownConfig>> ConfigNode::load(TimePoint by) {
   const Result<std::shared_ptr<Session>> session = sessions_.general(by);
   if (!session) return session.error();
+  const ConnectionNumber read_at = sessions_.connections();
   const Result<Replies> replies =
       (*session)->run({sync(paths_.config()), get(paths_.config())}, by);
   if (!replies) return replies.error();
-  return take((*replies)[1]);
+  return take((*replies)[1], read_at);
 }
 
 Result<std::shared_ptr<const KnownConfig>> ConfigNode::change(const Change& change, TimePoint by) {
@@ -71,7 +87,7 @@ Result<std::shared_ptr<const KnownConfig>> ConfigNode::change(const Change& chan
     const Result<std::shared_ptr<const KnownConfig>> now = load(by);
     if (!now) return now.error();
     StoredConfig wanted = (*now)->stored;
-    if (!change(wanted)) return *now;
+    if (!change(wanted, (*now)->zxid)) return *now;
     const std::string text = to_text(wanted);
     if (text.size() > most_weight) {
       return Error{Errc::invalid, where_ + ": the configuration would be too large for a node (" +
@@ -80,6 +96,7 @@ Result<std::shared_ptr<const KnownConfig>> ConfigNode::change(const Change& chan
     }
     const Result<std::shared_ptr<Session>> session = sessions_.general(by);
     if (!session) return session.error();
+    const ConnectionNumber read_at = sessions_.connections();
     Result<Replies> replies = (*session)->run({set(paths_.config(), text, (*now)->version)}, by);
     if (!replies) return replies.error();
     Reply& reply = replies->front();
@@ -87,31 +104,33 @@ Result<std::shared_ptr<const KnownConfig>> ConfigNode::change(const Change& chan
     if (!reply.ok()) return error_from(reply.code, where_, Sent::change);
     saw(reply.stat.changed, reply.stat.changed_ms);
     reply.text = text;
-    return take(reply);
+    return take(reply, read_at);
   }
 }
 
 Status ConfigNode::raise_base(std::int64_t least, TimePoint by) {
-  const auto high_enough = [&](const StoredConfig& stored) {
-    const std::int64_t next = stored.base + last_zxid() + 1;
+  // By the zxid of the node itself: the last that was seen may be of before the store was put back.
+  const auto high_enough = [&](const StoredConfig& stored, std::int64_t zxid) {
+    const std::int64_t next = stored.base + zxid + 1;
     return next >= least && next >= server_now_us() - fresh_us;
   };
   // Others may have done it.
   const Result<std::shared_ptr<const KnownConfig>> now = load(by);
   if (!now) return now.error();
-  if (high_enough((*now)->stored)) return {};
+  if (high_enough((*now)->stored, (*now)->zxid)) return {};
   // Of no consequence but for what the server says: its clock, and its zxid.
   const Result<std::shared_ptr<const KnownConfig>> asked =
-      change([](StoredConfig&) { return true; }, by);
+      change([](StoredConfig&, std::int64_t) { return true; }, by);
   if (!asked) return asked.error();
-  const std::int64_t zxid = last_zxid();
+  const std::int64_t zxid = (*asked)->zxid;
+  last_zxid_ = zxid;
   if (least > most_base) {
     return Error{Errc::invalid, where_ + ": stamps can't be raised to " + std::to_string(least)};
   }
   const std::int64_t base = std::max(server_now_us(), least) - zxid;
   const Result<std::shared_ptr<const KnownConfig>> raised = change(
-      [&](StoredConfig& stored) {
-        if (stored.base >= base || high_enough(stored)) return false;
+      [&](StoredConfig& stored, std::int64_t) {
+        if (stored.base >= base || high_enough(stored, zxid)) return false;
         stored.base = base;
         return true;
       },

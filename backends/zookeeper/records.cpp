@@ -13,6 +13,8 @@ using std::chrono::microseconds;
 
 // The first line of every node's data. Another layout gets another number.
 constexpr std::string_view format_line = "lockset 1\n";
+// Of the head node: spaces of version 1 had their configuration there.
+constexpr std::string_view head_line = "lockset 2\n";
 
 void add(std::string& text, std::string_view key, std::string_view value) {
   text.append(key).append("=").append(value).append("\n");
@@ -128,6 +130,23 @@ std::optional<Record> record_from(std::string_view text) {
   }
   if (lines.broken() || record.items.empty()) return {};
   return record;
+}
+
+std::string generation_text(std::string_view generation) {
+  std::string text(head_line);
+  add(text, "generation", generation);
+  return text;
+}
+
+std::optional<std::string> generation_from(std::string_view text) {
+  if (!text.starts_with(head_line)) return {};
+  std::string generation;
+  Lines lines(text.substr(head_line.size()));
+  while (lines.next()) {
+    if (lines.key() == "generation") lines.read(generation);
+  }
+  if (lines.broken() || !is_generation(generation)) return {};
+  return generation;
 }
 
 std::string to_text(const StoredConfig& stored) {

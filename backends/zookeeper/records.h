@@ -30,6 +30,11 @@ struct StoredConfig {
   std::int64_t base = 0;
 };
 
+// In the space's head node. Another layout of the space gets another number there.
+std::string generation_text(std::string_view generation);
+// Unset for another layout.
+std::optional<std::string> generation_from(std::string_view text);
+
 std::string to_text(const StoredConfig& stored);
 // Unset for what no version of this program that shares our layout has written.
 std::optional<StoredConfig> config_from(std::string_view text);

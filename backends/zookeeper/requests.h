@@ -88,8 +88,16 @@ inline Request multi(std::vector<Request> parts) {
 std::size_t weight(const Request& request) noexcept;
 inline constexpr std::size_t most_weight = 900'000;
 
+// Of the connections that one client makes, in the order in which it learns of them. What was
+// asked for when the last had this number is no older than the connections up to it, and says
+// nothing about what later ones come to: a store may have been put back from a backup between
+// two connections, but not under one.
+using ConnectionNumber = std::uint64_t;
+
 struct Reply {
   int code = 0;  // ZOO_ERRORS; 0: done
+  // That it came by, or was lost with; 0: none came.
+  ConnectionNumber connection = 0;
   NodeStat stat{};
   std::string text{};  // a node's data; the path of a node made
   std::vector<std::string> children{};

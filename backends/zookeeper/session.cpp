@@ -108,12 +108,16 @@ struct Session::Native {
   zhandle_t* handle = nullptr;
   const ACL_vector* acl = &ZOO_OPEN_ACL_UNSAFE;
   std::shared_ptr<std::atomic<int>> overdue = std::make_shared<std::atomic<int>>(0);
+  Session::Connections connections;
+  // Changed by the thread that also calls for each reply, in the order of events.
+  std::atomic<ConnectionNumber> connection = 0;
 
   std::mutex mutex;
   std::condition_variable changed;
   int state = 0;       // ZOO_..._STATE; 0: none yet
   int timeout_ms = 0;  // 0: never connected yet
   bool ignored = false;
+  bool cut = false;
   std::int64_t id = 0;
   std::set<Watch*> watches;  // of those that have not fired
 
@@ -134,7 +138,9 @@ struct Session::Native {
     auto* native = static_cast<Native*>(context);
     const std::lock_guard lock(native->mutex);
     native->state = state;
+    if (state != ZOO_CONNECTED_STATE && native->timeout_ms != 0) native->cut = true;
     if (state == ZOO_CONNECTED_STATE) {
+      native->connection = ++*native->connections;
       sockaddr_storage peer{};
       socklen_t length = sizeof peer;
       auto* const address = reinterpret_cast<sockaddr*>(&peer);
@@ -164,6 +170,7 @@ struct Session::Native {
     const std::unique_ptr<Pending> pending(static_cast<Pending*>(const_cast<void*>(data)));
     // Not set then.
     if (pending->watch != nullptr && !reply.ok()) pending->native->forget(pending->watch);
+    reply.connection = pending->native->connection;
     pending->batch->done(pending->index, std::move(reply));
   }
   static void on_void(int code, const void* data) { finish(data, {.code = code}); }
@@ -277,11 +284,14 @@ struct Session::Native {
   }
 };
 
-Session::Session(const Options& options, Duration timeout, Duration handshake)
+Session::Session(const Options& options, Duration timeout, Duration handshake,
+                 Connections connections)
     : where_(options.shown()),
       asked_timeout_(timeout),
       handshake_(handshake),
-      native_(std::make_unique<Native>()) {}
+      native_(std::make_unique<Native>()) {
+  native_->connections = std::move(connections);
+}
 
 // Makes the client library's handle, or sets errno.
 void Session::begin(const Options& options) {
@@ -301,8 +311,9 @@ void Session::begin(const Options& options) {
 }
 
 Result<std::shared_ptr<Session>> Session::open(const Options& options, Duration timeout,
-                                               Duration handshake) {
-  std::shared_ptr<Session> session(new Session(options, timeout, handshake));
+                                               Duration handshake, Connections connections) {
+  std::shared_ptr<Session> session(
+      new Session(options, timeout, handshake, std::move(connections)));
   // The library's threads inherit that signals are blocked. This one goes on to get them: to
   // look up names may take long.
   int error = 0;
@@ -446,6 +457,13 @@ Result<Replies> Session::send(std::vector<Request> requests, TimePoint by, Late 
 bool Session::alive() const {
   const std::lock_guard lock(native_->mutex);
   return native_->state != ZOO_EXPIRED_SESSION_STATE && native_->state != ZOO_AUTH_FAILED_STATE;
+}
+
+ConnectionNumber Session::connection() const noexcept { return native_->connection; }
+
+bool Session::was_cut() const {
+  const std::lock_guard lock(native_->mutex);
+  return native_->cut;
 }
 
 bool Session::ignored() const {

@@ -74,6 +74,10 @@ class Sessions {
   // How many there are.
   [[nodiscard]] std::size_t count() const;
 
+  // The number of the last connection that any of them made. What is asked for from now on is no
+  // older than that.
+  [[nodiscard]] ConnectionNumber connections() const noexcept { return *connections_; }
+
  private:
   struct Entry {
     std::shared_ptr<Session> session;
@@ -109,6 +113,7 @@ class Sessions {
   static void close(std::vector<Entry> entries);
 
   const Options options_;
+  const Session::Connections connections_ = std::make_shared<std::atomic<ConnectionNumber>>(0);
   mutable std::mutex mutex_;
   std::condition_variable opened_;
   bool opening_ = false;
