@@ -39,19 +39,28 @@ void ConfigNode::saw(std::int64_t zxid, std::int64_t ms) noexcept {
 
 std::int64_t ConfigNode::server_now_us() const noexcept { return our_clock_us() + clock_ahead_us_; }
 
-Result<std::shared_ptr<const KnownConfig>> ConfigNode::take(const Reply& reply,
+std::vector<Request> ConfigNode::reads() const {
+  return {get(paths_.config()), get(paths_.settings())};
+}
+
+Result<std::shared_ptr<const KnownConfig>> ConfigNode::take(std::span<const Reply> replies,
                                                             ConnectionNumber read_at) {
-  if (!reply.ok()) return error_from(reply.code, where_, Sent::reading);
-  std::optional<StoredConfig> stored = config_from(reply.text);
+  for (const Reply& reply : replies) {
+    if (!reply.ok()) return error_from(reply.code, where_, Sent::reading);
+  }
+  std::optional<StoredConfig> stored = config_from(replies[0].text, replies[1].text);
   if (!stored) {
     return Error{Errc::misconfigured,
                  where_ +
                      ": the lock space is of another version of Lockset: use that one, or "
                      "run this version's lockset init"};
   }
-  saw(reply.stat.changed, 0);
-  return keep(
-      {*std::move(stored), reply.stat.version, reply.stat.changed, reply.stat.changed_ms, read_at});
+  const NodeStat& stat = replies[0].stat;
+  saw(stat.changed, 0);
+  // Before anything is made by this configuration: whoever was given rights since finds them there.
+  sessions_.set_acl(acl_of_locks(stored->rights));
+  return keep({*std::move(stored), stat.version, replies[1].stat.version, stat.changed,
+               stat.changed_ms, read_at});
 }
 
 std::shared_ptr<const KnownConfig> ConfigNode::confirm(const KnownConfig& known,
@@ -76,10 +85,11 @@ Result<std::shared_ptr<const KnownConfig>> ConfigNode::load(TimePoint by) {
   const Result<std::shared_ptr<Session>> session = sessions_.general(by);
   if (!session) return session.error();
   const ConnectionNumber read_at = sessions_.connections();
-  const Result<Replies> replies =
-      (*session)->run({sync(paths_.config()), get(paths_.config())}, by);
+  std::vector<Request> requests = reads();
+  requests.insert(requests.begin(), sync(paths_.config()));
+  const Result<Replies> replies = (*session)->run(std::move(requests), by);
   if (!replies) return replies.error();
-  return take((*replies)[1], read_at);
+  return take(std::span(*replies).subspan(1), read_at);
 }
 
 Result<std::shared_ptr<const KnownConfig>> ConfigNode::change(const Change& change, TimePoint by) {
@@ -89,22 +99,29 @@ Result<std::shared_ptr<const KnownConfig>> ConfigNode::change(const Change& chan
     StoredConfig wanted = (*now)->stored;
     if (!change(wanted, (*now)->zxid)) return *now;
     const std::string text = to_text(wanted);
-    if (text.size() > most_weight) {
+    const std::string settings = settings_text(wanted);
+    std::vector<Request> parts{set(paths_.config(), text, (*now)->version)};
+    const bool sets = settings != settings_text((*now)->stored);
+    if (sets) parts.push_back(set(paths_.settings(), settings, (*now)->settings_version));
+    if (text.size() + settings.size() > most_weight) {
       return Error{Errc::invalid, where_ + ": the configuration would be too large for a node (" +
-                                      std::to_string(text.size()) +
+                                      std::to_string(text.size() + settings.size()) +
                                       " bytes): remove permits or applications"};
     }
     const Result<std::shared_ptr<Session>> session = sessions_.general(by);
     if (!session) return session.error();
     const ConnectionNumber read_at = sessions_.connections();
-    Result<Replies> replies = (*session)->run({set(paths_.config(), text, (*now)->version)}, by);
+    Result<Replies> replies = (*session)->run({multi(std::move(parts))}, by);
     if (!replies) return replies.error();
     Reply& reply = replies->front();
     if (reply.code == ZBADVERSION) continue;
+    if (reply.code == ZNOAUTH) return not_an_operator(sessions_.user(), where_);
     if (!reply.ok()) return error_from(reply.code, where_, Sent::change);
-    saw(reply.stat.changed, reply.stat.changed_ms);
-    reply.text = text;
-    return take(reply, read_at);
+    const NodeStat& stat = reply.parts[0].stat;
+    saw(stat.changed, stat.changed_ms);
+    return keep({std::move(wanted), stat.version,
+                 sets ? reply.parts[1].stat.version : (*now)->settings_version, stat.changed,
+                 stat.changed_ms, read_at});
   }
 }
 

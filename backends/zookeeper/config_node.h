@@ -8,7 +8,9 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "backends/zookeeper/paths.h"
 #include "backends/zookeeper/records.h"
@@ -22,7 +24,8 @@ namespace lockset::zookeeper {
 struct KnownConfig {
   StoredConfig stored;
   std::int32_t version = 0;  // of the node; not the configuration's own
-  std::int64_t zxid = 0;     // of the node's last change
+  std::int32_t settings_version = 0;
+  std::int64_t zxid = 0;  // of the node's last change
   std::int64_t changed_ms = 0;
   ConnectionNumber read_at = 0;  // as NameState has it
 
@@ -42,9 +45,12 @@ class ConfigNode {
   [[nodiscard]] std::shared_ptr<const KnownConfig> seen() const;
   // As it is now.
   Result<std::shared_ptr<const KnownConfig>> load(TimePoint by);
-  // Takes over what a read of the node said that was sent when the client's last connection was
-  // `read_at`.
-  Result<std::shared_ptr<const KnownConfig>> take(const Reply& reply, ConnectionNumber read_at);
+  // Asks for both nodes, so that settings of another version than the other's are newer: then a
+  // step that compares that one's fails.
+  [[nodiscard]] std::vector<Request> reads() const;
+  // Takes over what they said that were sent when the client's last connection was `read_at`.
+  Result<std::shared_ptr<const KnownConfig>> take(std::span<const Reply> replies,
+                                                  ConnectionNumber read_at);
   // The same for a read that found `known` unchanged.
   std::shared_ptr<const KnownConfig> confirm(const KnownConfig& known, ConnectionNumber read_at);
 

@@ -137,10 +137,10 @@ Result<bool> GenerationBackend::end_hold(Stamp stamp, std::optional<std::string_
   const std::optional<OwnHolds::Known> own = space_->own.find(stamp);
   if (!own) return end_foreign(stamp, app, by);
   if (app && own->hold->app != *app) return false;
-  return end_own(*own, by);
+  return end_own(*own, !app, by);
 }
 
-Result<bool> GenerationBackend::end_own(const OwnHolds::Known& own, TimePoint by) {
+Result<bool> GenerationBackend::end_own(const OwnHolds::Known& own, bool breaks, TimePoint by) {
   const OwnHold& hold = *own.hold;
   if (!own.live()) {
     if (Status removed = reaper_.remove(own.hold, by); !removed) return removed.error();
@@ -153,8 +153,9 @@ Result<bool> GenerationBackend::end_own(const OwnHolds::Known& own, TimePoint by
     if (!other) return other.error();
     session = *std::move(other);
   }
-  Result<bool> ended =
-      send_end(hold.token, hold.items, space_->end_of(hold.token, hold.items), session, by);
+  Request end =
+      breaks ? space_->breaking(hold.token, hold.items) : space_->end_of(hold.token, hold.items);
+  Result<bool> ended = send_end(hold.token, hold.items, std::move(end), breaks, session, by);
   if (ended) space_->own.forget(hold.token);
   return ended;
 }
@@ -169,19 +170,22 @@ Result<bool> GenerationBackend::end_foreign(Stamp stamp, std::optional<std::stri
     const Result<std::shared_ptr<Session>> session = space_->sessions.general(by);
     if (!session) return session.error();
     const std::vector<LockRequest>& items = hold.record.items;
-    return send_end(hold.name, items, space_->end_of_other(hold.name, items), *session, by);
+    Request end = app ? space_->end_of_other(hold.name, items) : space_->breaking(hold.name, items);
+    return send_end(hold.name, items, std::move(end), !app, *session, by);
   }
   return false;
 }
 
 Result<bool> GenerationBackend::send_end(const std::string& token,
                                          const std::vector<LockRequest>& items, Request end,
-                                         const std::shared_ptr<Session>& session, TimePoint by) {
+                                         bool breaks, const std::shared_ptr<Session>& session,
+                                         TimePoint by) {
   std::vector<Request> requests;
   requests.push_back(std::move(end));
   const Result<Replies> replies = session->run(std::move(requests), by);
   if (!replies) return replies.error();
   const int code = replies->front().code;
+  if (code == ZNOAUTH && breaks) return not_an_operator(space_->options.user, space_->where);
   if (code != ZOK && code != ZNONODE) return error_from(code, space_->where, Sent::change);
   for (const LockRequest& item : items) space_->names.ended(item.name, token);
   return code == ZOK;

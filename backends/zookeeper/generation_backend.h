@@ -44,10 +44,11 @@ class GenerationBackend final : public Backend {
 
  private:
   Result<bool> end_hold(Stamp stamp, std::optional<std::string_view> app, TimePoint by);
-  Result<bool> end_own(const OwnHolds::Known& own, TimePoint by);
+  Result<bool> end_own(const OwnHolds::Known& own, bool breaks, TimePoint by);
   Result<bool> end_foreign(Stamp stamp, std::optional<std::string_view> app, TimePoint by);
   Result<bool> send_end(const std::string& token, const std::vector<LockRequest>& items,
-                        Request end, const std::shared_ptr<Session>& session, TimePoint by);
+                        Request end, bool breaks, const std::shared_ptr<Session>& session,
+                        TimePoint by);
 
   const std::unique_ptr<OpenSpace> space_;
   HoldList holds_;

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "backends/zookeeper/acl.h"
 #include "backends/zookeeper/paths.h"
 #include "backends/zookeeper/records.h"
 #include "backends/zookeeper/sessions.h"
@@ -88,6 +89,38 @@ Finding examine_servers(Session& session, const Options& options, TimePoint by) 
   return {Finding::Level::good, "servers", "members of an ensemble"};
 }
 
+// What the user may do, by the rights on the settings, where the digests are not shown to most.
+Finding examine_access(Session& session, const Options& options, TimePoint by) {
+  if (options.user.empty()) {
+    return {Finding::Level::warning, "access",
+            "no user in the address: everybody who reaches the servers may break and forge holds; "
+            "name one, also for lockset init"};
+  }
+  const std::string user = "user " + in_quotes(options.user);
+  const Finding unknown{Finding::Level::good, "access", "the nodes are for the " + user};
+  const Result<Replies> head = session.run({get(head_path(options.root()))}, by);
+  const std::optional<std::string> generation =
+      head && head->front().ok() ? generation_from(head->front().text) : std::nullopt;
+  if (!generation) return unknown;
+  const Result<Replies> read =
+      session.run({acl(Paths(options.root(), *generation).settings())}, by);
+  if (!read || !read->front().ok()) return unknown;
+  const Acl& rights = read->front().acl;
+  for (const AclEntry& entry : rights) {
+    if (entry.scheme != "digest" || !entry.id.starts_with(options.user + ":")) continue;
+    if (entry.rights != ZOO_PERM_ALL) {
+      return {Finding::Level::good, "access",
+              user + ((entry.rights & ZOO_PERM_WRITE) != 0 ? " is an operator" : " is a program")};
+    }
+    if (rights.size() > 1) return {Finding::Level::good, "access", "the space belongs to " + user};
+    return {Finding::Level::good, "access",
+            "the space belongs to " + user +
+                ", and whoever has its password may change permits and break holds: give programs "
+                "users of their own with lockset init --program"};
+  }
+  return unknown;
+}
+
 Finding examine_space(Session& session, const Options& options, TimePoint by) {
   const std::string where = head_path(options.root());
   const Result<Replies> replies = session.run({sync(where), get(where)}, by);
@@ -103,13 +136,13 @@ Finding examine_space(Session& session, const Options& options, TimePoint by) {
   }
   const std::optional<std::string> generation = generation_from(reply.text);
   if (!generation) {
-    const char* const text = config_from(reply.text)
+    const char* const text = config_from_version_1(reply.text)
                                  ? "of an older version of Lockset: run lockset init"
                                  : "of another version of Lockset";
     return {Finding::Level::unsafe, "lock space", text};
   }
-  const std::string config = Paths(options.root(), *generation).config();
-  const Result<Replies> read = session.run({get(config)}, by);
+  const Paths paths(options.root(), *generation);
+  const Result<Replies> read = session.run({get(paths.config()), get(paths.settings())}, by);
   if (!read) return {Finding::Level::warning, "lock space", read.error().message};
   if (read->front().code == ZNONODE) {
     return {Finding::Level::unsafe, "lock space",
@@ -119,7 +152,7 @@ Finding examine_space(Session& session, const Options& options, TimePoint by) {
     return {Finding::Level::unsafe, "lock space",
             error_from(read->front().code, options.shown(), Sent::reading).message};
   }
-  if (!config_from(read->front().text)) {
+  if (!config_from(read->front().text, read->back().text)) {
     return {Finding::Level::unsafe, "lock space", "of another version of Lockset"};
   }
   return {Finding::Level::good, "lock space", options.root()};
@@ -139,8 +172,7 @@ Result<Layout> look(Session& session, const Options& options, TimePoint by) {
                  options.shown() + ": the space is of a newer version of Lockset: use that one"};
   };
   const std::string head = head_path(options.root());
-  const Result<Replies> there =
-      session.run({sync(head), get(head), children(options.root())}, by);
+  const Result<Replies> there = session.run({sync(head), get(head), children(options.root())}, by);
   if (!there) return there.error();
   const Reply& reply = (*there)[1];
   Layout layout;
@@ -156,16 +188,17 @@ Result<Layout> look(Session& session, const Options& options, TimePoint by) {
   layout.head_version = reply.stat.version;
   const std::optional<std::string> generation = generation_from(reply.text);
   if (!generation) {
-    layout.version_1 = config_from(reply.text);
+    layout.version_1 = config_from_version_1(reply.text);
     if (!layout.version_1) return newer();
     return layout;
   }
-  const Result<Replies> read = session.run({get(Paths(options.root(), *generation).config())}, by);
+  const Paths paths(options.root(), *generation);
+  const Result<Replies> read = session.run({get(paths.config()), get(paths.settings())}, by);
   if (!read) return read.error();
   const Reply& config = read->front();
   if (config.code == ZNONODE) return layout;  // wiped in part
   if (!config.ok()) return error_from(config.code, options.shown(), Sent::reading);
-  if (!config_from(config.text)) return newer();
+  if (!config_from(config.text, read->back().text)) return newer();
   layout.ready = true;
   return layout;
 }
@@ -190,10 +223,11 @@ Result<bool> write_layout(Session& session, const Options& options, const Layout
   } else {
     parts.push_back(set(head, generation_text(generation), layout.head_version));
   }
-  for (const std::string& path :
-       {paths.root(), paths.names(), paths.holds(), paths.queues(), paths.renewals()}) {
+  for (const std::string& path : {paths.root(), paths.names(), paths.holds(), paths.queues(),
+                                  paths.renewals(), paths.breaks()}) {
     parts.push_back(create(path, "", Lasting::persistent));
   }
+  parts.push_back(create(paths.settings(), settings_text(*config), Lasting::persistent));
   parts.push_back(create(paths.config(), to_text(*config), Lasting::persistent));
   // Whoever works there by it must not go on beside those who come now.
   for (const std::string& old : layout.left_over) parts.push_back(remove(old));
@@ -276,12 +310,7 @@ Result<std::vector<Finding>> examine(const Options& options, TimePoint by) {
   if (!longest) return longest.error();
   findings.push_back(examine_leases(*shortest, *longest));
   findings.push_back(examine_servers(**session, options, by));
-  findings.push_back(options.user.empty()
-                         ? Finding{Finding::Level::warning, "access",
-                                   "no user in the address: everybody who reaches the servers "
-                                   "may break and forge holds; name one, also for lockset init"}
-                         : Finding{Finding::Level::good, "access",
-                                   "the nodes are for the user " + in_quotes(options.user)});
+  findings.push_back(examine_access(**session, options, by));
   findings.push_back(
       {Finding::Level::warning, "transport", "not encrypted: the client library has no TLS"});
   findings.push_back(examine_space(**session, options, by));

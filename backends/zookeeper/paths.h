@@ -3,7 +3,11 @@
 //   SPACE/config                 names the generation, which each making of the space draws: in a
 //                                space that was wiped and made anew no path is as before
 //   and below ROOT, which is SPACE/GENERATION:
-//   ROOT/config                  the configuration; every change of it raises its version
+//   ROOT/config                  what every acquire compares the version of, which every change of
+//                                the configuration raises; and of the configuration what programs
+//                                change
+//   ROOT/settings                the rest of it, which operators alone change
+//   ROOT/breaks                  operators alone write it, in the step that breaks a hold
 //   ROOT/names/NAME              for ever (but see housekeeping): its version counts grants
 //   ROOT/names/NAME/w-TOKEN      ephemeral: a write hold on it (r-TOKEN: a read hold)
 //   ROOT/holds/TOKEN             ephemeral: the hold's record
@@ -54,6 +58,8 @@ class Paths {
 
   [[nodiscard]] const std::string& root() const noexcept { return root_; }
   [[nodiscard]] std::string config() const { return root_ + "/config"; }
+  [[nodiscard]] std::string settings() const { return root_ + "/settings"; }
+  [[nodiscard]] std::string breaks() const { return root_ + "/breaks"; }
   [[nodiscard]] std::string names() const { return root_ + "/names"; }
   [[nodiscard]] std::string holds() const { return root_ + "/holds"; }
   [[nodiscard]] std::string queues() const { return root_ + "/queues"; }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/zookeeper/acl.h"
 #include "backends/zookeeper/signal.h"
 
 namespace lockset::zookeeper {
@@ -27,9 +28,11 @@ enum class Kind : std::uint8_t {
   exists,
   get,
   children,  // and the node's own stat
+  acl,
   create,
   set,
   remove,
+  set_acl,
   check,  // only in a multi
   multi,
 };
@@ -45,6 +48,7 @@ struct Request {
   std::int32_t version = any_version;
   Lasting lasting = Lasting::persistent;
   std::vector<Request> parts{};  // of a multi
+  Acl acl{};                     // of a set_acl
   // Of a get: raises `watch_bit` at the node's next change or end, if the node is there. Of
   // children: at the next child that is made or removed.
   std::shared_ptr<Signal> watch{};
@@ -72,6 +76,10 @@ inline Request create(std::string path, std::string data, Lasting lasting) {
 }
 inline Request set(std::string path, std::string data, std::int32_t version) {
   return {.kind = Kind::set, .path = std::move(path), .data = std::move(data), .version = version};
+}
+inline Request acl(std::string path) { return {.kind = Kind::acl, .path = std::move(path)}; }
+inline Request set_acl(std::string path, Acl acl) {
+  return {.kind = Kind::set_acl, .path = std::move(path), .acl = std::move(acl)};
 }
 inline Request remove(std::string path, std::int32_t version = any_version) {
   return {.kind = Kind::remove, .path = std::move(path), .version = version};
@@ -102,6 +110,7 @@ struct Reply {
   std::string text{};  // a node's data; the path of a node made
   std::vector<std::string> children{};
   std::vector<Reply> parts{};  // of a multi
+  Acl acl{};
 
   [[nodiscard]] bool ok() const noexcept { return code == 0; }
 };

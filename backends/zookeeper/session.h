@@ -73,6 +73,8 @@ class Session {
   [[nodiscard]] Duration timeout() const;
   // As in NodeStat::owner; 0 before it is known.
   [[nodiscard]] std::int64_t id() const;
+  // Nodes that it makes from now on are for these; unset: for whom the address names.
+  void set_acl(std::shared_ptr<const Acl> acl);
   // What its renewals write.
   [[nodiscard]] Beat& beat() noexcept { return beat_; }
 

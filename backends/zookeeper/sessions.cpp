@@ -147,6 +147,7 @@ Result<Sessions::Place> Sessions::take(Duration timeout, bool for_holds, std::si
   opening_ = false;
   opened_.notify_all();
   if (!session) return session.error();
+  (*session)->set_acl(acl_);
   entries_.push_back({*std::move(session), std::make_shared<std::atomic<std::size_t>>(0),
                       BootClock::now(), for_holds});
   Place place = reserve(entries_.back(), path_bytes);
@@ -204,6 +205,13 @@ Result<std::unique_ptr<Seat>> Sessions::seat(Duration lease, std::size_t path_by
     return fits.error();
   }
   return std::move(place->seat);
+}
+
+void Sessions::set_acl(const Acl& acl) {
+  const std::lock_guard lock(mutex_);
+  if (acl.empty() ? acl_ == nullptr : acl_ && *acl_ == acl) return;
+  acl_ = acl.empty() ? nullptr : std::make_shared<const Acl>(acl);
+  for (const Entry& entry : entries_) entry.session->set_acl(acl_);
 }
 
 void Sessions::forget(const std::shared_ptr<Session>& session) {

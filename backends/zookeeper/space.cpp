@@ -38,13 +38,15 @@ Result<std::unique_ptr<OpenSpace>> OpenSpace::open(const Options& options, TimeP
   // Holds that are granted after the breaks were read need not be looked for at their first
   // renewal.
   const ConnectionNumber read_at = space->sessions.connections();
-  const Result<Replies> replies =
-      (*session)->run({get(space->paths.config()), exists(space->paths.holds())}, by);
+  std::vector<Request> requests = space->config.reads();
+  requests.push_back(exists(space->paths.holds()));
+  const Result<Replies> replies = (*session)->run(std::move(requests), by);
   if (!replies) return replies.error();
-  if (const auto config = space->config.take((*replies)[0], read_at); !config) {
+  const Reply& holds = replies->back();
+  if (const auto config = space->config.take(std::span(*replies).first(2), read_at); !config) {
     return config.error();
   }
-  if ((*replies)[1].ok()) space->own.saw((*replies)[1].stat.changed, read_at);
+  if (holds.ok()) space->own.saw(holds.stat.changed, read_at);
   return space;
 }
 

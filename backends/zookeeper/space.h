@@ -56,6 +56,13 @@ class OpenSpace {
     end.parts.push_back(announcement());
     return end;
   }
+  // The same by a person, whoever's it is: that takes an operator.
+  [[nodiscard]] Request breaking(const std::string& token,
+                                 const std::vector<LockRequest>& items) const {
+    Request end = end_of_other(token, items);
+    end.parts.push_back(set(paths.breaks(), "", any_version));
+    return end;
+  }
   [[nodiscard]] Request announcement() const { return set(paths.holds(), "", any_version); }
 
  private:

@@ -23,6 +23,11 @@ Status init_zookeeper(const Url& url, TimePoint by) {
   return options ? zookeeper::init(*options, by) : options.error();
 }
 
+Status allow_zookeeper(const Url& url, Role role, std::string_view account, TimePoint by) {
+  const Result<zookeeper::Options> options = zookeeper::parse_address(url);
+  return options ? zookeeper::allow(*options, role, std::string(account), by) : options.error();
+}
+
 Result<std::vector<Finding>> examine_zookeeper(const Url& url, TimePoint by) {
   const Result<zookeeper::Options> options = zookeeper::parse_address(url);
   if (!options) return options.error();
@@ -31,9 +36,14 @@ Result<std::vector<Finding>> examine_zookeeper(const Url& url, TimePoint by) {
 
 }  // namespace
 
-const Scheme zookeeper_scheme{
-    "zookeeper",    "zookeeper://zk1:2181,zk2:2181,zk3:2181/jobs?space=lockset",
-    open_zookeeper, init_zookeeper,
-    nullptr,        examine_zookeeper};
+const Scheme zookeeper_scheme{"zookeeper",
+                              "zookeeper://zk1:2181,zk2:2181,zk3:2181/jobs?space=lockset",
+                              open_zookeeper,
+                              init_zookeeper,
+                              nullptr,
+                              examine_zookeeper,
+                              {},
+                              nullptr,
+                              allow_zookeeper};
 
 }  // namespace lockset

@@ -21,7 +21,9 @@ class Upgrade : public ZookeeperTest {
     stored.config.version = 7;
     stored.config.permits["a"].read = 5;
     stored.config.epochs["app"] = 3;
-    ASSERT_EQ(raw().create(space() + "/config", to_text(stored)), 0);
+    const std::string settings = settings_text(stored);
+    const std::string text = to_text(stored) + settings.substr(settings.find('\n') + 1);
+    ASSERT_EQ(raw().create(space() + "/config", text), 0);
   }
 };
 
@@ -70,7 +72,7 @@ TEST_F(Upgrade, AnOlderProgramGrantsNothingAnyMore) {
   init_space(url(), soon()).value();
   const auto head = raw().get(space() + "/config").value();
   EXPECT_NE(head.version, before);
-  EXPECT_FALSE(zookeeper::config_from(head.data));
+  EXPECT_FALSE(zookeeper::config_from_version_1(head.data));
   EXPECT_FALSE(raw().get(space() + "/holds"));
 }
 
