@@ -29,7 +29,7 @@ Acquire::Acquire(OpenSpace& space, Reaper& reaper, Waiting& waiting, const Acqui
       request_(request),
       token_(request.token.hex()),
       items_(request.set->items()),
-      ticket_(std::dynamic_pointer_cast<Ticket>(request.ticket)) {
+      ticket_(waiting.own(request.ticket)) {
   path_bytes_ = space_.paths.hold(token_).size() + 4;
   for (const LockRequest& item : items_)
     path_bytes_ += space_.paths.holder(item, token_).size() + 4;
@@ -73,13 +73,15 @@ Acquire::Round Acquire::round() {
 
 // The session, and the configuration to ask by.
 Status Acquire::get_ready() {
-  if (!seat_ || !seat_->session()->alive() || seat_->session()->stuck()) {
+  if (!seat_ || !seat_->session()->alive() || seat_->session()->stuck() ||
+      seat_->session()->was_cut()) {
     seat_.reset();
     Result<std::unique_ptr<Seat>> seat =
         space_.sessions.seat(request_.lease, path_bytes_, request_.by);
     if (!seat) return seat.error();
     seat_ = *std::move(seat);
   }
+  connection_ = seat_->session()->connection();
   config_ = space_.config.seen();
   if (!config_) {
     Result<std::shared_ptr<const KnownConfig>> now = space_.config.load(request_.by);
@@ -101,11 +103,20 @@ Status Acquire::get_ready() {
   return {};
 }
 
+// What the step is asked by counts in connections up to this.
+ConnectionNumber Acquire::made_from() const {
+  ConnectionNumber oldest = config_->read_at;
+  for (const NameState& name : names_) oldest = std::min(oldest, name.read_at);
+  return oldest;
+}
+
 // True if what is known of all names lets the set in.
 bool Acquire::take_from_cache() {
   names_.clear();
+  if (config_->read_at < connection_) return false;
   for (std::size_t i = 0; i < items_.size(); ++i) {
-    std::optional<NameState> name = space_.names.find(items_[i].name, config_->version);
+    std::optional<NameState> name =
+        space_.names.find(items_[i].name, config_->version, connection_);
     if (!name || name->version == any_version) return false;
     if (in_the_way(name->holders, items_[i].mode, request_.permits[i]) != nullptr) return false;
     names_.push_back(*std::move(name));
@@ -117,8 +128,15 @@ bool Acquire::take_from_cache() {
 Result<bool> Acquire::read_names() {
   std::vector<Request> requests{sync(space_.paths.root()), exists(space_.paths.config())};
   for (const LockRequest& item : items_) requests.push_back(children(space_.paths.name(item.name)));
+  // Then its first renewal need not look for it.
+  const bool ask_breaks = !space_.own.knows_breaks(connection_);
+  if (ask_breaks) requests.push_back(exists(space_.paths.holds()));
+  const ConnectionNumber read_at = space_.sessions.connections();
   const Result<Replies> replies = seat_->session()->run(std::move(requests), request_.by);
   if (!replies) return replies.error();
+  if (ask_breaks && replies->back().ok()) {
+    space_.own.saw(replies->back().stat.changed, read_at);
+  }
   names_.clear();
   for (std::size_t i = 0; i < items_.size() + 2; ++i) {
     const Reply& reply = (*replies)[i];
@@ -131,6 +149,7 @@ Result<bool> Acquire::read_names() {
     name.exists = reply.ok();
     name.version = reply.stat.version;
     name.config_version = config_->version;
+    name.read_at = read_at;
     name.holders = holders_of(reply.children);
     space_.names.read(items_[i - 2].name, name.version);
     if (name.exists && name.version == any_version) {
@@ -138,11 +157,12 @@ Result<bool> Acquire::read_names() {
       return false;
     }
   }
-  if ((*replies)[1].stat.version != config_->version) {
+  if (!config_->is_of((*replies)[1].stat)) {
     const Result<std::shared_ptr<const KnownConfig>> now = space_.config.load(request_.by);
     if (!now) return now.error();
     return false;
   }
+  if (config_->read_at < connection_) config_ = space_.config.confirm(*config_, read_at);
   return true;
 }
 
@@ -241,11 +261,13 @@ Acquire::Round Acquire::ask() {
                                                   request_.owner->label,
                                                   base,
                                                   lease,
-                                                  std::move(seat_)});
+                                                  std::move(seat_),
+                                                  made_from()});
   // The reaper ends what is granted when nobody waits for it any more.
-  space_.own.ask(hold, BootClock::now() + lease);
+  space_.own.ask(hold, BootClock::now() + lease, connection_);
   const auto late = [own = &space_.own, token = token_, base, first_set](const Replies& replies) {
     const Reply& reply = replies.front();
+    if (!own->done_in(token, reply.connection)) return;
     if (reply.ok()) {
       own->granted(token, Stamp{base + reply.parts[first_set].stat.changed});
     } else if (!leaves_doubt(reply.code)) {
@@ -261,6 +283,12 @@ Acquire::Round Acquire::ask() {
     return replies.error();
   }
   const Reply& reply = replies->front();
+  // Between what it was asked by and what it came to, the store may have been put back.
+  const bool in_time = space_.own.done_in(token_, reply.connection);
+  if (reply.ok() && !in_time) {
+    if (Status removed = reaper_.remove(hold, request_.by); !removed) return removed.error();
+    return again();
+  }
   if (reply.ok()) return granted(reply, first_set);
   if (leaves_doubt(reply.code)) {
     for (const LockRequest& item : items_) space_.names.forget(item.name);

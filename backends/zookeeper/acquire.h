@@ -29,6 +29,7 @@ class Acquire {
 
   Round round();
   Status get_ready();
+  [[nodiscard]] ConnectionNumber made_from() const;
   bool take_from_cache();
   Result<bool> read_names();
   Status lift(std::size_t item);
@@ -54,6 +55,8 @@ class Acquire {
   std::unique_ptr<Seat> seat_;
   std::shared_ptr<const KnownConfig> config_;
   std::vector<NameState> names_;
+  // The session's connection when all that it is asked by was known to count in it.
+  ConnectionNumber connection_ = 0;
   Duration lease_{};
   bool may_use_cache_ = true;
   std::uint32_t collisions_ = 0;

@@ -3,11 +3,14 @@
 // goes through raises the version.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "backends/zookeeper/paths.h"
 #include "backends/zookeeper/records.h"
@@ -21,7 +24,15 @@ namespace lockset::zookeeper {
 struct KnownConfig {
   StoredConfig stored;
   std::int32_t version = 0;  // of the node; not the configuration's own
-  std::int64_t zxid = 0;     // of the node's last change
+  std::int32_t settings_version = 0;
+  std::int64_t zxid = 0;  // of the node's last change
+  std::int64_t changed_ms = 0;
+  ConnectionNumber read_at = 0;  // as NameState has it
+
+  // The node is what it was when this was read: no other change has all three.
+  [[nodiscard]] bool is_of(const NodeStat& stat) const noexcept {
+    return stat.version == version && stat.changed == zxid && stat.changed_ms == changed_ms;
+  }
 };
 
 // Thread-safe.
@@ -34,16 +45,21 @@ class ConfigNode {
   [[nodiscard]] std::shared_ptr<const KnownConfig> seen() const;
   // As it is now.
   Result<std::shared_ptr<const KnownConfig>> load(TimePoint by);
-  // Takes over what a read of the node said.
-  Result<std::shared_ptr<const KnownConfig>> take(const Reply& reply);
+  // Asks for both nodes, so that settings of another version than the other's are newer: then a
+  // step that compares that one's fails.
+  [[nodiscard]] std::vector<Request> reads() const;
+  // Takes over what they said that were sent when the client's last connection was `read_at`.
+  Result<std::shared_ptr<const KnownConfig>> take(std::span<const Reply> replies,
+                                                  ConnectionNumber read_at);
+  // The same for a read that found `known` unchanged.
+  std::shared_ptr<const KnownConfig> confirm(const KnownConfig& known, ConnectionNumber read_at);
 
   // Changes it, from what it is at that moment; `change` may be called again, and returns
-  // false if there is nothing to change. `more` goes into the same atomic step, and what of
-  // it fails is in `failed`.
-  using Change = std::function<bool(StoredConfig&)>;
+  // false if there is nothing to change. What is granted later has a greater zxid than `zxid`.
+  using Change = std::function<bool(StoredConfig& stored, std::int64_t zxid)>;
   Result<std::shared_ptr<const KnownConfig>> change(const Change& change, TimePoint by);
 
-  // A zxid of this store that has been given out already: what comes is greater.
+  // A zxid that has been given out already: what comes is greater, unless the store was put back.
   [[nodiscard]] std::int64_t last_zxid() const noexcept { return last_zxid_; }
   // Any reply's: `ms` is the server's clock then, 0 if that is not known.
   void saw(std::int64_t zxid, std::int64_t ms) noexcept;
@@ -54,8 +70,15 @@ class ConfigNode {
   // again though the store was restored or wiped; and so far that all stamps from now on
   // are at least `least`.
   Status raise_base(std::int64_t least, TimePoint by);
+  // The version after `last`: from the server's clock, so that none comes again in a store that
+  // was put back or wiped.
+  [[nodiscard]] std::int64_t version_after(std::int64_t last) const noexcept {
+    return std::max(last + 1, server_now_us());
+  }
 
  private:
+  std::shared_ptr<const KnownConfig> keep(KnownConfig config);
+
   const Paths& paths_;
   Sessions& sessions_;
   const std::string& where_;

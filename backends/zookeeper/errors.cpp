@@ -2,6 +2,8 @@
 
 #include <zookeeper/zookeeper.h>
 
+#include "lockset/lock_set.h"
+
 namespace lockset::zookeeper {
 
 bool leaves_doubt(int code) noexcept {
@@ -36,6 +38,14 @@ bool leaves_doubt(int code) noexcept {
 
 bool ends_session(int code) noexcept {
   return code == ZSESSIONEXPIRED || code == ZINVALIDSTATE || code == ZAUTHFAILED;
+}
+
+Error not_an_operator(const std::string& user, const std::string& where) {
+  return {Errc::misconfigured,
+          where + ": " + (user.empty() ? "a program without a user" : "user " + in_quotes(user)) +
+              " may not change permits or break holds: that takes an operator's rights; run this "
+              "as an operator, or grant them: lockset init --operator " +
+              (user.empty() ? "USER" : user) + ":DIGEST"};
 }
 
 Error error_from(int code, const std::string& where, Sent sent) {

@@ -21,6 +21,9 @@ bool leaves_doubt(int code) noexcept;
 bool ends_session(int code) noexcept;
 
 // `code` is the client library's (ZOO_ERRORS); `where` names the store, for people.
+// Nothing was applied: that is for operators.
+Error not_an_operator(const std::string& user, const std::string& where);
+
 Error error_from(int code, const std::string& where, Sent sent);
 
 }  // namespace lockset::zookeeper

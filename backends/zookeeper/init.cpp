@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "backends/zookeeper/acl.h"
 #include "backends/zookeeper/paths.h"
 #include "backends/zookeeper/records.h"
 #include "backends/zookeeper/sessions.h"
@@ -14,23 +16,21 @@
 namespace lockset::zookeeper {
 namespace {
 
-// The first stamp of a space is the server's clock, in microseconds.
-Result<std::string> first_config(Session& session, const Options& options, const std::string& path,
-                                 TimePoint by) {
+// The first stamp of a space is the server's clock, in microseconds, and so is its version.
+Result<StoredConfig> first_config(Session& session, const Options& options, TimePoint by) {
   // A write, of no consequence, asks for the clock and the zxid.
-  const Result<Replies> replies = session.run({set(path, "", any_version)}, by);
+  const Result<Replies> replies = session.run({set(options.root(), "", any_version)}, by);
   if (!replies) return replies.error();
   const Reply& reply = replies->front();
   if (!reply.ok()) return error_from(reply.code, options.shown(), Sent::reading);
   StoredConfig stored;
-  stored.config.version = 1;
+  stored.config.version = reply.stat.changed_ms * 1000;
   stored.base = reply.stat.changed_ms * 1000 - reply.stat.changed;
-  return to_text(stored);
+  return stored;
 }
 
-Status make(Session& session, const Options& options, const std::string& path,
-            const std::string& data, TimePoint by) {
-  const Result<Replies> made = session.run({create(path, data, Lasting::persistent)}, by);
+Status make(Session& session, const Options& options, const std::string& path, TimePoint by) {
+  const Result<Replies> made = session.run({create(path, "", Lasting::persistent)}, by);
   if (!made) return made.error();
   const int code = made->front().code;
   if (code == ZOK || code == ZNODEEXISTS) return {};
@@ -89,8 +89,40 @@ Finding examine_servers(Session& session, const Options& options, TimePoint by) 
   return {Finding::Level::good, "servers", "members of an ensemble"};
 }
 
+// What the user may do, by the rights on the settings, where the digests are not shown to most.
+Finding examine_access(Session& session, const Options& options, TimePoint by) {
+  if (options.user.empty()) {
+    return {Finding::Level::warning, "access",
+            "no user in the address: everybody who reaches the servers may break and forge holds; "
+            "name one, also for lockset init"};
+  }
+  const std::string user = "user " + in_quotes(options.user);
+  const Finding unknown{Finding::Level::good, "access", "the nodes are for the " + user};
+  const Result<Replies> head = session.run({get(head_path(options.root()))}, by);
+  const std::optional<std::string> generation =
+      head && head->front().ok() ? generation_from(head->front().text) : std::nullopt;
+  if (!generation) return unknown;
+  const Result<Replies> read =
+      session.run({acl(Paths(options.root(), *generation).settings())}, by);
+  if (!read || !read->front().ok()) return unknown;
+  const Acl& rights = read->front().acl;
+  for (const AclEntry& entry : rights) {
+    if (entry.scheme != "digest" || !entry.id.starts_with(options.user + ":")) continue;
+    if (entry.rights != ZOO_PERM_ALL) {
+      return {Finding::Level::good, "access",
+              user + ((entry.rights & ZOO_PERM_WRITE) != 0 ? " is an operator" : " is a program")};
+    }
+    if (rights.size() > 1) return {Finding::Level::good, "access", "the space belongs to " + user};
+    return {Finding::Level::good, "access",
+            "the space belongs to " + user +
+                ", and whoever has its password may change permits and break holds: give programs "
+                "users of their own with lockset init --program"};
+  }
+  return unknown;
+}
+
 Finding examine_space(Session& session, const Options& options, TimePoint by) {
-  const std::string where = Paths(options.root()).config();
+  const std::string where = head_path(options.root());
   const Result<Replies> replies = session.run({sync(where), get(where)}, by);
   if (!replies) return {Finding::Level::warning, "lock space", replies.error().message};
   const Reply& reply = replies->back();
@@ -102,10 +134,143 @@ Finding examine_space(Session& session, const Options& options, TimePoint by) {
     return {Finding::Level::unsafe, "lock space",
             error_from(reply.code, options.shown(), Sent::reading).message};
   }
-  if (!config_from(reply.text)) {
+  const std::optional<std::string> generation = generation_from(reply.text);
+  if (!generation) {
+    const char* const text = config_from_version_1(reply.text)
+                                 ? "of an older version of Lockset: run lockset init"
+                                 : "of another version of Lockset";
+    return {Finding::Level::unsafe, "lock space", text};
+  }
+  const Paths paths(options.root(), *generation);
+  const Result<Replies> read = session.run({get(paths.config()), get(paths.settings())}, by);
+  if (!read) return {Finding::Level::warning, "lock space", read.error().message};
+  if (read->front().code == ZNONODE) {
+    return {Finding::Level::unsafe, "lock space",
+            "there is no more than a part of it at " + options.root() + ": run lockset init", true};
+  }
+  if (!read->front().ok()) {
+    return {Finding::Level::unsafe, "lock space",
+            error_from(read->front().code, options.shown(), Sent::reading).message};
+  }
+  if (!config_from(read->front().text, read->back().text)) {
     return {Finding::Level::unsafe, "lock space", "of another version of Lockset"};
   }
   return {Finding::Level::good, "lock space", options.root()};
+}
+
+// What stands at the head of the space.
+struct Layout {
+  bool ready = false;
+  std::vector<std::string> left_over;       // configurations of generations that the head lost
+  std::int32_t head_version = any_version;  // any: there is no head
+  std::optional<StoredConfig> version_1;    // of a space without generations
+};
+
+Result<Layout> look(Session& session, const Options& options, TimePoint by) {
+  const auto newer = [&] {
+    return Error{Errc::misconfigured,
+                 options.shown() + ": the space is of a newer version of Lockset: use that one"};
+  };
+  const std::string head = head_path(options.root());
+  const Result<Replies> there = session.run({sync(head), get(head), children(options.root())}, by);
+  if (!there) return there.error();
+  const Reply& reply = (*there)[1];
+  Layout layout;
+  for (const std::string& child : (*there)[2].children) {
+    if (!is_generation(child)) continue;
+    const std::string path = Paths(options.root(), child).config();
+    const Result<Replies> found = session.run({exists(path)}, by);
+    if (!found) return found.error();
+    if (found->front().ok()) layout.left_over.push_back(path);
+  }
+  if (reply.code == ZNONODE) return layout;
+  if (!reply.ok()) return error_from(reply.code, options.shown(), Sent::reading);
+  layout.head_version = reply.stat.version;
+  const std::optional<std::string> generation = generation_from(reply.text);
+  if (!generation) {
+    layout.version_1 = config_from_version_1(reply.text);
+    if (!layout.version_1) return newer();
+    return layout;
+  }
+  const Paths paths(options.root(), *generation);
+  const Result<Replies> read = session.run({get(paths.config()), get(paths.settings())}, by);
+  if (!read) return read.error();
+  const Reply& config = read->front();
+  if (config.code == ZNONODE) return layout;  // wiped in part
+  if (!config.ok()) return error_from(config.code, options.shown(), Sent::reading);
+  if (!config_from(config.text, read->back().text)) return newer();
+  layout.ready = true;
+  return layout;
+}
+
+// A new generation, whole or not at all. False: somebody else changed the space meanwhile.
+Result<bool> write_layout(Session& session, const Options& options, const Layout& layout,
+                          TimePoint by) {
+  Result<StoredConfig> config = first_config(session, options, by);
+  if (!config) return config.error();
+  if (layout.version_1) {
+    const std::int64_t version =
+        std::max(config->config.version, layout.version_1->config.version + 1);
+    *config = *layout.version_1;
+    config->config.version = version;
+  }
+  const std::string generation = new_generation();
+  const std::string head = head_path(options.root());
+  const Paths paths(options.root(), generation);
+  std::vector<Request> parts;
+  if (layout.head_version == any_version) {
+    parts.push_back(create(head, generation_text(generation), Lasting::persistent));
+  } else {
+    parts.push_back(set(head, generation_text(generation), layout.head_version));
+  }
+  for (const std::string& path : {paths.root(), paths.names(), paths.holds(), paths.queues(),
+                                  paths.renewals(), paths.breaks()}) {
+    parts.push_back(create(path, "", Lasting::persistent));
+  }
+  parts.push_back(create(paths.settings(), settings_text(*config), Lasting::persistent));
+  parts.push_back(create(paths.config(), to_text(*config), Lasting::persistent));
+  // Whoever works there by it must not go on beside those who come now.
+  for (const std::string& old : layout.left_over) parts.push_back(remove(old));
+  // Fails where a hold lives; and none comes any more, for the head is another one.
+  const std::string old_holds = options.root() + "/holds";
+  if (layout.version_1) parts.push_back(remove(old_holds));
+  const Result<Replies> done = session.run({multi(std::move(parts))}, by);
+  if (!done) return done.error();
+  const int code = done->front().code;
+  if (code == ZOK) return true;
+  if (code == ZNOTEMPTY) {
+    return Error{Errc::misconfigured,
+                 options.shown() +
+                     ": the space is of an older version of Lockset, and holds live in it: end the "
+                     "programs that use it, then run lockset init again"};
+  }
+  if (code == ZNODEEXISTS || code == ZBADVERSION || code == ZNONODE) return false;
+  if (code == ZNOAUTH) {
+    return Error{Errc::misconfigured, options.shown() +
+                                          ": this user may not make the space: give him the right, "
+                                          "or name the user that made the nodes above it"};
+  }
+  return error_from(code, options.shown(), Sent::change);
+}
+
+// What a space without generations left: names that nobody holds, and queues. What can't be removed
+// does no harm.
+Status remove_version_1(Session& session, const Options& options, TimePoint by) {
+  for (const std::string& above : {options.root() + "/names", options.root() + "/queues"}) {
+    const Result<Replies> list = session.run({children(above)}, by);
+    if (!list) return list.error();
+    if (!list->front().ok()) continue;
+    std::vector<Request> requests;
+    const auto send = [&] { return session.run(std::exchange(requests, {}), by); };
+    for (const std::string& name : list->front().children) {
+      requests.push_back(remove(above + "/" + name));
+      if (requests.size() < 1000) continue;
+      if (const Result<Replies> sent = send(); !sent) return sent.error();
+    }
+    requests.push_back(remove(above));
+    if (const Result<Replies> sent = send(); !sent) return sent.error();
+  }
+  return {};
 }
 
 }  // namespace
@@ -115,30 +280,23 @@ Status init(const Options& options, TimePoint by) {
   const Result<std::shared_ptr<Session>> opened = sessions.general(by);
   if (!opened) return opened.error();
   Session& session = **opened;
-  const Paths paths(options.root());
+  const std::string root = options.root();
   for (std::size_t end = 1; end != std::string::npos;) {
-    end = paths.root().find('/', end);
-    if (Status made = make(session, options, paths.root().substr(0, end), "", by); !made) {
-      return made;
-    }
+    end = root.find('/', end);
+    if (Status made = make(session, options, root.substr(0, end), by); !made) return made;
     if (end != std::string::npos) ++end;
   }
-  for (const std::string& path : {paths.names(), paths.holds(), paths.queues()}) {
-    if (Status made = make(session, options, path, "", by); !made) return made;
+  while (true) {
+    const Result<Layout> layout = look(session, options, by);
+    if (!layout) return layout.error();
+    if (layout->ready) return {};
+    const Result<bool> done = write_layout(session, options, *layout, by);
+    if (!done) return done.error();
+    if (*done && layout->version_1) return remove_version_1(session, options, by);
+    if (BootClock::now() >= by) {
+      return Error{Errc::unavailable, options.shown() + ": others changed it until the deadline"};
+    }
   }
-  const Result<Replies> there = session.run({sync(paths.config()), get(paths.config())}, by);
-  if (!there) return there.error();
-  const Reply& reply = there->back();
-  if (reply.ok() && !config_from(reply.text)) {
-    return Error{Errc::misconfigured, options.shown() +
-                                          ": the space is of a newer version of Lockset: use that "
-                                          "one"};
-  }
-  if (reply.ok()) return {};
-  if (reply.code != ZNONODE) return error_from(reply.code, options.shown(), Sent::reading);
-  const Result<std::string> config = first_config(session, options, paths.holds(), by);
-  if (!config) return config.error();
-  return make(session, options, paths.config(), *config, by);
 }
 
 Result<std::vector<Finding>> examine(const Options& options, TimePoint by) {
@@ -152,12 +310,7 @@ Result<std::vector<Finding>> examine(const Options& options, TimePoint by) {
   if (!longest) return longest.error();
   findings.push_back(examine_leases(*shortest, *longest));
   findings.push_back(examine_servers(**session, options, by));
-  findings.push_back(options.user.empty()
-                         ? Finding{Finding::Level::warning, "access",
-                                   "no user in the address: everybody who reaches the servers "
-                                   "may break and forge holds; name one, also for lockset init"}
-                         : Finding{Finding::Level::good, "access",
-                                   "the nodes are for the user " + in_quotes(options.user)});
+  findings.push_back(examine_access(**session, options, by));
   findings.push_back(
       {Finding::Level::warning, "transport", "not encrypted: the client library has no TLS"});
   findings.push_back(examine_space(**session, options, by));

@@ -14,6 +14,9 @@ namespace lockset::zookeeper {
 // is nothing to do. Two at once come to the same.
 Status init(const Options& options, TimePoint by);
 
+// Gives an account, "USER:DIGEST", this role in the space, and takes away what the role lacks.
+Status allow(const Options& options, Role role, const std::string& account, TimePoint by);
+
 // For `lockset doctor`. Opens sessions, and makes nothing.
 Result<std::vector<Finding>> examine(const Options& options, TimePoint by);
 

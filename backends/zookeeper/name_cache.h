@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "backends/zookeeper/paths.h"
+#include "backends/zookeeper/requests.h"
 
 namespace lockset::zookeeper {
 
@@ -23,17 +24,21 @@ struct NameState {
   // The configuration's node had this version. Whoever removes a name's node raises it: the
   // versions of the name's next node mean something else.
   std::int32_t config_version = 0;
+  // It was read when the client's last connection was this. A version means something else in a
+  // store that was put back: it counts in connections that are no later.
+  ConnectionNumber read_at = 0;
 };
 
 // Thread-safe.
 class NameCache {
  public:
-  // What can be counted on; nothing where the last time it was out of date.
-  [[nodiscard]] std::optional<NameState> find(const std::string& name,
-                                              std::int32_t config_version) const {
+  // What can be counted on in this connection; nothing where the last time it was out of date.
+  [[nodiscard]] std::optional<NameState> find(const std::string& name, std::int32_t config_version,
+                                              ConnectionNumber connection) const {
     const std::lock_guard lock(mutex_);
     const auto found = names_.find(name);
     if (found == names_.end() || !found->second.trusted) return {};
+    if (found->second.state.read_at < connection) return {};
     if (found->second.state.config_version != config_version) return {};
     return found->second.state;
   }
@@ -93,6 +98,7 @@ class NameCache {
   }
 
   static bool is_older(const NameState& one, const NameState& other) {
+    if (one.read_at != other.read_at) return one.read_at < other.read_at;
     return one.config_version == other.config_version
                ? is_later(other.version, one.version)
                : is_later(other.config_version, one.config_version);

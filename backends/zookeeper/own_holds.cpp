@@ -16,9 +16,10 @@ void OwnHolds::move_deadline(OwnHold& hold, TimePoint deadline) {
   deadlines_.emplace(deadline, hold.token);
 }
 
-void OwnHolds::ask(const std::shared_ptr<OwnHold>& hold, TimePoint deadline) {
+void OwnHolds::ask(const std::shared_ptr<OwnHold>& hold, TimePoint deadline,
+                   ConnectionNumber connection) {
   const std::lock_guard lock(mutex_);
-  hold->unbroken_at = breaks_;
+  hold->unbroken_at = breaks_read_at_ >= connection ? breaks_ : 0;
   hold->deadline = deadline;
   holds_[hold->token] = hold;
 }
@@ -37,37 +38,64 @@ void OwnHolds::sent(const std::string& token) {
   if (ring_) ring_(deadline);
 }
 
-void OwnHolds::saw(Breaks breaks) {
+void OwnHolds::saw(Breaks breaks, ConnectionNumber read_at) {
   const std::lock_guard lock(mutex_);
+  if (read_at < breaks_read_at_) return;
   breaks_ = breaks;
+  breaks_read_at_ = read_at;
 }
 
-std::vector<std::string> OwnHolds::doubtful(const std::vector<std::string>& tokens,
-                                            Breaks breaks) const {
+bool OwnHolds::knows_breaks(ConnectionNumber connection) const {
+  const std::lock_guard lock(mutex_);
+  return breaks_ != 0 && breaks_read_at_ >= connection;
+}
+
+std::vector<std::string> OwnHolds::doubtful(const std::vector<std::string>& tokens, Breaks breaks,
+                                            ConnectionNumber connection) const {
   std::vector<std::string> result;
   const std::lock_guard lock(mutex_);
   for (const std::string& token : tokens) {
     const auto found = holds_.find(token);
     if (found == holds_.end()) continue;  // has ended: it is not renewed
-    const Breaks unbroken_at = found->second->unbroken_at;
-    if (unbroken_at == 0 || unbroken_at != breaks) result.push_back(token);
+    const OwnHold& hold = *found->second;
+    const bool sure =
+        hold.unbroken_at != 0 && hold.unbroken_at == breaks && hold.seen_in == connection;
+    if (!sure) result.push_back(token);
   }
   return result;
 }
 
-std::vector<std::string> OwnHolds::doubtful(const std::vector<std::string>& tokens) const {
+std::vector<std::string> OwnHolds::doubtful(const std::vector<std::string>& tokens,
+                                            ConnectionNumber connection) const {
   Breaks breaks = 0;
   {
     const std::lock_guard lock(mutex_);
     breaks = breaks_;
   }
-  return doubtful(tokens, breaks);
+  return doubtful(tokens, breaks, connection);
 }
 
-void OwnHolds::seen(const std::string& token, Breaks breaks) {
+void OwnHolds::seen(const std::string& token, Breaks breaks, ConnectionNumber connection) {
   const std::lock_guard lock(mutex_);
   const auto found = holds_.find(token);
-  if (found != holds_.end()) found->second->unbroken_at = breaks;
+  if (found == holds_.end()) return;
+  found->second->unbroken_at = breaks;
+  found->second->seen_in = connection;
+}
+
+bool OwnHolds::done_in(const std::string& token, ConnectionNumber connection) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = holds_.find(token);
+    if (found == holds_.end()) return true;
+    OwnHold& hold = *found->second;
+    if (connection <= hold.made_from) {
+      if (connection != 0 && hold.seen_in == 0) hold.seen_in = connection;
+      return true;
+    }
+  }
+  expire(token);
+  return false;
 }
 
 void OwnHolds::granted(const std::string& token, Stamp stamp) {
@@ -164,6 +192,18 @@ void OwnHolds::expire(const std::string& token) {
     move_deadline(*found->second, BootClock::now());
   }
   if (ring_) ring_(TimePoint::min());
+}
+
+std::vector<std::shared_ptr<OwnHold>> OwnHolds::take_all_in(const Session& session) {
+  std::vector<std::shared_ptr<OwnHold>> all;  // their session perhaps ends with them
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [token, hold] : holds_) {
+      if (hold->session().get() == &session) all.push_back(hold);
+    }
+  }
+  for (const std::shared_ptr<OwnHold>& hold : all) forget(hold->token);
+  return all;
 }
 
 std::vector<std::shared_ptr<OwnHold>> OwnHolds::take_all() {

@@ -40,11 +40,16 @@ struct OwnHold {
   const std::int64_t base;  // of its stamp
   const Duration lease;     // as granted, and restored by each renewal
   const std::unique_ptr<Seat> seat;
+  // What it was asked for by counts in connections up to this. If the request was done in a later
+  // one, nobody may rely on what it made: the store may have been put back between the two.
+  const ConnectionNumber made_from = 0;
   State state = State::asked;
   Stamp stamp{};
   TimePoint deadline{};
   // As long as the breaks are these, nobody else has ended it; 0: not known.
   Breaks unbroken_at = 0;
+  // In the connection with this number: a later one may be to a store that was put back.
+  ConnectionNumber seen_in = 0;
 
   [[nodiscard]] const std::shared_ptr<Session>& session() const { return seat->session(); }
 };
@@ -57,18 +62,28 @@ class OwnHolds {
 
   // Before the request is sent. From `deadline` on the attempt is to be removed, but not before
   // it is under way: a removal that overtook it would find nothing, and leave the hold to nobody.
-  void ask(const std::shared_ptr<OwnHold>& hold, TimePoint deadline);
+  // `connection`: of its session now.
+  void ask(const std::shared_ptr<OwnHold>& hold, TimePoint deadline,
+           ConnectionNumber connection = 0);
   void sent(const std::string& token);
-  // What was read of the breaks. Holds that are asked for from now on come after it.
-  void saw(Breaks breaks);
-  // Those of them that may have been broken before the breaks were read as `breaks`.
+  // What was read of the breaks when the client's last connection was `read_at`. Holds that are
+  // asked for from now on come after it.
+  void saw(Breaks breaks, ConnectionNumber read_at);
+  // Something was read that counts in this connection.
+  [[nodiscard]] bool knows_breaks(ConnectionNumber connection) const;
+  // Those of them that may have been broken before the breaks were read as `breaks`, in this
+  // connection.
   [[nodiscard]] std::vector<std::string> doubtful(const std::vector<std::string>& tokens,
-                                                  Breaks breaks) const;
+                                                  Breaks breaks, ConnectionNumber connection) const;
   // The same, for what was read last: it is likely that nobody broke any since.
-  [[nodiscard]] std::vector<std::string> doubtful(const std::vector<std::string>& tokens) const;
-  // This one was seen to be there after the breaks had been read as `breaks`.
-  void seen(const std::string& token, Breaks breaks);
+  [[nodiscard]] std::vector<std::string> doubtful(const std::vector<std::string>& tokens,
+                                                  ConnectionNumber connection) const;
+  // This one was seen to be there, in this connection, after the breaks had been read as `breaks`.
+  void seen(const std::string& token, Breaks breaks, ConnectionNumber connection);
 
+  // Its request was done in this connection, if it was done at all. False: that is one too late,
+  // and what it made expires.
+  bool done_in(const std::string& token, ConnectionNumber connection);
   // It was granted. The deadline stays: an answer that was long under way proves no later
   // contact than that of its request.
   void granted(const std::string& token, Stamp stamp);
@@ -80,6 +95,7 @@ class OwnHolds {
     OwnHold::State state;
     Stamp stamp;
     TimePoint deadline;
+    ConnectionNumber seen_in;  // 0: not answered
     // Neither past its deadline nor about to be removed.
     [[nodiscard]] bool live() const;
   };
@@ -102,16 +118,19 @@ class OwnHolds {
   void expire(const std::string& token);
   // Forgets everything.
   std::vector<std::shared_ptr<OwnHold>> take_all();
+  // Forgets what is in this session.
+  std::vector<std::shared_ptr<OwnHold>> take_all_in(const Session& session);
 
  private:
   [[nodiscard]] static Known known(const std::shared_ptr<OwnHold>& hold) {
-    return {hold, hold->state, hold->stamp, hold->deadline};
+    return {hold, hold->state, hold->stamp, hold->deadline, hold->seen_in};
   }
   void move_deadline(OwnHold& hold, TimePoint deadline);
 
   std::function<void(TimePoint)> ring_;
   mutable std::mutex mutex_;
-  Breaks breaks_ = 0;                                      // the last that were read
+  Breaks breaks_ = 0;  // the last that were read
+  ConnectionNumber breaks_read_at_ = 0;
   std::map<std::string, std::shared_ptr<OwnHold>> holds_;  // by token
   std::map<Stamp, std::shared_ptr<OwnHold>> by_stamp_;
   // Of those that are not expired yet.

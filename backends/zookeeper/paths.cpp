@@ -6,6 +6,7 @@ namespace lockset::zookeeper {
 namespace {
 
 constexpr std::string_view digits = "0123456789ABCDEF";
+constexpr std::size_t generation_digits = 16;
 
 bool stands_for_itself(unsigned char c) { return c > ' ' && c < 0x7F && c != '/' && c != '%'; }
 
@@ -69,6 +70,13 @@ std::string holder_part(Mode mode, std::string_view token) {
 std::optional<Holder> holder_of(std::string_view part) {
   if (part.size() < 3 || (part[0] != 'w' && part[0] != 'r') || part[1] != '-') return {};
   return Holder{part[0] == 'w' ? Mode::write : Mode::read, std::string(part.substr(2))};
+}
+
+std::string new_generation() { return Token::random().hex().substr(0, generation_digits); }
+
+bool is_generation(std::string_view part) {
+  return part.size() == generation_digits &&
+         part.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 }  // namespace lockset::zookeeper

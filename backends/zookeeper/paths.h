@@ -1,11 +1,19 @@
 // Where things stand in a space's tree, and how names become parts of paths.
 //
-//   ROOT/config                  the configuration; every change of it raises its version
+//   SPACE/config                 names the generation, which each making of the space draws: in a
+//                                space that was wiped and made anew no path is as before
+//   and below ROOT, which is SPACE/GENERATION:
+//   ROOT/config                  what every acquire compares the version of, which every change of
+//                                the configuration raises; and of the configuration what programs
+//                                change
+//   ROOT/settings                the rest of it, which operators alone change
+//   ROOT/breaks                  operators alone write it, in the step that breaks a hold
 //   ROOT/names/NAME              for ever (but see housekeeping): its version counts grants
 //   ROOT/names/NAME/w-TOKEN      ephemeral: a write hold on it (r-TOKEN: a read hold)
 //   ROOT/holds/TOKEN             ephemeral: the hold's record
 //   ROOT/queues/NAME/w-TOKEN-SEQUENCE  ephemeral: a waiter whom NAME stands in the way of, in
 //                                the order of SEQUENCE, which the server counts (r-: for a read)
+//   ROOT/renewals/ID             ephemeral: what a session writes to renew its holds
 #pragma once
 
 #include <optional>
@@ -35,15 +43,27 @@ struct Holder {
 std::string holder_part(Mode mode, std::string_view token);
 std::optional<Holder> holder_of(std::string_view part);
 
+// Random, as part of a path.
+std::string new_generation();
+bool is_generation(std::string_view part);
+
+// Of the node that names the generation. Spaces of version 1, which had none, have their
+// configuration there.
+inline std::string head_path(const std::string& space) { return space + "/config"; }
+
 class Paths {
  public:
-  explicit Paths(std::string root) : root_(std::move(root)) {}
+  Paths(const std::string& space, const std::string& generation)
+      : root_(space + "/" + generation) {}
 
   [[nodiscard]] const std::string& root() const noexcept { return root_; }
   [[nodiscard]] std::string config() const { return root_ + "/config"; }
+  [[nodiscard]] std::string settings() const { return root_ + "/settings"; }
+  [[nodiscard]] std::string breaks() const { return root_ + "/breaks"; }
   [[nodiscard]] std::string names() const { return root_ + "/names"; }
   [[nodiscard]] std::string holds() const { return root_ + "/holds"; }
   [[nodiscard]] std::string queues() const { return root_ + "/queues"; }
+  [[nodiscard]] std::string renewals() const { return root_ + "/renewals"; }
   [[nodiscard]] std::string name(std::string_view name) const {
     return names() + "/" + escaped(name);
   }

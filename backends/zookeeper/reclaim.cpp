@@ -64,7 +64,7 @@ class Reclaim {
     if (!begun) {
       StoredConfig wanted = config_->stored;
       wanted.config.epochs[app_] = epoch_;
-      ++wanted.config.version;
+      wanted.config.version = space_.config.version_after(wanted.config.version);
       parts.push_back(set(space_.paths.config(), to_text(wanted), config_->version));
     }
     std::size_t bytes = weight(multi(parts));

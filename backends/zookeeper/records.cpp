@@ -13,6 +13,8 @@ using std::chrono::microseconds;
 
 // The first line of every node's data. Another layout gets another number.
 constexpr std::string_view format_line = "lockset 1\n";
+// Of the head node: spaces of version 1 had their configuration there.
+constexpr std::string_view head_line = "lockset 2\n";
 
 void add(std::string& text, std::string_view key, std::string_view value) {
   text.append(key).append("=").append(value).append("\n");
@@ -130,11 +132,36 @@ std::optional<Record> record_from(std::string_view text) {
   return record;
 }
 
+std::string generation_text(std::string_view generation) {
+  std::string text(head_line);
+  add(text, "generation", generation);
+  return text;
+}
+
+std::optional<std::string> generation_from(std::string_view text) {
+  if (!text.starts_with(head_line)) return {};
+  std::string generation;
+  Lines lines(text.substr(head_line.size()));
+  while (lines.next()) {
+    if (lines.key() == "generation") lines.read(generation);
+  }
+  if (lines.broken() || !is_generation(generation)) return {};
+  return generation;
+}
+
 std::string to_text(const StoredConfig& stored) {
   std::string text(format_line);
-  const SpaceConfig& config = stored.config;
   add(text, "base", stored.base);
-  add(text, "version", config.version);
+  add(text, "version", stored.config.version);
+  for (const auto& [app, epoch] : stored.config.epochs) {
+    add(text, "epoch", std::to_string(epoch) + " " + escaped(app));
+  }
+  return text;
+}
+
+std::string settings_text(const StoredConfig& stored) {
+  std::string text(format_line);
+  const SpaceConfig& config = stored.config;
   add(text, "max_lease_us", duration_cast<microseconds>(config.max_lease).count());
   add(text, "migration_phase", config.migration_phase);
   add(text, "stamp_base", config.stamp_base.value);
@@ -142,15 +169,17 @@ std::string to_text(const StoredConfig& stored) {
     add(text, "permits",
         permits_text(entry.read) + " " + permits_text(entry.write) + " " + escaped(name));
   }
-  for (const auto& [app, epoch] : config.epochs) {
-    add(text, "epoch", std::to_string(epoch) + " " + escaped(app));
-  }
+  for (const std::string& id : stored.rights.administrators)
+    add(text, "administrator", escaped(id));
+  for (const std::string& id : stored.rights.operators) add(text, "operator", escaped(id));
+  for (const std::string& id : stored.rights.programs) add(text, "program", escaped(id));
   return text;
 }
 
-std::optional<StoredConfig> config_from(std::string_view text) {
-  if (!text.starts_with(format_line)) return {};
-  StoredConfig stored;
+namespace {
+
+bool read_config(std::string_view text, StoredConfig& stored) {
+  if (!text.starts_with(format_line)) return false;
   SpaceConfig& config = stored.config;
   Lines lines(text.substr(format_line.size()));
   while (lines.next()) {
@@ -177,11 +206,31 @@ std::optional<StoredConfig> config_from(std::string_view text) {
       std::string app;
       lines.read(app);
       config.epochs[app] = epoch;
+    } else if (lines.key() == "administrator") {
+      lines.read(stored.rights.administrators.emplace_back());
+    } else if (lines.key() == "operator") {
+      lines.read(stored.rights.operators.emplace_back());
+    } else if (lines.key() == "program") {
+      lines.read(stored.rights.programs.emplace_back());
     } else {
       lines.spoil();  // something that an acquire depends on, and that we don't know
     }
   }
-  if (lines.broken() || stored.base <= 0 || config.version <= 0) return {};
+  return !lines.broken();
+}
+
+}  // namespace
+
+std::optional<StoredConfig> config_from(std::string_view text, std::string_view settings) {
+  StoredConfig stored;
+  if (!read_config(text, stored) || !read_config(settings, stored)) return {};
+  if (stored.base <= 0 || stored.config.version <= 0) return {};
+  return stored;
+}
+
+std::optional<StoredConfig> config_from_version_1(std::string_view text) {
+  StoredConfig stored;
+  if (!read_config(text, stored) || stored.base <= 0 || stored.config.version <= 0) return {};
   return stored;
 }
 

@@ -23,15 +23,36 @@ struct Record {
 std::string to_text(const Record& record);
 std::optional<Record> record_from(std::string_view text);
 
-// The space's configuration, in ROOT/config.
+// Who may do what in the space: "USER:DIGEST" of the digest scheme. All empty: whoever has the
+// rights of init.
+struct Rights {
+  std::vector<std::string> administrators;
+  std::vector<std::string> operators;
+  std::vector<std::string> programs;
+
+  [[nodiscard]] bool given() const noexcept { return !administrators.empty(); }
+};
+
+// The space's configuration, in two nodes.
 struct StoredConfig {
   SpaceConfig config;
+  Rights rights;
   // Stamps of holds granted from now on are this + their zxid. Only grows.
   std::int64_t base = 0;
 };
 
+// In the space's head node. Another layout of the space gets another number there.
+std::string generation_text(std::string_view generation);
+// Unset for another layout.
+std::optional<std::string> generation_from(std::string_view text);
+
+// Of ROOT/config: version, base and epochs.
 std::string to_text(const StoredConfig& stored);
-// Unset for what no version of this program that shares our layout has written.
-std::optional<StoredConfig> config_from(std::string_view text);
+// Of ROOT/settings: all else.
+std::string settings_text(const StoredConfig& stored);
+// Of both together. Unset for what no version of this program that shares our layout has written.
+std::optional<StoredConfig> config_from(std::string_view text, std::string_view settings);
+// Of version 1, which had all in one node.
+std::optional<StoredConfig> config_from_version_1(std::string_view text);
 
 }  // namespace lockset::zookeeper

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/zookeeper/acl.h"
 #include "backends/zookeeper/signal.h"
 
 namespace lockset::zookeeper {
@@ -27,9 +28,11 @@ enum class Kind : std::uint8_t {
   exists,
   get,
   children,  // and the node's own stat
+  acl,
   create,
   set,
   remove,
+  set_acl,
   check,  // only in a multi
   multi,
 };
@@ -45,6 +48,7 @@ struct Request {
   std::int32_t version = any_version;
   Lasting lasting = Lasting::persistent;
   std::vector<Request> parts{};  // of a multi
+  Acl acl{};                     // of a set_acl
   // Of a get: raises `watch_bit` at the node's next change or end, if the node is there. Of
   // children: at the next child that is made or removed.
   std::shared_ptr<Signal> watch{};
@@ -73,6 +77,10 @@ inline Request create(std::string path, std::string data, Lasting lasting) {
 inline Request set(std::string path, std::string data, std::int32_t version) {
   return {.kind = Kind::set, .path = std::move(path), .data = std::move(data), .version = version};
 }
+inline Request acl(std::string path) { return {.kind = Kind::acl, .path = std::move(path)}; }
+inline Request set_acl(std::string path, Acl acl) {
+  return {.kind = Kind::set_acl, .path = std::move(path), .acl = std::move(acl)};
+}
 inline Request remove(std::string path, std::int32_t version = any_version) {
   return {.kind = Kind::remove, .path = std::move(path), .version = version};
 }
@@ -88,12 +96,21 @@ inline Request multi(std::vector<Request> parts) {
 std::size_t weight(const Request& request) noexcept;
 inline constexpr std::size_t most_weight = 900'000;
 
+// Of the connections that one client makes, in the order in which it learns of them. What was
+// asked for when the last had this number is no older than the connections up to it, and says
+// nothing about what later ones come to: a store may have been put back from a backup between
+// two connections, but not under one.
+using ConnectionNumber = std::uint64_t;
+
 struct Reply {
   int code = 0;  // ZOO_ERRORS; 0: done
+  // That it came by, or was lost with; 0: none came.
+  ConnectionNumber connection = 0;
   NodeStat stat{};
   std::string text{};  // a node's data; the path of a node made
   std::vector<std::string> children{};
   std::vector<Reply> parts{};  // of a multi
+  Acl acl{};
 
   [[nodiscard]] bool ok() const noexcept { return code == 0; }
 };

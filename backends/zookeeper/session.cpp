@@ -106,16 +106,41 @@ struct Session::Native {
   };
 
   zhandle_t* handle = nullptr;
-  const ACL_vector* acl = &ZOO_OPEN_ACL_UNSAFE;
+  const ACL_vector* usual_acl = &ZOO_OPEN_ACL_UNSAFE;
+  std::shared_ptr<const Acl> given_acl;  // guarded by `mutex`
   std::shared_ptr<std::atomic<int>> overdue = std::make_shared<std::atomic<int>>(0);
+  Session::Connections connections;
+  // Changed by the thread that also calls for each reply, in the order of events.
+  std::atomic<ConnectionNumber> connection = 0;
 
   std::mutex mutex;
   std::condition_variable changed;
   int state = 0;       // ZOO_..._STATE; 0: none yet
   int timeout_ms = 0;  // 0: never connected yet
   bool ignored = false;
+  bool cut = false;
   std::int64_t id = 0;
   std::set<Watch*> watches;  // of those that have not fired
+
+  // An ACL as the client library wants it, which copies it in the call.
+  class LibraryAcl {
+   public:
+    explicit LibraryAcl(const Acl& acl) {
+      for (const AclEntry& entry : acl) {
+        entries_.push_back(
+            {entry.rights,
+             {const_cast<char*>(entry.scheme.c_str()), const_cast<char*>(entry.id.c_str())}});
+      }
+      vector_ = {static_cast<std::int32_t>(entries_.size()), entries_.data()};
+    }
+    LibraryAcl(const LibraryAcl&) = delete;
+    LibraryAcl& operator=(const LibraryAcl&) = delete;
+    [[nodiscard]] ACL_vector* get() noexcept { return &vector_; }
+
+   private:
+    std::vector<ACL> entries_;
+    ACL_vector vector_{};
+  };
 
   // What one request needs until its completion.
   struct Pending {
@@ -134,7 +159,9 @@ struct Session::Native {
     auto* native = static_cast<Native*>(context);
     const std::lock_guard lock(native->mutex);
     native->state = state;
+    if (state != ZOO_CONNECTED_STATE && native->timeout_ms != 0) native->cut = true;
     if (state == ZOO_CONNECTED_STATE) {
+      native->connection = ++*native->connections;
       sockaddr_storage peer{};
       socklen_t length = sizeof peer;
       auto* const address = reinterpret_cast<sockaddr*>(&peer);
@@ -164,6 +191,7 @@ struct Session::Native {
     const std::unique_ptr<Pending> pending(static_cast<Pending*>(const_cast<void*>(data)));
     // Not set then.
     if (pending->watch != nullptr && !reply.ok()) pending->native->forget(pending->watch);
+    reply.connection = pending->native->connection;
     pending->batch->done(pending->index, std::move(reply));
   }
   static void on_void(int code, const void* data) { finish(data, {.code = code}); }
@@ -204,7 +232,16 @@ struct Session::Native {
     finish(data, std::move(reply));
   }
 
-  void add_op(const Request& part, zoo_op_t& op, Stat& stat) const {
+  static void on_acl(int code, ACL_vector* acl, Stat*, const void* data) {
+    Reply reply{.code = code};
+    for (std::int32_t i = 0; code == ZOK && i < acl->count; ++i) {
+      const ACL& entry = acl->data[i];
+      reply.acl.push_back({entry.perms, entry.id.scheme, entry.id.id});
+    }
+    finish(data, std::move(reply));
+  }
+
+  void add_op(const Request& part, const ACL_vector* acl, zoo_op_t& op, Stat& stat) const {
     const int length = static_cast<int>(part.data.size());
     switch (part.kind) {
       case Kind::create:
@@ -225,6 +262,17 @@ struct Session::Native {
 
   // The client library's code; `pending` is its then, if it is ZOK.
   int submit(Pending* pending) {
+    std::shared_ptr<const Acl> given;
+    {
+      const std::lock_guard lock(mutex);
+      given = given_acl;
+    }
+    if (!given) return submit(pending, usual_acl);
+    LibraryAcl acl(*given);
+    return submit(pending, acl.get());
+  }
+
+  int submit(Pending* pending, const ACL_vector* acl) {
     const Request& request = pending->request;
     const char* path = request.path.c_str();
     const int length = static_cast<int>(request.data.size());
@@ -250,6 +298,12 @@ struct Session::Native {
                         pending);
       case Kind::remove:
         return zoo_adelete(handle, path, request.version, on_void, pending);
+      case Kind::acl:
+        return zoo_aget_acl(handle, path, on_acl, pending);
+      case Kind::set_acl: {
+        LibraryAcl wanted(request.acl);
+        return zoo_aset_acl(handle, path, any_version, wanted.get(), on_void, pending);
+      }
       case Kind::check:
       case Kind::multi:
         break;
@@ -259,7 +313,7 @@ struct Session::Native {
     pending->results.resize(count);
     pending->stats.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
-      add_op(request.parts[i], pending->ops[i], pending->stats[i]);
+      add_op(request.parts[i], acl, pending->ops[i], pending->stats[i]);
     }
     return zoo_amulti(handle, static_cast<int>(count), pending->ops.data(), pending->results.data(),
                       on_multi, pending);
@@ -277,11 +331,14 @@ struct Session::Native {
   }
 };
 
-Session::Session(const Options& options, Duration timeout, Duration handshake)
+Session::Session(const Options& options, Duration timeout, Duration handshake,
+                 Connections connections)
     : where_(options.shown()),
       asked_timeout_(timeout),
       handshake_(handshake),
-      native_(std::make_unique<Native>()) {}
+      native_(std::make_unique<Native>()) {
+  native_->connections = std::move(connections);
+}
 
 // Makes the client library's handle, or sets errno.
 void Session::begin(const Options& options) {
@@ -301,8 +358,9 @@ void Session::begin(const Options& options) {
 }
 
 Result<std::shared_ptr<Session>> Session::open(const Options& options, Duration timeout,
-                                               Duration handshake) {
-  std::shared_ptr<Session> session(new Session(options, timeout, handshake));
+                                               Duration handshake, Connections connections) {
+  std::shared_ptr<Session> session(
+      new Session(options, timeout, handshake, std::move(connections)));
   // The library's threads inherit that signals are blocked. This one goes on to get them: to
   // look up names may take long.
   int error = 0;
@@ -330,7 +388,7 @@ Result<std::shared_ptr<Session>> Session::open(const Options& options, Duration 
   if (!options.user.empty()) {
     const std::string identity = options.user + ":" + options.password;
     // Who has shown who he is does not let others at what he makes.
-    session->native_->acl = &ZOO_CREATOR_ALL_ACL;
+    session->native_->usual_acl = &ZOO_CREATOR_ALL_ACL;
     zoo_add_auth(session->native_->handle, "digest", identity.data(),
                  static_cast<int>(identity.size()), nullptr, nullptr);
   }
@@ -376,7 +434,7 @@ Status Session::ready(TimePoint by) {
 Result<Replies> Session::run(std::vector<Request> requests, TimePoint by, Late late,
                              const Submitted& submitted) {
   const bool repeatable = std::all_of(requests.begin(), requests.end(), [](const Request& request) {
-    return request.kind <= Kind::children && !request.watch;
+    return request.kind <= Kind::acl && !request.watch;
   });
   if (!repeatable) return send(std::move(requests), by, std::move(late), submitted);
   while (true) {
@@ -446,6 +504,18 @@ Result<Replies> Session::send(std::vector<Request> requests, TimePoint by, Late 
 bool Session::alive() const {
   const std::lock_guard lock(native_->mutex);
   return native_->state != ZOO_EXPIRED_SESSION_STATE && native_->state != ZOO_AUTH_FAILED_STATE;
+}
+
+void Session::set_acl(std::shared_ptr<const Acl> acl) {
+  const std::lock_guard lock(native_->mutex);
+  native_->given_acl = std::move(acl);
+}
+
+ConnectionNumber Session::connection() const noexcept { return native_->connection; }
+
+bool Session::was_cut() const {
+  const std::lock_guard lock(native_->mutex);
+  return native_->cut;
 }
 
 bool Session::ignored() const {

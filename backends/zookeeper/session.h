@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/zookeeper/address.h"
+#include "backends/zookeeper/beat.h"
 #include "backends/zookeeper/errors.h"
 #include "backends/zookeeper/requests.h"
 #include "lockset/clock.h"
@@ -23,10 +24,13 @@ namespace lockset::zookeeper {
 // their callbacks reach holds no Session.
 class Session {
  public:
+  // Counts the connections of all sessions of one client.
+  using Connections = std::shared_ptr<std::atomic<ConnectionNumber>>;
   // Begins to connect, and returns at once but for the look-up of the servers' names. `handshake`:
   // see ignored().
-  static Result<std::shared_ptr<Session>> open(const Options& options, Duration timeout,
-                                               Duration handshake = Duration::max());
+  static Result<std::shared_ptr<Session>> open(
+      const Options& options, Duration timeout, Duration handshake = Duration::max(),
+      Connections connections = std::make_shared<std::atomic<ConnectionNumber>>(0));
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   // Ends the session, and with it the nodes that it owns. Takes up to some 3 s where the
@@ -56,6 +60,11 @@ class Session {
   // Not expired, as far as is known here.
   [[nodiscard]] bool alive() const;
   [[nodiscard]] bool connected() const;
+  // The last that it made; 0 before the first. A request that is sent when this says N may be done
+  // in a later one: its reply tells.
+  [[nodiscard]] ConnectionNumber connection() const noexcept;
+  // It lost a connection once, and may have made another one since.
+  [[nodiscard]] bool was_cut() const;
   // Somebody gave up waiting for an answer of it that has not come since: what is asked
   // now had better go another way.
   [[nodiscard]] bool stuck() const;
@@ -64,10 +73,14 @@ class Session {
   [[nodiscard]] Duration timeout() const;
   // As in NodeStat::owner; 0 before it is known.
   [[nodiscard]] std::int64_t id() const;
+  // Nodes that it makes from now on are for these; unset: for whom the address names.
+  void set_acl(std::shared_ptr<const Acl> acl);
+  // What its renewals write.
+  [[nodiscard]] Beat& beat() noexcept { return beat_; }
 
  private:
   struct Native;
-  Session(const Options& options, Duration timeout, Duration handshake);
+  Session(const Options& options, Duration timeout, Duration handshake, Connections connections);
   void begin(const Options& options);
   Result<Replies> send(std::vector<Request> requests, TimePoint by, Late late,
                        const Submitted& submitted);
@@ -77,6 +90,7 @@ class Session {
   const Duration asked_timeout_;
   const Duration handshake_;
   std::unique_ptr<Native> native_;
+  Beat beat_;
 };
 
 }  // namespace lockset::zookeeper

@@ -101,8 +101,12 @@ Sessions::Place Sessions::reserve(Entry& entry, std::size_t path_bytes) {
 
 std::optional<Sessions::Place> Sessions::find(Duration timeout, bool for_holds,
                                               std::size_t path_bytes, std::vector<Entry>& dead) {
+  // One that lost its connection keeps what was taken in it, and gets nothing new: servers that
+  // were put back to before what it has seen turn it away for as long as they are behind, and
+  // where they are not it may own there what it has long let go. A new one has seen nothing.
   const auto first_dead = std::stable_partition(
-      entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.session->alive(); });
+      entries_.begin(), entries_.end(),
+      [](const Entry& entry) { return entry.session->alive() && !entry.session->was_cut(); });
   std::move(first_dead, entries_.end(), std::back_inserter(dead));
   entries_.erase(first_dead, entries_.end());
   for (Entry& entry : entries_) {
@@ -137,11 +141,13 @@ Result<Sessions::Place> Sessions::take(Duration timeout, bool for_holds, std::si
   opening_ = true;
   const Duration handshake = handshake_;
   lock.unlock();
-  Result<std::shared_ptr<Session>> session = Session::open(options_, timeout, handshake);
+  Result<std::shared_ptr<Session>> session =
+      Session::open(options_, timeout, handshake, connections_);
   lock.lock();
   opening_ = false;
   opened_.notify_all();
   if (!session) return session.error();
+  (*session)->set_acl(acl_);
   entries_.push_back({*std::move(session), std::make_shared<std::atomic<std::size_t>>(0),
                       BootClock::now(), for_holds});
   Place place = reserve(entries_.back(), path_bytes);
@@ -201,6 +207,13 @@ Result<std::unique_ptr<Seat>> Sessions::seat(Duration lease, std::size_t path_by
   return std::move(place->seat);
 }
 
+void Sessions::set_acl(const Acl& acl) {
+  const std::lock_guard lock(mutex_);
+  if (acl.empty() ? acl_ == nullptr : acl_ && *acl_ == acl) return;
+  acl_ = acl.empty() ? nullptr : std::make_shared<const Acl>(acl);
+  for (const Entry& entry : entries_) entry.session->set_acl(acl_);
+}
+
 void Sessions::forget(const std::shared_ptr<Session>& session) {
   std::vector<Entry> gone;
   const std::lock_guard lock(mutex_);
@@ -219,7 +232,7 @@ void Sessions::tidy() {
     const TimePoint now = BootClock::now();
     const auto first_idle =
         std::stable_partition(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-          return entry.session->alive() &&
+          return entry.session->alive() && !entry.session->was_cut() &&
                  (!entry.for_holds || *entry.used != 0 || entry.session.use_count() > 1 ||
                   now - entry.last_use < idle_time);
         });

@@ -74,6 +74,15 @@ class Sessions {
   // How many there are.
   [[nodiscard]] std::size_t count() const;
 
+  // Nodes that any of them makes from now on are for these; empty: for whom the address names.
+  void set_acl(const Acl& acl);
+  // As whom they show themselves; "" for nobody.
+  [[nodiscard]] const std::string& user() const noexcept { return options_.user; }
+
+  // The number of the last connection that any of them made. What is asked for from now on is no
+  // older than that.
+  [[nodiscard]] ConnectionNumber connections() const noexcept { return *connections_; }
+
  private:
   struct Entry {
     std::shared_ptr<Session> session;
@@ -109,12 +118,14 @@ class Sessions {
   static void close(std::vector<Entry> entries);
 
   const Options options_;
+  const Session::Connections connections_ = std::make_shared<std::atomic<ConnectionNumber>>(0);
   mutable std::mutex mutex_;
   std::condition_variable opened_;
   bool opening_ = false;
   std::vector<Entry> entries_;
   Bounds bounds_;
   Duration handshake_ = first_handshake;
+  std::shared_ptr<const Acl> acl_;
 };
 
 }  // namespace lockset::zookeeper

@@ -14,15 +14,11 @@
 
 namespace lockset::zookeeper {
 
-// Thread-safe.
+// One generation of the space: a store that has another one now is opened anew. Thread-safe.
 class OpenSpace {
  public:
-  explicit OpenSpace(Options given)
-      : options(std::move(given)),
-        where(options.shown()),
-        paths(options.root()),
-        sessions(options),
-        config(paths, sessions, where) {}
+  // Errc::misconfigured where there is no space of this version.
+  static Result<std::unique_ptr<OpenSpace>> open(const Options& options, TimePoint by);
   OpenSpace(const OpenSpace&) = delete;
   OpenSpace& operator=(const OpenSpace&) = delete;
   // Answers that come while the sessions end still find `own`, which keeps none of them.
@@ -30,11 +26,20 @@ class OpenSpace {
 
   const Options options;
   const std::string where;  // for messages
+  const std::string generation;
   const Paths paths;
   OwnHolds own;
   NameCache names;
-  Sessions sessions;
+
+ private:
+  const std::unique_ptr<Sessions> sessions_;
+
+ public:
+  Sessions& sessions;
   ConfigNode config;
+
+  // The generation that the store has now.
+  [[nodiscard]] Result<std::string> generation_now(TimePoint by);
 
   // The requests that end a hold of this client: all of its nodes, or none.
   [[nodiscard]] Request end_of(const std::string& token,
@@ -51,7 +56,26 @@ class OpenSpace {
     end.parts.push_back(announcement());
     return end;
   }
+  // The same by a person, whoever's it is: that takes an operator.
+  [[nodiscard]] Request breaking(const std::string& token,
+                                 const std::vector<LockRequest>& items) const {
+    Request end = end_of_other(token, items);
+    end.parts.push_back(set(paths.breaks(), "", any_version));
+    return end;
+  }
   [[nodiscard]] Request announcement() const { return set(paths.holds(), "", any_version); }
+
+ private:
+  OpenSpace(Options given, std::string named, std::unique_ptr<Sessions> opened)
+      : options(std::move(given)),
+        where(options.shown()),
+        generation(std::move(named)),
+        paths(options.root(), generation),
+        sessions_(std::move(opened)),
+        sessions(*sessions_),
+        config(paths, sessions, where) {}
+  static Result<std::string> read_generation(Sessions& sessions, const Options& options,
+                                             TimePoint by);
 };
 
 }  // namespace lockset::zookeeper

@@ -115,6 +115,7 @@ Result<Waiting::Turn> Waiting::look(Ticket& ticket, TimePoint by) {
     if (ticket.node_.empty() || !ticket.session_->alive()) return Turn::go;
     Session& session = *ticket.session_;
     const std::string name = space_.paths.name(ticket.name_);
+    const ConnectionNumber read_at = space_.sessions.connections();
     // In this order, and together: whoever is first then, and watches the name, misses nothing.
     std::vector<Request> requests{children(space_.paths.queue(ticket.name_)),
                                   exists(space_.paths.config())};
@@ -166,7 +167,7 @@ Result<Waiting::Turn> Waiting::look(Ticket& ticket, TimePoint by) {
     const std::vector<Holder> holders = holders_of(name_reply.children);
     if (in_the_way(holders, ticket.mode_, ticket.permits_) == nullptr) {
       space_.names.learn(ticket.name_,
-                         {true, name_reply.stat.version, holders, ticket.config_version_});
+                         {true, name_reply.stat.version, holders, ticket.config_version_, read_at});
       return Turn::go;
     }
     if (!is_first) return Turn::sleep;
@@ -206,7 +207,14 @@ void Waiting::touch(Session& session, const std::string& node, TimePoint by) {
       session.run({set(node, read->front().text, read->front().stat.version)}, by).ok());
 }
 
+std::shared_ptr<Ticket> Waiting::own(const std::shared_ptr<WaitTicket>& ticket) const {
+  std::shared_ptr<Ticket> ours = std::dynamic_pointer_cast<Ticket>(ticket);
+  if (ours && ours->litter_ != litter_) ours.reset();
+  return ours;
+}
+
 Status Waiting::await(Ticket& ticket, TimePoint until, const std::stop_token& stop) {
+  if (ticket.litter_ != litter_) return {};  // of a generation that is over: time to ask again
   while (true) {
     const unsigned bits = ticket.signal_->take(until, stop);
     ticket.armed_ &= ~bits;
@@ -221,6 +229,7 @@ Status Waiting::await(Ticket& ticket, TimePoint until, const std::stop_token& st
 
 void Waiting::leave(Ticket& ticket, TimePoint by) {
   if (ticket.node_.empty()) return;
+  if (ticket.litter_ != litter_) return left(ticket);  // went with its generation
   const std::string node = ticket.node_;
   left(ticket);
   if (!ticket.session_->alive()) return;

@@ -98,6 +98,8 @@ class Waiting {
                                            const Record& waiter, TimePoint by);
   // Until `until`, a stop, or the name's having become free as far as can be seen.
   Status await(Ticket& ticket, TimePoint until, const std::stop_token& stop);
+  // The ticket, if it is one of this object's; null for one of a generation that is over.
+  [[nodiscard]] std::shared_ptr<Ticket> own(const std::shared_ptr<WaitTicket>& ticket) const;
   // Takes it out of the queue: whose turn it is then looks by himself.
   void leave(Ticket& ticket, TimePoint by);
   // Its place has gone, with the grant.

@@ -1,324 +1,116 @@
 #include "backends/zookeeper/zookeeper_backend.h"
 
-#include <zookeeper/zookeeper.h>
-
 #include <algorithm>
-#include <chrono>
-#include <iterator>
-#include <map>
-#include <set>
 #include <utility>
-
-#include "backends/zookeeper/acquire.h"
-#include "backends/zookeeper/reclaim.h"
 
 namespace lockset::zookeeper {
 
 ZookeeperBackend::ZookeeperBackend(std::unique_ptr<OpenSpace> space)
-    : space_(std::move(space)),
-      holds_(*space_),
-      waiting_(*space_),
-      reaper_(*space_),
-      housekeeping_(*space_) {}
+    : current_(std::make_shared<GenerationBackend>(std::move(space))) {}
 
-ZookeeperBackend::~ZookeeperBackend() = default;
+ZookeeperBackend::Generation ZookeeperBackend::current() const {
+  const std::lock_guard lock(mutex_);
+  return current_;
+}
 
-Traits ZookeeperBackend::traits() const {
-  Traits traits;
-  traits.push_wakeup = true;
-  traits.queued_wakeup = true;
-  traits.lists_waiters = true;
-  traits.shared_between_processes = true;
-  traits.session_leases = true;
-  return traits;
+Result<bool> ZookeeperBackend::move_on(const Generation& seen, TimePoint by) {
+  const Duration left = std::max<Duration>(by - BootClock::now(), Duration::zero());
+  const std::unique_lock alone(moving_, std::min<Duration>(left, std::chrono::hours(1)));
+  if (!alone) return false;
+  if (current() != seen) return true;
+  OpenSpace& space = seen->space();
+  const Result<std::string> now = space.generation_now(by);
+  if (!now) return now.error();
+  if (*now == space.generation) return false;
+  Result<std::unique_ptr<OpenSpace>> opened = OpenSpace::open(space.options, by);
+  if (!opened) return opened.error();
+  auto next = std::make_shared<GenerationBackend>(*std::move(opened));
+  const std::lock_guard lock(mutex_);
+  current_ = std::move(next);
+  return true;
+}
+
+template <class Call>
+auto ZookeeperBackend::in_generation(TimePoint by, const Call& call) {
+  while (true) {
+    const Generation generation = current();
+    auto done = call(*generation);
+    // What a generation that is gone answers: nothing was applied.
+    if (done || done.error().code != Errc::misconfigured) return done;
+    const Result<bool> moved = move_on(generation, by);
+    if (!moved || !*moved) return done;
+  }
+}
+
+void ZookeeperBackend::granted(Stamp stamp) noexcept {
+  std::int64_t seen = greatest_stamp_;
+  while (stamp.value > seen && !greatest_stamp_.compare_exchange_weak(seen, stamp.value)) {
+  }
 }
 
 Result<AcquireOutcome> ZookeeperBackend::try_acquire(const AcquireRequest& request) {
-  if (const auto twin = space_->own.find(request.token.hex())) {
-    // The same request again: its hold, if it has one.
-    Result<std::optional<Grant>> grant = resolve(request.token, request.by);
-    if (!grant) return grant.error();
-    if (*grant) return AcquireOutcome(*std::move(*grant));
-    if (twin->state == OwnHold::State::asked) {
-      return Error{Errc::unavailable,
-                   space_->where + ": another request with this token is under way"};
-    }
-    // Past its deadline: what is left of it must not be taken for the new one's.
-    if (Status removed = reaper_.remove(twin->hold, request.by); !removed) return removed.error();
+  AcquireRequest above = request;
+  above.min_stamp = std::max(above.min_stamp, Stamp{greatest_stamp_ + 1});
+  Result<AcquireOutcome> outcome = in_generation(
+      request.by, [&](GenerationBackend& backend) { return backend.try_acquire(above); });
+  if (outcome) {
+    if (const Grant* grant = std::get_if<Grant>(&*outcome)) granted(grant->stamp);
   }
-  return Acquire(*space_, reaper_, waiting_, request).run();
+  return outcome;
 }
 
 Result<std::optional<Grant>> ZookeeperBackend::resolve(const Token& token, TimePoint by) {
-  const std::string hex = token.hex();
-  const std::string path = space_->paths.hold(hex);
-  while (true) {
-    const Result<std::shared_ptr<Session>> session = space_->sessions.general(by);
-    if (!session) return session.error();
-    const std::optional<OwnHolds::Known> before = space_->own.find(hex);
-    const Result<Replies> replies = (*session)->run({sync(path), get(path)}, by);
-    if (!replies) return replies.error();
-    const Reply& reply = (*replies)[1];
-    if (ends_session(reply.code)) continue;
-    if (reply.code == ZNONODE) {
-      // One that was still asked for may come yet, or has come since this was read: then it
-      // must not be forgotten, or nobody ends it.
-      if (before && before->state == OwnHold::State::live) space_->own.forget(hex);
-      return std::optional<Grant>();
-    }
-    const std::optional<OwnHolds::Known> own = space_->own.find(hex);
-    if (!reply.ok()) return error_from(reply.code, space_->where, Sent::reading);
-    const std::optional<Record> record = record_from(reply.text);
-    if (!record) return std::optional<Grant>();
-    Grant grant;
-    grant.stamp = Stamp{record->base + reply.stat.created};
-    grant.store_time_us = space_->config.server_now_us();
-    if (!own) {
-      // Of another client: it is there, but nothing of its lease is for us to count on.
-      grant.lease = Duration::zero();
-      return std::optional<Grant>(std::move(grant));
-    }
-    // A session that was ours and has ended, or is about to.
-    if (!own->live() || reply.stat.owner != own->hold->session()->id()) {
-      return std::optional<Grant>();
-    }
-    space_->own.granted(hex, grant.stamp);
-    grant.lease =
-        std::min(own->deadline - BootClock::now(), safe_part(own->hold->session()->timeout()));
-    if (grant.lease <= Duration::zero()) return std::optional<Grant>();
-    return std::optional<Grant>(std::move(grant));
-  }
+  Result<std::optional<Grant>> found =
+      in_generation(by, [&](GenerationBackend& backend) { return backend.resolve(token, by); });
+  if (found && *found) granted((*found)->stamp);
+  return found;
 }
 
 Result<RenewReply> ZookeeperBackend::renew(const Owner& owner,
                                            std::span<const RenewRequest> requests, TimePoint by) {
-  RenewReply reply;
-  reply.renewals.resize(requests.size());
-  std::map<std::shared_ptr<Session>, std::map<std::string, std::vector<std::size_t>>> by_session;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    if (requests[i].permanent) {
-      return Error{Errc::unsupported,
-                   space_->where + ": a hold ends with its session, and can't be made permanent"};
-    }
-    const std::optional<OwnHolds::Known> own = space_->own.find(requests[i].stamp);
-    if (own && own->live() && own->hold->app == owner.app) {
-      by_session[own->hold->session()][own->hold->token].push_back(i);
-    }
-  }
-  for (const auto& [session, places] : by_session) {
-    std::vector<std::string> tokens;
-    tokens.reserve(places.size());
-    for (const auto& [token, at] : places) tokens.push_back(token);
-    const auto renewed = [&places = places, &reply](const std::string& token, Duration lease) {
-      for (const std::size_t place : places.at(token)) reply.renewals[place] = Renewal{lease};
-    };
-    if (Status asked = renew_in(*session, tokens, by, renewed); !asked) return asked.error();
-  }
-  reply.store_time_us = space_->config.server_now_us();
-  return reply;
-}
-
-// An answer is proof that the session lives; and that a hold does which was not broken since it
-// was granted or seen. The others are asked for one by one: in the same round trip those that are
-// known to be in doubt, in a second one those that came into doubt since the last time.
-Status ZookeeperBackend::renew_in(Session& session, const std::vector<std::string>& tokens,
-                                  TimePoint by, const Renewed& renewed) {
-  std::set<std::string> lost;
-  TimePoint sent;
-  // The breaks; 0: the session has ended.
-  const auto look = [&](const std::vector<std::string>& asked,
-                        std::optional<Breaks> known) -> Result<Breaks> {
-    const std::string above = space_->paths.holds();
-    std::vector<Request> requests{sync(above), exists(above)};
-    for (const std::string& token : asked) requests.push_back(exists(space_->paths.hold(token)));
-    Result<Replies> replies = Replies();
-    TimePoint now;
-    do {  // to ask again does no harm
-      now = BootClock::now();
-      replies = session.run(requests, by);
-    } while (replies && leaves_doubt(replies->back().code) && BootClock::now() < by);
-    if (!replies) return session.alive() ? Result<Breaks>(replies.error()) : Breaks(0);
-    if (!known) sent = now;
-    for (std::size_t i = 1; i < replies->size(); ++i) {
-      const Reply& reply = (*replies)[i];
-      if (ends_session(reply.code)) return Breaks(0);
-      if (!reply.ok() && (i == 1 || reply.code != ZNONODE)) {
-        return error_from(reply.code, space_->where, Sent::reading);
-      }
-      if (i == 1) {
-        if (!known) known = reply.stat.changed;
-      } else if (reply.ok() && reply.stat.owner == session.id()) {
-        space_->own.seen(asked[i - 2], *known);
-      } else {
-        lost.insert(asked[i - 2]);
-        space_->own.forget(asked[i - 2]);
-      }
-    }
-    return *known;
-  };
-  const std::vector<std::string> asked = space_->own.doubtful(tokens);
-  const Result<Breaks> breaks = look(asked, {});
-  if (!breaks) return breaks.error();
-  if (*breaks == 0) return {};
-  space_->own.saw(*breaks);
-  std::vector<std::string> rest;
-  std::set_difference(tokens.begin(), tokens.end(), asked.begin(), asked.end(),
-                      std::back_inserter(rest));
-  rest = space_->own.doubtful(rest, *breaks);
-  if (!rest.empty()) {
-    const Result<Breaks> again = look(rest, *breaks);
-    if (!again) return again.error();
-    if (*again == 0) return {};
-  }
-  for (const std::string& token : tokens) {
-    if (lost.contains(token)) continue;
-    if (const std::optional<Duration> lease = space_->own.renew(token, sent)) {
-      renewed(token, *lease);
-    }
-  }
-  return {};
+  return in_generation(
+      by, [&](GenerationBackend& backend) { return backend.renew(owner, requests, by); });
 }
 
 Result<bool> ZookeeperBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
-  return end_hold(stamp, app, by);
+  return in_generation(by,
+                       [&](GenerationBackend& backend) { return backend.release(stamp, app, by); });
 }
 
 Result<bool> ZookeeperBackend::break_hold(Stamp stamp, TimePoint by) {
-  return end_hold(stamp, {}, by);
-}
-
-Result<bool> ZookeeperBackend::end_hold(Stamp stamp, std::optional<std::string_view> app,
-                                        TimePoint by) {
-  const std::optional<OwnHolds::Known> own = space_->own.find(stamp);
-  if (!own) return end_foreign(stamp, app, by);
-  if (app && own->hold->app != *app) return false;
-  return end_own(*own, by);
-}
-
-Result<bool> ZookeeperBackend::end_own(const OwnHolds::Known& own, TimePoint by) {
-  const OwnHold& hold = *own.hold;
-  if (!own.live()) {
-    if (Status removed = reaper_.remove(own.hold, by); !removed) return removed.error();
-    return false;
-  }
-  // In its own session, unless that does not answer.
-  std::shared_ptr<Session> session = hold.session();
-  if (session->stuck() || !session->connected()) {
-    Result<std::shared_ptr<Session>> other = space_->sessions.general(by);
-    if (!other) return other.error();
-    session = *std::move(other);
-  }
-  Result<bool> ended =
-      send_end(hold.token, hold.items, space_->end_of(hold.token, hold.items), session, by);
-  if (ended) space_->own.forget(hold.token);
-  return ended;
-}
-
-Result<bool> ZookeeperBackend::end_foreign(Stamp stamp, std::optional<std::string_view> app,
-                                           TimePoint by) {
-  const Result<std::vector<Listed>> holds = holds_.holds(by);
-  if (!holds) return holds.error();
-  for (const Listed& hold : *holds) {
-    if (hold.stamp() != stamp) continue;
-    if (app && hold.record.owner.app != *app) return false;
-    const Result<std::shared_ptr<Session>> session = space_->sessions.general(by);
-    if (!session) return session.error();
-    const std::vector<LockRequest>& items = hold.record.items;
-    return send_end(hold.name, items, space_->end_of_other(hold.name, items), *session, by);
-  }
-  return false;
-}
-
-Result<bool> ZookeeperBackend::send_end(const std::string& token,
-                                        const std::vector<LockRequest>& items, Request end,
-                                        const std::shared_ptr<Session>& session, TimePoint by) {
-  std::vector<Request> requests;
-  requests.push_back(std::move(end));
-  const Result<Replies> replies = session->run(std::move(requests), by);
-  if (!replies) return replies.error();
-  const int code = replies->front().code;
-  if (code != ZOK && code != ZNONODE) return error_from(code, space_->where, Sent::change);
-  for (const LockRequest& item : items) space_->names.ended(item.name, token);
-  return code == ZOK;
+  return in_generation(by,
+                       [&](GenerationBackend& backend) { return backend.break_hold(stamp, by); });
 }
 
 Status ZookeeperBackend::await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) {
-  return waiting_.await(static_cast<Ticket&>(ticket), until, stop);
+  return current()->await_change(ticket, until, std::move(stop));
 }
 
 void ZookeeperBackend::end_wait(WaitTicket& ticket, TimePoint by) {
-  waiting_.leave(static_cast<Ticket&>(ticket), by);
+  current()->end_wait(ticket, by);
 }
 
 Result<Inspection> ZookeeperBackend::inspect(const InspectQuery& query, TimePoint by) {
-  Result<std::vector<Listed>> holds = holds_.holds(by);
-  if (!holds) return holds.error();
-  Inspection inspection;
-  for (Listed& listed : *holds) {
-    if (!query.matches(listed.record.items)) continue;
-    const Stamp stamp = listed.stamp();
-    const std::optional<OwnHolds::Known> own = space_->own.find(listed.name);
-    if (own && !own->live()) continue;
-    HoldInfo& hold = inspection.holds.emplace_back();
-    hold.stamp = stamp;
-    hold.items = std::move(listed.record.items);
-    hold.owner = std::move(listed.record.owner);
-    hold.since =
-        std::chrono::system_clock::time_point(std::chrono::milliseconds(listed.stat.created_ms));
-    // Of others it is not seen when they renewed: at most the lease.
-    hold.remaining = own ? own->deadline - BootClock::now() : listed.record.lease;
-  }
-  Result<std::vector<Listed>> waiters = holds_.waiters(by);
-  if (!waiters) return waiters.error();
-  for (Listed& listed : *waiters) {
-    if (!query.matches(listed.record.items)) continue;
-    WaiterInfo& waiter = inspection.waiters.emplace_back();
-    waiter.items = std::move(listed.record.items);
-    waiter.owner = std::move(listed.record.owner);
-    waiter.since =
-        std::chrono::system_clock::time_point(std::chrono::milliseconds(listed.stat.created_ms));
-  }
-  return inspection;
+  return in_generation(by, [&](GenerationBackend& backend) { return backend.inspect(query, by); });
 }
 
 Result<SpaceConfig> ZookeeperBackend::load_config(TimePoint by) {
-  const Result<std::shared_ptr<const KnownConfig>> config = space_->config.load(by);
-  if (!config) return config.error();
-  return (*config)->stored.config;
+  return in_generation(by, [&](GenerationBackend& backend) { return backend.load_config(by); });
 }
 
 Result<SpaceConfig> ZookeeperBackend::change_config(const ConfigChange& change, TimePoint by) {
-  const Result<std::shared_ptr<const KnownConfig>> done = space_->config.change(
-      [&](StoredConfig& stored) {
-        const std::int64_t before = stored.config.version;
-        stored.config = changed(std::move(stored.config), change);
-        if (stored.config.version == before) return false;  // refused: the node stays as it is
-        // What is granted from now on has a greater zxid than the last that was seen.
-        stored.base =
-            std::max(stored.base, stored.config.stamp_base.value - space_->config.last_zxid());
-        return true;
-      },
-      by);
-  if (!done) return done.error();
-  if (const auto* permits = std::get_if<SetPermits>(&change)) {
-    waiting_.permits_grew(permits->name, by);
-  }
-  return (*done)->stored.config;
+  return in_generation(
+      by, [&](GenerationBackend& backend) { return backend.change_config(change, by); });
 }
 
 Result<std::size_t> ZookeeperBackend::reclaim(std::string_view app, std::int64_t epoch,
                                               TimePoint by) {
-  return reclaim_holds(*space_, holds_, app, epoch, by);
+  return in_generation(by,
+                       [&](GenerationBackend& backend) { return backend.reclaim(app, epoch, by); });
 }
 
 Result<std::size_t> ZookeeperBackend::sweep(TimePoint by) {
-  // Says whether the servers can be reached at all.
-  if (const auto config = space_->config.load(by); !config) return config.error();
-  reaper_.run(by);
-  waiting_.tidy(by);
-  space_->sessions.tidy();
-  if (Status done = housekeeping_.run(by); !done) return done.error();
-  return reaper_.take_count();
+  return in_generation(by, [&](GenerationBackend& backend) { return backend.sweep(by); });
 }
 
 }  // namespace lockset::zookeeper

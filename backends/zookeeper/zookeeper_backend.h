@@ -2,29 +2,26 @@
 // works.
 #pragma once
 
-#include <functional>
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
-#include <vector>
+#include <string_view>
 
-#include "backends/zookeeper/hold_list.h"
-#include "backends/zookeeper/housekeeping.h"
-#include "backends/zookeeper/reaper.h"
-#include "backends/zookeeper/space.h"
-#include "backends/zookeeper/waiting.h"
+#include "backends/zookeeper/generation_backend.h"
 #include "lockset/backend.h"
 
 namespace lockset::zookeeper {
 
+// Works in one generation of the space for as long as the store has that one. A space that was
+// wiped and made anew has another one: then this opens that, and lets go of all that it knew and
+// held in the old one, whose holds went with their nodes.
 class ZookeeperBackend final : public Backend {
  public:
-  // Of an initialised space.
   explicit ZookeeperBackend(std::unique_ptr<OpenSpace> space);
-  ~ZookeeperBackend() override;
 
-  [[nodiscard]] Traits traits() const override;
+  [[nodiscard]] Traits traits() const override { return current()->traits(); }
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override;
   Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) override;
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
@@ -39,25 +36,22 @@ class ZookeeperBackend final : public Backend {
   Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) override;
   Result<std::size_t> sweep(TimePoint by) override;
 
-  // For tests: what this client has open.
-  [[nodiscard]] OpenSpace& space() noexcept { return *space_; }
-
  private:
-  Result<bool> end_hold(Stamp stamp, std::optional<std::string_view> app, TimePoint by);
-  Result<bool> end_own(const OwnHolds::Known& own, TimePoint by);
-  Result<bool> end_foreign(Stamp stamp, std::optional<std::string_view> app, TimePoint by);
-  Result<bool> send_end(const std::string& token, const std::vector<LockRequest>& items,
-                        Request end, const std::shared_ptr<Session>& session, TimePoint by);
-  // Renews these holds (sorted) of this session, and tells of each that was.
-  using Renewed = std::function<void(const std::string& token, Duration lease)>;
-  Status renew_in(Session& session, const std::vector<std::string>& tokens, TimePoint by,
-                  const Renewed& renewed);
+  using Generation = std::shared_ptr<GenerationBackend>;
 
-  const std::unique_ptr<OpenSpace> space_;
-  HoldList holds_;
-  Waiting waiting_;
-  Reaper reaper_;
-  Housekeeping housekeeping_;
+  [[nodiscard]] Generation current() const;
+  // Again in the generation that the store has now, where it is another one.
+  template <class Call>
+  auto in_generation(TimePoint by, const Call& call);
+  // True: there is another one than `seen` now.
+  Result<bool> move_on(const Generation& seen, TimePoint by);
+  void granted(Stamp stamp) noexcept;
+
+  mutable std::mutex mutex_;
+  Generation current_;
+  std::timed_mutex moving_;
+  // Of all generations. What this client is granted goes up, whatever became of the store.
+  std::atomic<std::int64_t> greatest_stamp_ = 0;
 };
 
 }  // namespace lockset::zookeeper

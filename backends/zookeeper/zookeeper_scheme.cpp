@@ -8,28 +8,24 @@
 namespace lockset {
 namespace {
 
-// Holds that are granted after this need not be looked for at their first renewal. Without it they
-// are, no more.
-void read_breaks(zookeeper::OpenSpace& space, TimePoint by) {
-  const auto session = space.sessions.general(by);
-  if (!session) return;
-  const auto replies = (*session)->run({zookeeper::exists(space.paths.holds())}, by);
-  if (replies && replies->front().ok()) space.own.saw(replies->front().stat.changed);
-}
-
 Result<std::unique_ptr<Backend>> open_zookeeper(const Url& url, TimePoint by) {
   Result<zookeeper::Options> options = zookeeper::parse_address(url);
   if (!options) return options.error();
   const TimePoint connect_by = std::min(by, BootClock::now() + options->connect_timeout);
-  auto space = std::make_unique<zookeeper::OpenSpace>(*std::move(options));
-  if (auto config = space->config.load(connect_by); !config) return config.error();
-  read_breaks(*space, connect_by);
-  return std::unique_ptr<Backend>(new zookeeper::ZookeeperBackend(std::move(space)));
+  Result<std::unique_ptr<zookeeper::OpenSpace>> space =
+      zookeeper::OpenSpace::open(*options, connect_by);
+  if (!space) return space.error();
+  return std::unique_ptr<Backend>(new zookeeper::ZookeeperBackend(*std::move(space)));
 }
 
 Status init_zookeeper(const Url& url, TimePoint by) {
   const Result<zookeeper::Options> options = zookeeper::parse_address(url);
   return options ? zookeeper::init(*options, by) : options.error();
+}
+
+Status allow_zookeeper(const Url& url, Role role, std::string_view account, TimePoint by) {
+  const Result<zookeeper::Options> options = zookeeper::parse_address(url);
+  return options ? zookeeper::allow(*options, role, std::string(account), by) : options.error();
 }
 
 Result<std::vector<Finding>> examine_zookeeper(const Url& url, TimePoint by) {
@@ -40,9 +36,14 @@ Result<std::vector<Finding>> examine_zookeeper(const Url& url, TimePoint by) {
 
 }  // namespace
 
-const Scheme zookeeper_scheme{
-    "zookeeper",    "zookeeper://zk1:2181,zk2:2181,zk3:2181/jobs?space=lockset",
-    open_zookeeper, init_zookeeper,
-    nullptr,        examine_zookeeper};
+const Scheme zookeeper_scheme{"zookeeper",
+                              "zookeeper://zk1:2181,zk2:2181,zk3:2181/jobs?space=lockset",
+                              open_zookeeper,
+                              init_zookeeper,
+                              nullptr,
+                              examine_zookeeper,
+                              {},
+                              nullptr,
+                              allow_zookeeper};
 
 }  // namespace lockset

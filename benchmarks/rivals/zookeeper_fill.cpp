@@ -37,7 +37,8 @@ Value value_of(Result<Value> result) {
 // The holds that fill() made in one space.
 class Filling {
  public:
-  explicit Filling(const Url& url) : space_(value_of(parse_address(url))) {}
+  explicit Filling(const Url& url)
+      : opened_(value_of(OpenSpace::open(value_of(parse_address(url)), by()))), space_(*opened_) {}
 
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
 
@@ -135,7 +136,8 @@ class Filling {
     }
   }
 
-  OpenSpace space_;
+  const std::unique_ptr<OpenSpace> opened_;
+  OpenSpace& space_;
   std::shared_ptr<const KnownConfig> config_;
   std::vector<std::shared_ptr<Session>> sessions_;
   std::size_t used_ = 0;  // bytes of paths in the last one

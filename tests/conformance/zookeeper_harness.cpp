@@ -70,8 +70,9 @@ std::size_t count_items(const std::string& record) {
 }
 
 // The state of the store, if it did not change while it was read.
-std::optional<std::vector<RawHold>> look_once(RawZookeeper& raw, const std::string& root) {
+std::optional<std::vector<RawHold>> look_once(RawZookeeper& raw, const std::string& space) {
   raw.sync();
+  const std::string root = raw.generation(space);
   const auto before = raw.get(root + "/holds");
   if (!before) throw std::runtime_error("no space at " + root);
   std::map<std::string, RawHold> holds;

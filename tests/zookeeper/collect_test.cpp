@@ -16,8 +16,8 @@ class Collect : public ZookeeperTest {
   // All that is idle now. The number of names.
   std::size_t collect() {
     if (!space_) {
-      space_ = std::make_unique<zookeeper::OpenSpace>(
-          zookeeper::parse_address(Url::parse(url()).value()).value());
+      const auto options = zookeeper::parse_address(Url::parse(url()).value()).value();
+      space_ = zookeeper::OpenSpace::open(options, soon()).value();
     }
     zookeeper::Housekeeping housekeeping(*space_);
     return housekeeping.collect(-1min, soon()).value();
@@ -107,11 +107,11 @@ TEST(KnownNames, VersionsGoRound) {
   constexpr std::int32_t most = std::numeric_limits<std::int32_t>::max();
   constexpr std::int32_t least = std::numeric_limits<std::int32_t>::min();
   names.put("a", state(most));
-  EXPECT_EQ(names.find("a", 0)->version, most);
+  EXPECT_EQ(names.find("a", 0, 0)->version, most);
   names.put("a", state(least));
-  EXPECT_EQ(names.find("a", 0)->version, least) << "it comes after the greatest";
+  EXPECT_EQ(names.find("a", 0, 0)->version, least) << "it comes after the greatest";
   names.put("a", state(most));
-  EXPECT_EQ(names.find("a", 0)->version, least) << "an older one, told late";
+  EXPECT_EQ(names.find("a", 0, 0)->version, least) << "an older one, told late";
 }
 
 }  // namespace

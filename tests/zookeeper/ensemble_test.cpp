@@ -2,9 +2,12 @@
 #include <zookeeper/zookeeper.h>
 
 #include <functional>
+#include <thread>
 
 #include "tests/support/requirement.h"
+#include "tests/support/tcp_proxy.h"
 #include "tests/zookeeper/fixture.h"
+#include "tests/zookeeper/session_end.h"
 
 namespace lockset::zookeeper_tests {
 namespace {
@@ -43,13 +46,18 @@ class Ensemble : public testing::Test {
 
   // Of these members, the first of them first.
   [[nodiscard]] std::string url(const std::vector<int>& members) const {
+    std::vector<std::uint16_t> ports;
+    for (const int member : members) ports.push_back(ensemble().port(member));
+    return url_through(ports);
+  }
+  [[nodiscard]] std::string url_through(const std::vector<std::uint16_t>& ports) const {
     std::string hosts;
-    for (const int member : members) {
-      hosts +=
-          (hosts.empty() ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(ensemble().port(member));
+    for (const std::uint16_t port : ports) {
+      hosts += (hosts.empty() ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(port);
     }
     return "zookeeper://" + hosts + "?space=" + space_;
   }
+  [[nodiscard]] const std::string& space() const { return space_; }
   [[nodiscard]] Client client(const std::string& app, const std::vector<int>& members) const {
     return Client(open_backend(url(members), soon()).value(), app);
   }
@@ -207,6 +215,45 @@ TEST_F(Ensemble, APausedLeaderIsLeftBehind) {
   EXPECT_GT(again->stamp(), *next);
   EXPECT_FALSE(gone.renew());
   EXPECT_TRUE(other.is_live(*next));
+}
+
+// SEM 10, 20: a leader that was stopped for longer than an election, and goes on, does not know yet
+// that it leads nobody. Its word must not renew what has ended where the others are.
+TEST_F(Ensemble, ADeposedLeaderRenewsNothing) {
+  test::TcpProxy proxy(ensemble().port(leader_));
+  Client bound(open_backend(url_through({proxy.port()}), soon()).value(), "bound");
+  Client other = client("other", {third_, follower_});
+  const Stamp gone = take(bound, {write("a")}).stamp;
+  // Renewed once, so that the next one is nothing new to it.
+  ASSERT_TRUE(bound.renew(gone, 1min));
+  SpaceView view("127.0.0.1:" + std::to_string(ensemble().port(third_)), "/" + space());
+  const std::set<std::int64_t> owners = view.owners();
+  ASSERT_EQ(owners.size(), 1U);
+  pause(leader_);
+  const int next_leader = ensemble().leader();
+  ASSERT_NE(next_leader, leader_);
+  // As if its session's time were over.
+  test::end_session(ensemble().port(next_leader), *owners.begin());
+  const Stamp next = take(other, {write("a")}).stamp;
+  EXPECT_GT(next, gone);
+  // The request waits for the old leader, who answers before it looks around.
+  proxy.hold_next_request();
+  const RenewRequest request{gone, 1min, false, nullptr, {}};
+  Result<RenewReply> reply = Error{Errc::internal, "not asked"};
+  {
+    const std::jthread asking([&] {
+      reply = bound.backend().renew(bound.owner(), {&request, 1}, BootClock::now() + long_time);
+    });
+    EXPECT_TRUE(eventually([&] { return proxy.caught(); }));
+    proxy.deliver_held();
+    proxy.heal();
+    undo();
+  }
+  if (reply) {
+    EXPECT_FALSE(reply->renewals.at(0)) << "two at once";
+  }
+  EXPECT_TRUE(other.is_live(next));
+  EXPECT_FALSE(bound.renew(gone, 1min));
 }
 
 }  // namespace

@@ -26,13 +26,14 @@ bool says(const std::string& message, const std::string& part) {
 
 std::vector<std::string> SpaceView::traces() {
   raw_.sync();
+  const std::string root = this->root();
   std::vector<std::string> traces;
-  for (const std::string& token : raw_.children(root_ + "/holds")) {
+  for (const std::string& token : raw_.children(root + "/holds")) {
     traces.push_back("holds/" + token);
   }
   for (const std::string parent : {"names", "queues"}) {
-    for (const std::string& name : raw_.children(root_ + "/" + parent)) {
-      for (const std::string& child : raw_.children(root_ + "/" + parent + "/" + name)) {
+    for (const std::string& name : raw_.children(root + "/" + parent)) {
+      for (const std::string& child : raw_.children(root + "/" + parent + "/" + name)) {
         traces.push_back(parent + "/" + name + "/" + child);
       }
     }
@@ -46,9 +47,10 @@ bool SpaceView::becomes_empty(Duration limit) {
 
 std::set<std::int64_t> SpaceView::owners() {
   raw_.sync();
+  const std::string root = this->root();
   std::set<std::int64_t> owners;
-  for (const std::string& token : raw_.children(root_ + "/holds")) {
-    if (const auto node = raw_.get(root_ + "/holds/" + token)) owners.insert(node->owner);
+  for (const std::string& token : raw_.children(root + "/holds")) {
+    if (const auto node = raw_.get(root + "/holds/" + token)) owners.insert(node->owner);
   }
   return owners;
 }
@@ -61,7 +63,7 @@ void ZookeeperTest::SetUp() {
 }
 
 void ZookeeperTest::TearDown() {
-  if (view_) raw().remove_tree(root());
+  if (view_) raw().remove_tree(space());
 }
 
 std::string ZookeeperTest::url(const std::string& more) const {

@@ -40,11 +40,14 @@ bool says(const std::string& message, const std::string& part);
 // Looks into one space past the backend. Calls throw std::runtime_error where it can't.
 class SpaceView {
  public:
-  SpaceView(const std::string& hosts, std::string root, const std::string& identity = {})
-      : raw_(hosts, identity), root_(std::move(root)) {}
+  SpaceView(const std::string& hosts, std::string space, const std::string& identity = {})
+      : raw_(hosts, identity), space_(std::move(space)) {}
 
   [[nodiscard]] RawZookeeper& raw() noexcept { return raw_; }
-  [[nodiscard]] const std::string& root() const noexcept { return root_; }
+  // The path that the address names.
+  [[nodiscard]] const std::string& space() const noexcept { return space_; }
+  // Where its nodes are now.
+  [[nodiscard]] std::string root() { return raw_.generation(space_); }
   // The nodes that a hold or a waiter has, by their paths below the root: "holds/TOKEN",
   // "names/NAME/w-TOKEN", "queues/NAME/w-0000000001".
   std::vector<std::string> traces();
@@ -55,7 +58,7 @@ class SpaceView {
 
  private:
   RawZookeeper raw_;
-  const std::string root_;
+  const std::string space_;
 };
 
 // Each test has a space of its own on server().
@@ -74,7 +77,8 @@ class ZookeeperTest : public testing::Test {
   // Ends the view's connection; what the test leaves in the store is not tidied up then.
   void close_view() { view_.reset(); }
   [[nodiscard]] RawZookeeper& raw() { return view_->raw(); }
-  [[nodiscard]] const std::string& root() const { return view_->root(); }
+  [[nodiscard]] const std::string& space() const { return view_->space(); }
+  [[nodiscard]] std::string root() const { return view_->root(); }
 
   // It fails with this code, on one line that holds none of `secrets`; the message.
   static std::string checked(const Error& error, Errc code, const std::string& secret = {});

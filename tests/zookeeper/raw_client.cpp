@@ -152,6 +152,15 @@ int RawZookeeper::remove(const std::string& path, std::int32_t version) {
   return impl_->run([&] { return zoo_delete(impl_->handle, path.c_str(), version); });
 }
 
+std::string RawZookeeper::generation(const std::string& space) {
+  const std::string key = "generation=";
+  const auto head = get(space + "/config");
+  const std::size_t at = head ? head->data.find(key) : std::string::npos;
+  if (at == std::string::npos) throw std::runtime_error("no space at " + space);
+  const std::size_t begin = at + key.size();
+  return space + "/" + head->data.substr(begin, head->data.find('\n', begin) - begin);
+}
+
 void RawZookeeper::remove_tree(const std::string& path) {
   for (const std::string& child : children(path)) remove_tree(path + "/" + child);
   remove(path);

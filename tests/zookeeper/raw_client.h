@@ -40,6 +40,9 @@ class RawZookeeper {
   int set(const std::string& path, const std::string& data, std::int32_t version = -1);
   int remove(const std::string& path, std::int32_t version = -1);
   void remove_tree(const std::string& path);
+  // Below this stand the nodes of the lock space that was made at `space`. Throws where there is
+  // none.
+  std::string generation(const std::string& space);
 
  private:
   struct Impl;

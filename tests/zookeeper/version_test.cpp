@@ -54,6 +54,9 @@ class Versions : public testing::Test {
     // What may still come before the server stops has room.
     const std::int64_t zxid =
         std::stoll(said.substr(said.find("Zxid: 0x") + 8), nullptr, 16) + 1000;
+    const std::string path_of_a =
+        RawZookeeper("127.0.0.1:" + std::to_string(server_->port())).generation("/lockset") +
+        "/names/a";
     server_->stop();
     std::string transaction;
     add_number(transaction, 0, 8);  // no session's
@@ -61,7 +64,7 @@ class Versions : public testing::Test {
     add_number(transaction, zxid, 8);
     add_number(transaction, 1, 8);  // ms since 1970
     add_number(transaction, 5, 4);  // setData
-    add_text(transaction, "/lockset/names/a");
+    add_text(transaction, path_of_a);
     add_text(transaction, "");
     add_number(transaction, version, 4);
     std::string log = "ZKLG";
@@ -78,7 +81,7 @@ class Versions : public testing::Test {
   }
   [[nodiscard]] std::int32_t version_of_a() const {
     RawZookeeper raw("127.0.0.1:" + std::to_string(server_->port()));
-    return raw.get("/lockset/names/a").value().version;
+    return raw.get(raw.generation("/lockset") + "/names/a").value().version;
   }
 
  private:

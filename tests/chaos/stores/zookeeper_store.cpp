@@ -69,7 +69,7 @@ class ZookeeperStore final : public ServerStore {
     Left left;
     test::RawZookeeper raw(hosts());
     raw.sync();
-    const std::string root = "/chaos";
+    const std::string root = raw.generation("/chaos");
     left.holds = raw.children(root + "/holds").size();
     for (const std::string& name : raw.children(root + "/names")) {
       left.holds += raw.children(root + "/names/" + name).size();
@@ -193,8 +193,9 @@ class ZookeeperStore final : public ServerStore {
     std::map<std::int64_t, std::vector<Stamp>> holds;
     test::RawZookeeper raw(hosts());
     raw.sync();
-    for (const std::string& token : raw.children("/chaos/holds")) {
-      const auto record = raw.get("/chaos/holds/" + token);
+    const std::string above = raw.generation("/chaos") + "/holds";
+    for (const std::string& token : raw.children(above)) {
+      const auto record = raw.get(above + "/" + token);
       if (!record) continue;
       const std::size_t base = record->data.find("base=");
       if (base == std::string::npos) throw std::runtime_error("a record without base");

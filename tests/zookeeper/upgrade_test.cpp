@@ -1,0 +1,89 @@
+// Spaces of the layout before generations: init brings them up to date, programs refuse them.
+#include "backends/zookeeper/records.h"
+#include "tests/support/finding.h"
+#include "tests/zookeeper/fixture.h"
+
+namespace lockset::zookeeper_tests {
+namespace {
+
+class Upgrade : public ZookeeperTest {
+ protected:
+  // What version 1 left, instead of the space that SetUp made.
+  void SetUp() override {
+    ZookeeperTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    raw().remove_tree(space());
+    for (const char* const part : {"", "/names", "/holds", "/queues", "/names/a", "/queues/a"}) {
+      ASSERT_EQ(raw().create(space() + part, ""), 0);
+    }
+    zookeeper::StoredConfig stored;
+    stored.base = 4'000'000'000'000'000;
+    stored.config.version = 7;
+    stored.config.permits["a"].read = 5;
+    stored.config.epochs["app"] = 3;
+    const std::string settings = settings_text(stored);
+    const std::string text = to_text(stored) + settings.substr(settings.find('\n') + 1);
+    ASSERT_EQ(raw().create(space() + "/config", text), 0);
+  }
+};
+
+TEST_F(Upgrade, AnOlderSpaceIsRefusedUntilInitHasRun) {
+  const std::string message = refused(url(), Errc::misconfigured);
+  EXPECT_TRUE(says(message, "lockset init")) << message;
+  const std::string found = test::finding(url(), "lock space");
+  EXPECT_TRUE(found.starts_with("unsafe: ")) << found;
+  EXPECT_TRUE(says(found, "lockset init")) << found;
+}
+
+TEST_F(Upgrade, InitKeepsWhatWasConfigured) {
+  init_space(url(), soon()).value();
+  Client mine = client("other");
+  mine.reload();
+  EXPECT_EQ(mine.config().permits_of("a").read, 5U);
+  EXPECT_EQ(mine.config().epochs.at("app"), 3);
+  EXPECT_GT(mine.config().version, 7);
+  EXPECT_GT(mine.take({write("a")}).stamp.value, 4'000'000'000'000'000) << "stamps went back";
+  EXPECT_TRUE(raw().children(space() + "/names").empty());
+  EXPECT_FALSE(raw().get(space() + "/names")) << "left behind";
+  EXPECT_FALSE(raw().get(space() + "/queues")) << "left behind";
+  const std::string root = this->root();
+  init_space(url(), soon()).value();  // once more does no harm
+  EXPECT_EQ(this->root(), root);
+}
+
+// SEM 20: its programs would not see the new ones' holds, nor those theirs.
+TEST_F(Upgrade, IsRefusedWhereAHoldLives) {
+  const std::string hold = space() + "/holds/" + Token::random().hex();
+  ASSERT_EQ(raw().create(hold, "lockset 1\n"), 0);
+  const Status made = init_space(url(), soon());
+  ASSERT_FALSE(made);
+  const std::string message = checked(made.error(), Errc::misconfigured);
+  EXPECT_TRUE(says(message, "end the programs")) << message;
+  refused(url(), Errc::misconfigured);
+  ASSERT_EQ(raw().remove(hold), 0);
+  init_space(url(), soon()).value();
+  client().take({write("a")});
+}
+
+// Of a program of version 1 that is open: the version of the node that it compares is another, and
+// it can't read what it finds there.
+TEST_F(Upgrade, AnOlderProgramGrantsNothingAnyMore) {
+  const std::int32_t before = raw().get(space() + "/config").value().version;
+  init_space(url(), soon()).value();
+  const auto head = raw().get(space() + "/config").value();
+  EXPECT_NE(head.version, before);
+  EXPECT_FALSE(zookeeper::config_from_version_1(head.data));
+  EXPECT_FALSE(raw().get(space() + "/holds"));
+}
+
+// One that was made by halves, or wiped by halves.
+TEST_F(Upgrade, InitMakesAPartOfASpaceWhole) {
+  init_space(url(), soon()).value();
+  raw().remove_tree(root());
+  refused(url(), Errc::misconfigured);
+  init_space(url(), soon()).value();
+  client().take({write("a")});
+}
+
+}  // namespace
+}  // namespace lockset::zookeeper_tests
