@@ -47,6 +47,7 @@ enum Code {
   no_such_definer = 1449,
   binlog_impossible = 1665,
   binlog_unsafe_isolation = 1598,
+  read_only_transaction = 1792,
   read_only_mode = 1836,
   must_change_password = 1820,
   account_locked = 3118,
@@ -130,9 +131,11 @@ Error refusal(int code, const std::string& where, const std::string& said) {
           "that stays");
     case option_prevents:
     case read_only_mode:
+    case read_only_transaction:
+    case not_writable:
       return misconfigured(
-          "the server is read-only, a replica perhaps: name the one that is "
-          "written to");
+          "the server is read-only, a replica perhaps, so nothing was applied: name the one that "
+          "is written to");
     case not_durable:
       return misconfigured(
           "a crash of the server would lose what it grants now, so nothing was applied: set "
@@ -190,6 +193,8 @@ bool surely_refused(int code) {
     case server_shutdown:
     case offline_mode:
       return false;  // may come after the commit, instead of its answer
+    case not_kept:
+      return false;
     default:
       return code < 2000 || code >= 3000;
   }
@@ -224,6 +229,13 @@ bool breaks_connection(int code) noexcept {
     case query_interrupted:
     case offline_mode:
       return true;
+    // Where a name leads to the server that is written to, the next connection may reach it.
+    case option_prevents:
+    case read_only_mode:
+    case read_only_transaction:
+    case not_writable:
+    case not_kept:
+      return true;
     default:
       return code >= 2000 && code < 3000;
   }
@@ -239,6 +251,13 @@ Error error_from(int code, std::string_view said, const std::string& where, Sent
   }
   const bool can_know = sent != Sent::change || surely_refused(code);
   if (Error error = refusal(code, where, quote); can_know && !error.message.empty()) return error;
+  if (code == not_kept) {
+    return make(Errc::indeterminate,
+                where +
+                    ": the server became read-only, or less durable, at that very moment; the "
+                    "change was made, and may be lost where others go on",
+                quote);
+  }
   if (sent == Sent::change) {
     return make(Errc::indeterminate,
                 where +

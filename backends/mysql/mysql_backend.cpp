@@ -161,6 +161,11 @@ Result<AcquireOutcome> MysqlBackend::try_acquire(const AcquireRequest& request) 
     AcquireOutcome stale = Stale{*std::move(config)};
     return stale;
   }
+  if (outcome == "unsure") {
+    known_.add_doubt(request.token, {items.front().name, items.size()});
+    return error_from(not_kept, "changed over under the commit", store_->options().shown(),
+                      Sent::change);
+  }
   if (outcome == "late") {
     return Error{Errc::unavailable, store_->options().shown() +
                                         ": the names' rows stayed locked until the deadline; "

@@ -1,6 +1,8 @@
 // The SQL of a space: tables and stored procedures. In the texts, {space} stands for the
-// tables' prefix, {now} for the server's clock, {items} for the set of a request, {durable}
-// for the condition that a crash loses nothing, {not_durable} for the refusal if it would.
+// tables' prefix, {now} for the server's clock, {items} for the set of a request. {writable} is
+// the condition that the server is the one that is written to, {keeps} that besides a crash
+// loses nothing; {check_writable} and {check_keeps} are the statements that refuse where it is
+// not so, before anything was done, {check_kept} the one behind a commit.
 #pragma once
 
 #include <span>
@@ -11,8 +13,10 @@
 
 namespace lockset::mysql {
 
-// The number of that refusal; of no error of the servers' own.
+// The numbers of those refusals; of no error of the servers' own.
 inline constexpr int not_durable = 45001;
+inline constexpr int not_writable = 45002;
+inline constexpr int not_kept = 45003;  // committed, perhaps by a server that is no longer the one
 
 struct NamedSql {
   std::string_view name;  // without the prefix: "_locks"

@@ -31,6 +31,7 @@ END)"},
 CREATE PROCEDURE {space}_release_one(p_stamp BIGINT, p_name VARBINARY(255), p_app VARBINARY(255))
 MODIFIES SQL DATA SQL SECURITY DEFINER
 BEGIN
+  {check_writable}
   DELETE FROM {space}_locks
     WHERE name = p_name AND stamp = p_stamp AND item = 0 AND items = 1 AND app = p_app
       AND (expires IS NULL OR expires > {now});
@@ -43,6 +44,7 @@ BEGIN
   DECLARE v_name VARBINARY(255);
   DECLARE v_items, v_ended INT DEFAULT 0;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  {check_writable}
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
   SELECT name, items INTO v_name, v_items FROM {space}_locks FORCE INDEX (by_stamp)
@@ -68,9 +70,7 @@ MODIFIES SQL DATA SQL SECURITY DEFINER
 BEGIN
   DECLARE v_now BIGINT;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
-  IF NOT {durable} THEN
-    {not_durable}
-  END IF;
+  {check_keeps}
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
   UPDATE {holds} j
@@ -86,6 +86,7 @@ BEGIN
     WHERE l.item = 0 AND l.app = p_app AND (l.expires IS NULL OR l.expires > v_now)
   UNION ALL SELECT 0, 0, v_now;
   COMMIT;
+  {check_kept}
 END)"},
     {"_reclaim", R"(
 CREATE PROCEDURE {space}_reclaim(p_app VARBINARY(255), p_epoch BIGINT)
@@ -100,6 +101,7 @@ main: BEGIN
      WHERE item = 0 AND app = p_app AND epoch < p_epoch AND stamp <> p_epoch ORDER BY stamp;
   DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_done = 1;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  {check_keeps}
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
   -- Waits for the acquires under way and keeps later ones out: they lock this row, too.
@@ -139,6 +141,7 @@ main: BEGIN
   END WHILE;
   CLOSE old;
   COMMIT;
+  {check_kept}
   SELECT 'done', v_ended;
 END)"},
     // Looks at p_looks holds above p_from, removes up to p_most that have expired, each in a
@@ -158,6 +161,7 @@ BEGIN
      WHERE t.expires <= v_now ORDER BY t.stamp LIMIT p_most;
   DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_done = 1;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  {check_writable}
   SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SELECT COUNT(*), MAX(t.stamp) INTO v_seen, v_to
     FROM (SELECT stamp FROM {space}_locks FORCE INDEX (by_stamp)
@@ -205,6 +209,7 @@ BEGIN
        AND NOT EXISTS (SELECT 1 FROM {space}_locks l WHERE l.name = t.name) ORDER BY t.name;
   DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_done = 1;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  {check_writable}
   SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SELECT COUNT(*), MAX(t.name) INTO v_seen, v_to
     FROM (SELECT name FROM {space}_names WHERE name > p_from ORDER BY name LIMIT p_looks) t;
@@ -235,6 +240,7 @@ MODIFIES SQL DATA SQL SECURITY DEFINER
 BEGIN
   DECLARE v_version BIGINT;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  {check_keeps}
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
   SELECT config_version INTO v_version FROM {space}_space WHERE id = 1 FOR UPDATE;
@@ -256,6 +262,7 @@ BEGIN
   UNION ALL SELECT 'permits', name, mode, permits, NULL, NULL FROM {space}_lock_permits
   UNION ALL SELECT 'epoch', app, epoch, NULL, NULL, NULL FROM {space}_epochs;
   COMMIT;
+  {check_kept}
 END)"},
 };
 

@@ -68,6 +68,11 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   }
 }
 
+std::string signal(int number, const std::string& text) {
+  return "SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = " + std::to_string(number) +
+         ", MESSAGE_TEXT = '" + text + "';";
+}
+
 }  // namespace
 
 std::span<const NamedSql> table_texts() { return tables; }
@@ -84,11 +89,19 @@ std::string filled_in(std::string_view text, const std::string& space) {
               "permanent INT PATH '$[3]'))");
   // SYSDATE, not NOW: the time at which this is reached, behind the locks.
   replace_all(result, "{now}", "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)");
-  // Looked at in each grant and renewal, for it can be changed while sessions are open.
-  replace_all(result, "{durable}", "@@GLOBAL.innodb_flush_log_at_trx_commit = 1");
-  replace_all(result, "{not_durable}",
-              "SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = " + std::to_string(not_durable) +
-                  ", MESSAGE_TEXT = 'innodb_flush_log_at_trx_commit is not 1';");
+  // Looked at in each step, for both can be changed while sessions are open, and the server
+  // itself lets definers with SUPER and the like write whatever read_only says.
+  replace_all(result, "{check_writable}", "IF NOT {writable} THEN {not_writable} END IF;");
+  replace_all(result, "{check_keeps}",
+              "IF NOT {keeps} THEN\n    IF NOT {writable} THEN {not_writable} END IF;\n    " +
+                  signal(not_durable, "innodb_flush_log_at_trx_commit is not 1") + "\n  END IF;");
+  replace_all(
+      result, "{check_kept}",
+      "IF NOT {keeps} THEN " + signal(not_kept, "changed over under the commit") + " END IF;");
+  replace_all(result, "{not_writable}", signal(not_writable, "read_only is on"));
+  replace_all(result, "{keeps}", "(@@GLOBAL.innodb_flush_log_at_trx_commit = 1 AND {writable})");
+  // 0 and 1; a word where it knows more than those two (MariaDB 12). super_read_only turns it on.
+  replace_all(result, "{writable}", "(CONCAT(@@GLOBAL.read_only) IN ('0', 'OFF'))");
   replace_all(result, "{space}", space);
   return result;
 }
