@@ -1,5 +1,7 @@
 // SEM 6 (permits live in the store) and SEM 7 (the configuration's one version).
 #include <atomic>
+#include <chrono>
+#include <utility>
 
 #include "tests/conformance/suite.h"
 
@@ -86,6 +88,40 @@ TEST_P(ConfigVersion, EveryChangeRaisesTheVersion) {
   EXPECT_EQ(c.config().max_lease, 20s);
   EXPECT_EQ(c.config().migration_phase, traits().can_migrate ? 3 : 0);
   EXPECT_EQ(c.config().stamp_base, Stamp{5});
+}
+
+// SEM 7: versions follow the clock, reclaim's too. Counted ones would come again after a backup was
+// restored, and a client that kept the configuration of such a version would decide by it.
+TEST_P(ConfigVersion, VersionsFollowTheClock) {
+  const auto wall_us = [] {
+    const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+    return std::chrono::duration_cast<std::chrono::microseconds>(since_1970).count();
+  };
+  constexpr std::int64_t grain_us =
+      std::chrono::duration_cast<std::chrono::microseconds>(clock_grain).count();
+  Client c = client();
+  std::int64_t asked = 0;
+  const auto expect_of_now = [&](const char* what) {
+    EXPECT_GE(c.config().version, asked - grain_us) << what;
+    // The version of two stores between which locks move is the sum of theirs.
+    EXPECT_LE(c.config().version, 2 * (wall_us() + grain_us)) << what;
+  };
+  const std::pair<const char*, ConfigChange> changes[] = {
+      {"permits", SetPermits{"a", Mode::read, 2}},
+      {"longest lease", SetMaxLease{20s}},
+      {"migration phase", SetMigrationPhase{3}},
+      {"stamp base", RaiseStampBase{{5}}}};
+  for (const auto& [what, change] : changes) {
+    if (!applies(change)) continue;
+    asked = wall_us();
+    c.change(change);
+    expect_of_now(what);
+  }
+  const Grant id = c.take({write("@app:app")}, {.lease = 10s});
+  asked = wall_us();
+  ASSERT_TRUE(backend()->reclaim("app", id.stamp.value, soon()));
+  c.reload();
+  expect_of_now("reclaim");
 }
 
 // SEM 7: a change of anything that an acquire depends on makes older requests stale
