@@ -52,8 +52,10 @@ std::string fingerprint(const std::string& space) {
 std::string first_row(const std::string& space) {
   const auto max_lease_us =
       std::chrono::duration_cast<std::chrono::microseconds>(SpaceConfig().max_lease).count();
-  return "INSERT IGNORE INTO " + space + "_space VALUES (1, " + std::to_string(schema_version) +
-         ", '" + fingerprint(space) + "', 1, 0, " + std::to_string(max_lease_us) + ", 0)";
+  return filled_in("INSERT IGNORE INTO {space}_space VALUES (1, " + std::to_string(schema_version) +
+                       ", '" + fingerprint(space) + "', {now}, 0, " + std::to_string(max_lease_us) +
+                       ", 0)",
+                   space);
 }
 
 Error misfit(const Options& options, const std::string& why) {

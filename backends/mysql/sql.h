@@ -1,8 +1,9 @@
 // The SQL of a space: tables and stored procedures. In the texts, {space} stands for the
-// tables' prefix, {now} for the server's clock, {items} for the set of a request. {writable} is
-// the condition that the server is the one that is written to, {keeps} that besides a crash
-// loses nothing; {check_writable} and {check_keeps} are the statements that refuse where it is
-// not so, before anything was done, {check_kept} the one behind a commit.
+// tables' prefix, {now} for the server's clock, {next_version} for what follows the column
+// config_version, {items} for the set of a request. {writable} is the condition that the server
+// is the one that is written to, {keeps} that besides a crash loses nothing; {check_writable}
+// and {check_keeps} are the statements that refuse where it is not so, before anything was done,
+// {check_kept} the one behind a commit.
 #pragma once
 
 #include <span>

@@ -121,7 +121,7 @@ main: BEGIN
   END IF;
   IF v_present IS NULL OR v_present < p_epoch THEN
     INSERT INTO {space}_epochs VALUES (p_app, p_epoch) ON DUPLICATE KEY UPDATE epoch = p_epoch;
-    UPDATE {space}_space SET config_version = config_version + 1 WHERE id = 1;
+    UPDATE {space}_space SET config_version = {next_version} WHERE id = 1;
   END IF;
   SET v_done = 0;
   OPEN old;
@@ -251,7 +251,7 @@ BEGIN
       INSERT INTO {space}_lock_permits VALUES (p_name, p_mode, p_value)
         ON DUPLICATE KEY UPDATE permits = p_value;
     END IF;
-    UPDATE {space}_space SET config_version = config_version + 1,
+    UPDATE {space}_space SET config_version = {next_version},
       max_lease_us = IF(p_kind = 'max_lease', p_value, max_lease_us),
       migration_phase = IF(p_kind = 'phase', p_value, migration_phase),
       stamp_base = IF(p_kind = 'stamp_base', GREATEST(stamp_base, p_value), stamp_base)

@@ -87,6 +87,9 @@ std::string filled_in(std::string_view text, const std::string& space) {
               "JSON_TABLE(p_holds, '$[*]' COLUMNS (stamp BIGINT PATH '$[0]', "
               "name VARCHAR(255) CHARACTER SET utf8mb4 PATH '$[1]', lease BIGINT PATH '$[2]', "
               "permanent INT PATH '$[3]'))");
+  // By the clock: a version does not come again after a backup was restored, so what a client
+  // remembers of one can't be taken for another's.
+  replace_all(result, "{next_version}", "GREATEST(config_version + 1, {now})");
   // SYSDATE, not NOW: the time at which this is reached, behind the locks.
   replace_all(result, "{now}", "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)");
   // Looked at in each step, for both can be changed while sessions are open, and the server
