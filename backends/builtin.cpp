@@ -83,6 +83,13 @@ Result<Target> find_target(std::string_view text) {
   return Target{*std::move(url), *scheme};
 }
 
+Error no_accounts(const Scheme& scheme) {
+  return {Errc::unsupported,
+          std::string(scheme.name) +
+              ": --program and --operator have no meaning here: this store does not tell "
+              "programs from operators; see its page in docs/backends/"};
+}
+
 }  // namespace
 
 std::span<const Scheme> builtin_schemes() noexcept { return schemes; }
@@ -107,6 +114,20 @@ Result<std::string> init_script(std::string_view text) {
                  std::string(target->scheme->name) + ": needs no script: opening makes the space"};
   }
   return target->scheme->init_script(target->url);
+}
+
+Result<std::string> rights_script(std::string_view text, Role role, std::string_view account) {
+  const Result<Target> target = find_target(text);
+  if (!target) return target.error();
+  if (target->scheme->rights_script == nullptr) return no_accounts(*target->scheme);
+  return target->scheme->rights_script(target->url, role, account);
+}
+
+Status allow(std::string_view text, Role role, std::string_view account, TimePoint by) {
+  const Result<Target> target = find_target(text);
+  if (!target) return target.error();
+  if (target->scheme->allow == nullptr) return no_accounts(*target->scheme);
+  return target->scheme->allow(target->url, role, account, by);
 }
 
 Result<std::vector<Finding>> examine_space(std::string_view text, TimePoint by) {

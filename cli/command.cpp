@@ -26,7 +26,8 @@ constexpr Opt status_options[] = {Opt::prefix, Opt::json, LOCKSET_STORE_OPTIONS}
 constexpr Opt list_options[] = {Opt::json, LOCKSET_STORE_OPTIONS};
 constexpr Opt set_options[] = {Opt::read_permits, Opt::write_permits, LOCKSET_STORE_OPTIONS};
 constexpr Opt unset_options[] = {Opt::read_too, Opt::write_too, LOCKSET_STORE_OPTIONS};
-constexpr Opt init_options[] = {Opt::max_lease, Opt::print, LOCKSET_STORE_OPTIONS};
+constexpr Opt init_options[] = {Opt::max_lease, Opt::print, Opt::programs, Opt::operators,
+                                LOCKSET_STORE_OPTIONS};
 constexpr Opt check_history_options[] = {Opt::per_name, Opt::help};
 constexpr Opt doctor_options[] = {Opt::json, LOCKSET_STORE_OPTIONS};
 
@@ -114,12 +115,14 @@ twice, so this can't hit the next holder.)",
     {"permits unset", "permits unset NAME [--read] [--write] [OPTION]...",
      "let a name take the default again", "NAME * puts the default back to 1.",
      "  lockset permits unset licence", unset_options, permits_unset},
-    {"init", "init [--max-lease D | --print] [OPTION]...",
+    {"init", "init [--max-lease D | --print] [--program ACCOUNT] [--operator ACCOUNT] [OPTION]...",
      "make a lock space, or bring one up to date",
      R"(Harmless when there is nothing to do. On a server it needs a user that may make tables;
-the programs that lock need fewer rights. With --print it writes the script for whoever
-has the rights, and connects to nothing.)",
+the programs that lock need fewer rights: --program and --operator, which may be repeated, give
+them to accounts that the store has. With --print it writes the script for whoever has the
+rights, and connects to nothing.)",
      R"(  LOCKSET_URL=sqlite:/srv/locks.db lockset init
+  lockset init --program app --operator ops --url postgresql://postgres@db/prod
   lockset init --print --url postgresql://app@db/prod | psql -h db -U postgres prod)",
      init_options, init_command},
     {"doctor", "doctor [--json] [OPTION]...", "say whether a store is fit to be relied on",

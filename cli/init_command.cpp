@@ -1,5 +1,8 @@
 // lockset init
 #include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/command.h"
 #include "cli/failure.h"
@@ -12,25 +15,57 @@ namespace {
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
+// A role that somebody shall have.
+struct Wanted {
+  Role role;
+  std::string account;
+};
+
+std::vector<Wanted> wanted(const Settings& settings) {
+  std::vector<Wanted> all;
+  for (const auto& [option, role] :
+       {std::pair(Opt::programs, Role::programs), std::pair(Opt::operators, Role::operators)}) {
+    if (!settings.has(option)) continue;
+    for (const std::string& account : settings.all(option)) {
+      for (const Wanted& other : all) {
+        if (other.account != account || other.role == role) continue;
+        throw Failure(exit_usage, "--program and --operator both name " + in_quotes(account) +
+                                      ": an operator may do all that a program may");
+      }
+      all.push_back({role, account});
+    }
+  }
+  return all;
+}
+
 int print_script(const Settings& settings) {
   if (settings.has(Opt::max_lease)) {
     throw Failure(exit_usage,
                   "--print and --max-lease exclude each other; run lockset init --max-lease once "
                   "the script has made the space");
   }
-  const Result<std::string> script = init_script(settings.text(Opt::url));
+  const std::string& url = settings.text(Opt::url);
+  const std::vector<Wanted> roles = wanted(settings);
+  const Result<std::string> script = init_script(url);
   if (!script && script.error().code != Errc::unsupported) fail_open(script.error(), settings);
-  print(or_fail(script));
+  // A store may need no script to make a space, and yet have accounts.
+  std::string text = script || roles.empty() ? or_fail(script) : "";
+  for (const Wanted& each : roles) {
+    text += or_fail(rights_script(url, each.role, each.account));
+  }
+  print(text);
   return exit_ok;
 }
 
 }  // namespace
 
 int init_command(const Invocation& invocation) {
-  check_operands(invocation, 0, 0, "init [--max-lease D | --print]");
+  check_operands(invocation, 0, 0,
+                 "init [--max-lease D | --print] [--program ACCOUNT] [--operator ACCOUNT]");
   const Settings& settings = invocation.settings;
   if (settings.has(Opt::print)) return print_script(settings);
   const std::string& url = settings.text(Opt::url);
+  const std::vector<Wanted> roles = wanted(settings);
   // Making tables may wait for other sessions; a person is there to interrupt it.
   constexpr std::chrono::seconds patience(60);
   if (const Status made = init_space(url, BootClock::now() + patience); !made) {
@@ -41,6 +76,11 @@ int init_command(const Invocation& invocation) {
     or_fail(locks.set_max_lease(settings.duration(Opt::max_lease)));
   }
   print("the lock space at " + redact_url(url) + " is ready\n");
+  for (const Wanted& each : roles) {
+    or_fail(allow(url, each.role, each.account, BootClock::now() + patience));
+    print(each.account + (each.role == Role::programs ? " may lock in it as a program\n"
+                                                      : " may administer it as an operator\n"));
+  }
   return exit_ok;
 }
 

@@ -44,6 +44,8 @@ enum class Opt {
   json,
   max_lease,
   print,
+  programs,
+  operators,
   per_name,
   copy_permits,
   watch,

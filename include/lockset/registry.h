@@ -27,6 +27,12 @@ struct Finding {
   bool no_space = false;
 };
 
+// What an account of the store may do in a space. Programs take, renew and release locks, wait,
+// look at what is held, and reclaim what their own application left. Operators may besides break
+// anybody's holds and change the configuration: permits, longest lease, the steps of a migration.
+// Who runs init is neither: the space is that account's.
+enum class Role : std::uint8_t { programs, operators };
+
 // A plain list entry; there is no self-registration (docs/adr/0005).
 struct Scheme {
   std::string_view name;     // "sqlite"
@@ -53,6 +59,19 @@ struct Scheme {
   // Another name of the scheme, told apart by these functions: "rediss", with TLS. "" for
   // none.
   std::string_view also = {};
+
+  // What allow() would do, for a person to read and run by other means; ends in a newline and holds
+  // no secret. Connects to nothing. Errc::invalid for what can't be the name of an account. Null
+  // where there is no such text.
+  Result<std::string> (*rights_script)(const Url& url, Role role,
+                                       std::string_view account) = nullptr;
+
+  // Gives an existing account of the store this role in an existing space, and takes away what
+  // the role lacks: a program that was an operator is one no more. Harmless when there is nothing
+  // to do. Errc::invalid for what can't be the name of an account, Errc::misconfigured for an
+  // account that does not exist or a user who may not give rights. Null where the store knows no
+  // accounts.
+  Status (*allow)(const Url& url, Role role, std::string_view account, TimePoint by) = nullptr;
 };
 
 // In a fixed order. The list lives for ever.
@@ -67,6 +86,12 @@ Status init_space(std::string_view url, TimePoint by);
 
 // The init script of the address's scheme; Errc::unsupported where it has none.
 Result<std::string> init_script(std::string_view url);
+
+// The text of the address's scheme for this account; Errc::unsupported where it has none.
+Result<std::string> rights_script(std::string_view url, Role role, std::string_view account);
+
+// Gives the account this role in the space; Errc::unsupported where the store knows no accounts.
+Status allow(std::string_view url, Role role, std::string_view account, TimePoint by);
 
 // The findings for the address, in the scheme's order; empty where it has none.
 Result<std::vector<Finding>> examine_space(std::string_view url, TimePoint by);

@@ -102,4 +102,16 @@ same "no script" "" "$out"
 exits 64 "$lockset" init --print --max-lease 20s
 one_line "a script and a setting"
 exits 78 "$lockset" init --print --url nosuch:x
+
+# Roles: a store without accounts says so; an account has one role.
+for print in '' --print; do
+  # shellcheck disable=SC2086
+  exits 64 "$lockset" init --program app $print
+  one_line "no accounts"
+  contains "no accounts" "$err" 'does not tell programs from operators'
+  # shellcheck disable=SC2086
+  exits 64 "$lockset" init --program app --operator app $print
+  one_line "both roles"
+  contains "both roles" "$err" '"app"'
+done
 finish

@@ -40,6 +40,16 @@ TEST(Registry, SaysThatThereIsNoScript) {
   EXPECT_EQ(init_script("oracle:x").error().code, Errc::invalid);
 }
 
+TEST(Registry, SaysThatAStoreKnowsNoAccounts) {
+  for (const Role role : {Role::programs, Role::operators}) {
+    const Result<std::string> script = rights_script("memory:", role, "app");
+    ASSERT_FALSE(script);
+    EXPECT_EQ(script.error().code, Errc::unsupported);
+    EXPECT_EQ(allow("memory:", role, "app", BootClock::now()).error().code, Errc::unsupported);
+    EXPECT_EQ(allow("oracle:x", role, "app", BootClock::now()).error().code, Errc::invalid);
+  }
+}
+
 TEST(Registry, MemoryIsForTests) {
   const auto findings = examine_space("memory:", BootClock::now()).value();
   ASSERT_EQ(findings.size(), 1U);
