@@ -6,9 +6,11 @@
 // {check_kept} the one behind a commit.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "backends/mysql/address.h"
 
@@ -19,14 +21,28 @@ inline constexpr int not_durable = 45001;
 inline constexpr int not_writable = 45002;
 inline constexpr int not_kept = 45003;  // committed, perhaps by a server that is no longer the one
 
+// Who may read a table or call a procedure, besides the account that made it. What says nothing is
+// for the other procedures alone.
+enum class Audience : std::uint8_t { nobody, everybody, operators };
+
 struct NamedSql {
   std::string_view name;  // without the prefix: "_locks"
   std::string_view sql;
+  Audience audience = Audience::nobody;
 };
 
 // In the order in which they are made.
 std::span<const NamedSql> table_texts();
 std::span<const NamedSql> hold_procedure_texts();
+
+struct Procedure {
+  std::string name;  // with the prefix
+  std::string sql;
+  Audience audience = Audience::nobody;
+};
+
+// All of a space, in the order in which they are made.
+std::vector<Procedure> procedures_of(const std::string& space);
 
 // CREATE PROCEDURE for one strategy's acquire; they differ in how a name is locked. Of any
 // set, and of one name alone, whose procedure has the name + "_one".

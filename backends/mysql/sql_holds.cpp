@@ -35,8 +35,10 @@ BEGIN
   DELETE FROM {space}_locks
     WHERE name = p_name AND stamp = p_stamp AND item = 0 AND items = 1 AND app = p_app
       AND (expires IS NULL OR expires > {now});
-END)"},
-    // Any hold. p_app NULL: whoever owns it.
+END)",
+     Audience::everybody},
+    // Any hold of the application. Without one (1318: as if the arguments were too few) programs
+    // of before 2 broke holds, for which there is _break now.
     {"_release", R"(
 CREATE PROCEDURE {space}_release(p_stamp BIGINT, p_app VARBINARY(255))
 MODIFIES SQL DATA SQL SECURITY DEFINER
@@ -52,15 +54,45 @@ BEGIN
   IF v_name IS NOT NULL THEN
     DELETE FROM {space}_locks
       WHERE name = v_name AND stamp = p_stamp AND item = 0
-        AND (p_app IS NULL OR app = p_app) AND (expires IS NULL OR expires > {now});
+        AND app = p_app AND (expires IS NULL OR expires > {now});
     SET v_ended = ROW_COUNT();
     IF v_ended = 1 AND v_items > 1 THEN
       CALL {space}_end_rest(p_stamp);
     END IF;
   END IF;
   COMMIT;
+  IF p_app IS NULL THEN
+    SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1318, MESSAGE_TEXT = 'whose hold is it?';
+  END IF;
   SELECT v_ended;
-END)"},
+END)",
+     Audience::everybody},
+    // Whoever owns it. That does not change: no stamp is used twice.
+    {"_break", R"(
+CREATE PROCEDURE {space}_break(p_stamp BIGINT)
+MODIFIES SQL DATA SQL SECURITY DEFINER
+BEGIN
+  DECLARE v_app VARBINARY(255) DEFAULT '';
+  SELECT app INTO v_app FROM {space}_locks FORCE INDEX (by_stamp)
+    WHERE stamp = p_stamp AND item = 0;
+  CALL {space}_release(p_stamp, v_app);
+END)",
+     Audience::operators},
+    // With whose rights all of this is done, and what that account may do on the whole server.
+    {"_definer", R"(
+CREATE PROCEDURE {space}_definer()
+READS SQL DATA SQL SECURITY DEFINER
+BEGIN
+  DECLARE v_account VARCHAR(512) CHARACTER SET utf8mb4 DEFAULT CURRENT_USER();
+  DECLARE v_host VARCHAR(255) CHARACTER SET utf8mb4
+    DEFAULT SUBSTRING_INDEX(CURRENT_USER(), '@', -1);
+  SET v_account = CONCAT('''', LEFT(v_account, CHAR_LENGTH(v_account) - CHAR_LENGTH(v_host) - 1),
+                         '''@''', v_host, '''');
+  SELECT v_account, GROUP_CONCAT(privilege_type ORDER BY privilege_type SEPARATOR ', ')
+    FROM information_schema.user_privileges
+    WHERE CONVERT(grantee USING utf8mb4) = v_account AND privilege_type <> 'USAGE';
+END)",
+     Audience::everybody},
     // p_holds: [[stamp, name of item 0, lease, permanent], ...] by ascending stamp, so that
     // two that renew the same holds lock them in the same order. The expiry is looked at
     // when the row is locked; what the update did not touch is not live a moment later.
@@ -87,7 +119,8 @@ BEGIN
   UNION ALL SELECT 0, 0, v_now;
   COMMIT;
   {check_kept}
-END)"},
+END)",
+     Audience::everybody},
     {"_reclaim", R"(
 CREATE PROCEDURE {space}_reclaim(p_app VARBINARY(255), p_epoch BIGINT)
 MODIFIES SQL DATA SQL SECURITY DEFINER
@@ -143,7 +176,8 @@ main: BEGIN
   COMMIT;
   {check_kept}
   SELECT 'done', v_ended;
-END)"},
+END)",
+     Audience::everybody},
     // Looks at p_looks holds above p_from, removes up to p_most that have expired, each in a
     // transaction of its own; answers how many, and where to go on (0: at the start).
     {"_sweep", R"(
@@ -188,7 +222,8 @@ BEGIN
     SET v_to = 0;
   END IF;
   SELECT v_removed, v_to;
-END)"},
+END)",
+     Audience::everybody},
     // Removes rows of names that were not used for p_age microseconds and have no hold; at
     // most p_looks are looked at, above p_from. Safe at any time: a grant holds the lock on
     // the name's row from before it looks until it commits, and who waited for a row that is
@@ -230,7 +265,8 @@ BEGIN
   END WHILE;
   CLOSE old;
   SELECT IF(v_seen < p_looks, NULL, v_to);
-END)"},
+END)",
+     Audience::everybody},
     // One change of the configuration; p_value NULL unsets permits. p_only_at not NULL: only if
     // that is the configuration's version; else nothing, and the answer is what there is.
     {"_change", R"(
@@ -263,7 +299,8 @@ BEGIN
   UNION ALL SELECT 'epoch', app, epoch, NULL, NULL, NULL FROM {space}_epochs;
   COMMIT;
   {check_kept}
-END)"},
+END)",
+     Audience::operators},
 };
 
 }  // namespace

@@ -11,6 +11,9 @@ namespace {
 // The lease of a hold stands in the row of its first name, item 0, with the owner and the
 // token; the rows of the further names say in lease_at where.
 //
+// {space}_accounts says whom `lockset init` gave a role: to make a procedure anew takes the rights
+// on it away.
+//
 // {space}_space is made last: a space without it was not finished.
 constexpr NamedSql tables[] = {
     {"_names", R"(
@@ -36,19 +39,29 @@ CREATE TABLE IF NOT EXISTS {space}_locks (
   expires BIGINT NULL COMMENT 'microseconds since 1970, UTC; NULL at item 0: never',
   PRIMARY KEY (name, stamp),
   KEY by_stamp (stamp, item)
-) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COMMENT='Lockset schema 1')"},
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COMMENT='Lockset schema 1')",
+     Audience::everybody},
     {"_lock_permits", R"(
 CREATE TABLE IF NOT EXISTS {space}_lock_permits (
   name VARBINARY(255) NOT NULL,
   mode TINYINT NOT NULL COMMENT '0 read, 1 write',
   permits BIGINT NOT NULL,
   PRIMARY KEY (name, mode)
-) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COMMENT='Lockset schema 1')"},
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COMMENT='Lockset schema 1')",
+     Audience::everybody},
     {"_epochs", R"(
 CREATE TABLE IF NOT EXISTS {space}_epochs (
   app VARBINARY(255) NOT NULL PRIMARY KEY,
   epoch BIGINT NOT NULL
-) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COMMENT='Lockset schema 1')"},
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COMMENT='Lockset schema 1')",
+     Audience::everybody},
+    {"_accounts", R"(
+CREATE TABLE IF NOT EXISTS {space}_accounts (
+  user VARBINARY(255) NOT NULL,
+  host VARBINARY(255) NOT NULL,
+  operator TINYINT NOT NULL COMMENT '0 program, 1 operator',
+  PRIMARY KEY (user, host)
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COMMENT='Lockset schema 2')"},
     {"_space", R"(
 CREATE TABLE IF NOT EXISTS {space}_space (
   id TINYINT NOT NULL PRIMARY KEY,
@@ -58,7 +71,8 @@ CREATE TABLE IF NOT EXISTS {space}_space (
   stamp_base BIGINT NOT NULL,
   max_lease_us BIGINT NOT NULL,
   migration_phase BIGINT NOT NULL
-) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COMMENT='Lockset schema 1')"},
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COMMENT='Lockset schema 1')",
+     Audience::everybody},
 };
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
@@ -76,6 +90,20 @@ std::string signal(int number, const std::string& text) {
 }  // namespace
 
 std::span<const NamedSql> table_texts() { return tables; }
+
+std::vector<Procedure> procedures_of(const std::string& space) {
+  std::vector<Procedure> all;
+  for (const Strategy strategy : {Strategy::select_for_update, Strategy::unique_index}) {
+    const std::string name = space + std::string(acquire_procedure_name(strategy));
+    all.push_back({name, filled_in(acquire_procedure_text(strategy), space), Audience::everybody});
+    all.push_back({name + "_one", filled_in(acquire_one_procedure_text(strategy), space),
+                   Audience::everybody});
+  }
+  for (const NamedSql& text : hold_procedure_texts()) {
+    all.push_back({space + std::string(text.name), filled_in(text.sql, space), text.audience});
+  }
+  return all;
+}
 
 std::string filled_in(std::string_view text, const std::string& space) {
   std::string result(text.substr(text.find_first_not_of('\n')));
