@@ -6,7 +6,9 @@
 
 #include "cli/command.h"
 #include "cli/failure.h"
+#include "cli/findings.h"
 #include "cli/open_space.h"
+#include "cli/table.h"
 #include "lockset/registry.h"
 #include "lockset/url.h"
 
@@ -57,6 +59,16 @@ int print_script(const Settings& settings) {
   return exit_ok;
 }
 
+// With whose rights the store does our work was decided just now, by who ran this.
+void warn_of_the_definer(const std::string& url, Duration patience) {
+  const Result<std::vector<Finding>> findings = examine_space(url, BootClock::now() + patience);
+  if (!findings) return;  // a person asks doctor
+  for (const Finding& each : *findings) {
+    if (each.subject != "definer" || each.level == Finding::Level::good) continue;
+    print(std::string(word_of(each.level)) + ": " + harmless(each.text) + "\n");
+  }
+}
+
 }  // namespace
 
 int init_command(const Invocation& invocation) {
@@ -76,6 +88,7 @@ int init_command(const Invocation& invocation) {
     or_fail(locks.set_max_lease(settings.duration(Opt::max_lease)));
   }
   print("the lock space at " + redact_url(url) + " is ready\n");
+  warn_of_the_definer(url, patience);
   for (const Wanted& each : roles) {
     or_fail(allow(url, each.role, each.account, BootClock::now() + patience));
     print(each.account + (each.role == Role::programs ? " may lock in it as a program\n"

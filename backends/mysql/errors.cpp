@@ -47,6 +47,7 @@ enum Code {
   no_such_definer = 1449,
   binlog_impossible = 1665,
   binlog_unsafe_isolation = 1598,
+  read_only_transaction = 1792,
   read_only_mode = 1836,
   must_change_password = 1820,
   account_locked = 3118,
@@ -83,8 +84,34 @@ bool broke_under_tls(std::string_view said) {
   return false;
 }
 
+// Of "execute command denied to user 'app'@'%' for routine ...": as lockset init takes it.
+std::string account_in(std::string_view said) {
+  const std::size_t from = said.find("to user ");
+  const std::size_t end = said.find(" for routine");
+  if (from == std::string_view::npos || end == std::string_view::npos || end < from) return "";
+  std::string_view account = said.substr(from + 8, end - from - 8);
+  if (!account.ends_with("'@'%'")) return '"' + std::string(account) + '"';
+  account.remove_suffix(5);
+  account.remove_prefix(account.starts_with('\'') ? 1 : 0);
+  return std::string(account);
+}
+
+// A procedure may not be called: by a program that tries what operators do, or by who has no role.
+std::string missing_role(std::string_view said, Sent sent) {
+  const std::string account = account_in(said);
+  const std::string user = account.empty() ? "this user" : "user '" + account + "'";
+  const std::string name = account.empty() ? "NAME" : account;
+  if (sent == Sent::steering) {
+    return user +
+           " may not change permits or break holds: that takes an operator's rights; run this as "
+           "an operator, or grant them: lockset init --operator " +
+           name;
+  }
+  return user + " lacks a program's rights here; grant them: lockset init --program " + name;
+}
+
 // What tells people what to do; surely not applied, all of them.
-Error refusal(int code, const std::string& where, const std::string& said) {
+Error refusal(int code, const std::string& where, const std::string& said, Sent sent) {
   const auto misconfigured = [&](const std::string& text) {
     return make(Errc::misconfigured, where + ": " + text, said);
   };
@@ -113,11 +140,12 @@ Error refusal(int code, const std::string& where, const std::string& said) {
     case db_access_denied:
     case table_access_denied:
     case column_access_denied:
-    case procaccess_denied:
     case specific_access_denied:
       return misconfigured(
-          "this user lacks a right: it needs SELECT and EXECUTE on the database "
-          "(lockset init needs more: see docs/backends/mysql.md)");
+          "this user lacks a right: lockset init --program USER gives a program's, --operator USER "
+          "an operator's (lockset init itself needs more: see docs/backends/mysql.md)");
+    case procaccess_denied:
+      return misconfigured(missing_role(said, sent));
     case no_such_table:
     case no_such_routine:
     case wrong_argument_count:
@@ -130,9 +158,11 @@ Error refusal(int code, const std::string& where, const std::string& said) {
           "that stays");
     case option_prevents:
     case read_only_mode:
+    case read_only_transaction:
+    case not_writable:
       return misconfigured(
-          "the server is read-only, a replica perhaps: name the one that is "
-          "written to");
+          "the server is read-only, a replica perhaps, so nothing was applied: name the one that "
+          "is written to");
     case not_durable:
       return misconfigured(
           "a crash of the server would lose what it grants now, so nothing was applied: set "
@@ -190,6 +220,8 @@ bool surely_refused(int code) {
     case server_shutdown:
     case offline_mode:
       return false;  // may come after the commit, instead of its answer
+    case not_kept:
+      return false;
     default:
       return code < 2000 || code >= 3000;
   }
@@ -224,6 +256,13 @@ bool breaks_connection(int code) noexcept {
     case query_interrupted:
     case offline_mode:
       return true;
+    // Where a name leads to the server that is written to, the next connection may reach it.
+    case option_prevents:
+    case read_only_mode:
+    case read_only_transaction:
+    case not_writable:
+    case not_kept:
+      return true;
     default:
       return code >= 2000 && code < 3000;
   }
@@ -237,9 +276,18 @@ Error error_from(int code, std::string_view said, const std::string& where, Sent
                 where + ": the rows stayed locked by other transactions; nothing was applied",
                 quote);
   }
-  const bool can_know = sent != Sent::change || surely_refused(code);
-  if (Error error = refusal(code, where, quote); can_know && !error.message.empty()) return error;
-  if (sent == Sent::change) {
+  const bool changes = sent == Sent::change || sent == Sent::steering;
+  const bool can_know = !changes || surely_refused(code);
+  if (Error error = refusal(code, where, quote, sent); can_know && !error.message.empty())
+    return error;
+  if (code == not_kept) {
+    return make(Errc::indeterminate,
+                where +
+                    ": the server became read-only, or less durable, at that very moment; the "
+                    "change was made, and may be lost where others go on",
+                quote);
+  }
+  if (changes) {
     return make(Errc::indeterminate,
                 where +
                     ": the connection broke before the answer came; the change may or may not "

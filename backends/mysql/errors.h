@@ -13,6 +13,7 @@ enum class Sent {
   nothing,  // while connecting
   reading,  // a statement that changes nothing
   change,
+  steering,  // a change that takes an operator's rights
 };
 
 // Ended in a rollback that the same call need not meet again: deadlocks, duplicate keys,

@@ -161,6 +161,11 @@ Result<AcquireOutcome> MysqlBackend::try_acquire(const AcquireRequest& request) 
     AcquireOutcome stale = Stale{*std::move(config)};
     return stale;
   }
+  if (outcome == "unsure") {
+    known_.add_doubt(request.token, {items.front().name, items.size()});
+    return error_from(not_kept, "changed over under the commit", store_->options().shown(),
+                      Sent::change);
+  }
   if (outcome == "late") {
     return Error{Errc::unavailable, store_->options().shown() +
                                         ": the names' rows stayed locked until the deadline; "
@@ -299,33 +304,29 @@ Result<RenewReply> MysqlBackend::renew(const Owner& owner, std::span<const Renew
 }
 
 Result<bool> MysqlBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
-  return end_hold(stamp, app, by);
-}
-
-Result<bool> MysqlBackend::break_hold(Stamp stamp, TimePoint by) { return end_hold(stamp, {}, by); }
-
-Result<bool> MysqlBackend::end_hold(Stamp stamp, std::optional<std::string_view> app,
-                                    TimePoint by) {
   const std::optional<KnownHolds::Place> place = known_.find(stamp);
-  if (place && place->items == 1 && app) {
+  if (place && place->items == 1) {
     const Result<Answer> done = store_->run(CallText(store_->name("_release_one"))
                                                 .number(stamp.value)
                                                 .bytes(place->name)
-                                                .bytes(*app)
+                                                .bytes(app)
                                                 .str(),
                                             Sent::change, by);
     if (!done) return done.error();
     known_.remove(stamp);
     return done->affected == 1;
   }
-  CallText call(store_->name("_release"));
-  call.number(stamp.value);
-  if (app) {
-    call.bytes(*app);
-  } else {
-    call.null();
-  }
-  const Result<Answer> done = store_->run(call.str(), Sent::change, by);
+  return end_hold(stamp, CallText(store_->name("_release")).number(stamp.value).bytes(app).str(),
+                  Sent::change, by);
+}
+
+Result<bool> MysqlBackend::break_hold(Stamp stamp, TimePoint by) {
+  return end_hold(stamp, CallText(store_->name("_break")).number(stamp.value).str(), Sent::steering,
+                  by);
+}
+
+Result<bool> MysqlBackend::end_hold(Stamp stamp, const std::string& call, Sent sent, TimePoint by) {
+  const Result<Answer> done = store_->run(call, sent, by);
   if (!done) return done.error();
   if (done->rows.size() != 1) return nonsense(*store_);
   known_.remove(stamp);
@@ -428,7 +429,7 @@ Result<SpaceConfig> MysqlBackend::change_config(const ConfigChange& change, Time
   } else if (const auto* base = std::get_if<RaiseStampBase>(&change)) {
     call.bytes("stamp_base").null().null().number(base->at_least.value).null();
   }
-  const Result<Answer> rows = store_->run(call.str(), Sent::change, by);
+  const Result<Answer> rows = store_->run(call.str(), Sent::steering, by);
   if (!rows) return rows.error();
   return config_from(*rows);
 }

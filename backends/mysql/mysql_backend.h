@@ -37,7 +37,7 @@ class MysqlBackend final : public Backend {
                                  std::uint32_t collisions);
   Result<AcquireOutcome> busy(const AcquireRequest& request, const Answer& answer,
                               std::uint32_t collisions);
-  Result<bool> end_hold(Stamp stamp, std::optional<std::string_view> app, TimePoint by);
+  Result<bool> end_hold(Stamp stamp, const std::string& call, Sent sent, TimePoint by);
   Status collect_names(TimePoint by);
   std::optional<Poller::Look> look(const std::vector<std::int64_t>& stamps);
 

@@ -1,7 +1,10 @@
 #include "backends/mysql/mysql_scheme.h"
 
+#include <utility>
+
 #include "backends/mysql/address.h"
 #include "backends/mysql/mysql_backend.h"
+#include "backends/mysql/rights.h"
 #include "backends/mysql/schema.h"
 #include "backends/mysql/settings.h"
 #include "backends/mysql/store.h"
@@ -39,13 +42,30 @@ Result<std::vector<Finding>> examine_mysql(const Url& url, TimePoint by) {
   Result<std::vector<Finding>> findings = mysql::examine(**connection, *options, by);
   if (!findings) return findings;
   findings->push_back(mysql::examine_schema(**connection, *options, by));
+  if (findings->back().level != Finding::Level::good) return findings;
+  for (Finding& finding : mysql::examine_rights(**connection, *options, by)) {
+    findings->push_back(std::move(finding));
+  }
   return findings;
+}
+
+Result<std::string> mysql_rights(const Url& url, Role role, std::string_view account) {
+  const Result<mysql::Options> options = mysql::parse_address(url);
+  if (!options) return options.error();
+  return mysql::rights_script(*options, role, account);
+}
+
+Status allow_mysql(const Url& url, Role role, std::string_view account, TimePoint by) {
+  const Result<mysql::Options> options = mysql::parse_address(url);
+  return options ? mysql::allow(*options, role, account, by) : options.error();
 }
 
 }  // namespace
 
 const Scheme mysql_scheme{"mysql",      "mysql://app@db/jobs?space=lockset",
                           open_mysql,   init_mysql,
-                          mysql_script, examine_mysql};
+                          mysql_script, examine_mysql,
+                          {},           mysql_rights,
+                          allow_mysql};
 
 }  // namespace lockset

@@ -18,6 +18,10 @@ void use_thread();
 
 [[nodiscard]] bool may_encrypt(const Options& options);
 
+// Whether the client library compares the server's name with its certificate in this mode. In
+// verify_ca too where it can't verify who signed without it.
+[[nodiscard]] bool checks_host_name(SslMode mode);
+
 // Ends at `by`, rounded up to whole seconds. REQUIRES: use_thread().
 // Throws sql::SQLException.
 std::unique_ptr<sql::Connection> connect_natively(const Options& options, TimePoint by);

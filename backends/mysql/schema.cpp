@@ -6,7 +6,9 @@
 
 #include "backends/connections/socket_watchdog.h"
 #include "backends/mysql/call_text.h"
+#include "backends/mysql/rights.h"
 #include "backends/mysql/sql.h"
+#include "backends/mysql/strangers.h"
 #include "lockset/lock_set.h"
 #include "lockset/space_config.h"
 
@@ -14,27 +16,6 @@ namespace lockset::mysql {
 namespace {
 
 constexpr int no_such_table = 1146;
-constexpr std::string_view table_comment = "Lockset schema ";
-
-struct Procedure {
-  std::string name;
-  std::string sql;
-};
-
-std::vector<Procedure> procedures(const std::string& space) {
-  std::vector<Procedure> all;
-  for (const Strategy strategy : {Strategy::select_for_update, Strategy::unique_index}) {
-    all.push_back({space + std::string(acquire_procedure_name(strategy)),
-                   filled_in(acquire_procedure_text(strategy), space)});
-    all.push_back({space + std::string(acquire_procedure_name(strategy)) + "_one",
-                   filled_in(acquire_one_procedure_text(strategy), space)});
-  }
-  for (const NamedSql& text : hold_procedure_texts()) {
-    all.push_back({space + std::string(text.name), filled_in(text.sql, space)});
-  }
-  return all;
-}
-
 // FNV-1a: tells one text from another, and keeps no secret.
 std::string hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;
@@ -45,15 +26,17 @@ std::string hash_of(std::string_view text) {
 // Which text of the procedures this program has.
 std::string fingerprint(const std::string& space) {
   std::string all;
-  for (const Procedure& procedure : procedures(space)) all += procedure.sql;
+  for (const Procedure& procedure : procedures_of(space)) all += procedure.sql;
   return hash_of(all);
 }
 
 std::string first_row(const std::string& space) {
   const auto max_lease_us =
       std::chrono::duration_cast<std::chrono::microseconds>(SpaceConfig().max_lease).count();
-  return "INSERT IGNORE INTO " + space + "_space VALUES (1, " + std::to_string(schema_version) +
-         ", '" + fingerprint(space) + "', 1, 0, " + std::to_string(max_lease_us) + ", 0)";
+  return filled_in("INSERT IGNORE INTO {space}_space VALUES (1, " + std::to_string(schema_version) +
+                       ", '" + fingerprint(space) + "', {now}, 0, " + std::to_string(max_lease_us) +
+                       ", 0)",
+                   space);
 }
 
 Error misfit(const Options& options, const std::string& why) {
@@ -67,6 +50,7 @@ struct Found {
 };
 
 Result<Found> look(Connection& connection, const Options& options, TimePoint by) {
+  if (Status table = refuse_view(connection, options, by); !table) return table.error();
   Failure failure;
   const Result<Answer> row = connection.run(
       "SELECT schema_version, procedures FROM " + options.space + "_space WHERE id = 1",
@@ -106,12 +90,13 @@ class Init {
     if (turn->number(0) != 1) {
       return Error{Errc::unavailable, options_.shown() + ": another lockset init is at work here"};
     }
+    if (Status ours = refuse_strangers(connection_, options_, by_); !ours) return ours;
     Result<Found> found = look(connection_, options_, by_);
     if (!found) return found.error();
     if (found->there && found->version > schema_version) return judge(*found, options_);
     if (found->there && judge(*found, options_) && complete()) return {};
     if (!found->there) {
-      if (Status strangers = check_strangers(); !strangers) return strangers;
+      if (Status strangers = refuse_strangers_procedures(); !strangers) return strangers;
     }
     return make(*found);
   }
@@ -122,35 +107,39 @@ class Init {
     return connection_.run(sql, Sent::reading, by_, failure);
   }
 
-  // Somebody may have dropped a procedure, or restored the tables alone.
+  // Somebody may have dropped a procedure, restored the tables alone, or made one of his own under
+  // its name, which would be called with his rights or with its caller's.
   bool complete() {
-    const std::vector<Procedure> wanted = procedures(options_.space);
-    std::string list;
-    for (const Procedure& procedure : wanted) {
-      list += (list.empty() ? "" : ",") + hex_literal(procedure.name);
-    }
     const Result<Answer> count =
         say("SELECT COUNT(*) FROM information_schema.routines WHERE routine_schema = DATABASE() "
-            "AND CAST(routine_name AS BINARY) IN (" +
-            list + ")");
-    return count && count->number(0) == static_cast<std::int64_t>(wanted.size());
+            "AND routine_type = 'PROCEDURE' AND security_type = 'DEFINER' "
+            "AND definer = CURRENT_USER() AND CAST(routine_name AS BINARY) IN (" +
+            names_of_procedures() + ")");
+    return count &&
+           count->number(0) == static_cast<std::int64_t>(procedures_of(options_.space).size());
   }
 
-  // Tables of these names that are somebody else's are left as they are.
-  Status check_strangers() {
-    for (const NamedSql& table : table_texts()) {
-      const std::string name = options_.space + std::string(table.name);
-      const Result<Answer> comment =
-          say("SELECT table_comment FROM information_schema.tables "
-              "WHERE table_schema = DATABASE() AND table_name = " +
-              hex_literal(name));
-      if (!comment) return comment.error();
-      if (comment->rows.empty() || comment->text(0).starts_with(table_comment)) continue;
-      return misfit(options_, "the table " + in_quotes(name) +
-                                  " is another program's and was left as it is: choose another "
-                                  "parameter space");
+  [[nodiscard]] std::string names_of_procedures() const {
+    std::string list;
+    for (const Procedure& procedure : procedures_of(options_.space)) {
+      list += (list.empty() ? "" : ",") + hex_literal(procedure.name);
     }
-    return {};
+    return list;
+  }
+
+  // Where there is no space yet, a procedure of such a name is another program's, or was put there.
+  Status refuse_strangers_procedures() {
+    const Result<Answer> strange =
+        say("SELECT routine_name, definer FROM information_schema.routines "
+            "WHERE routine_schema = DATABASE() AND definer <> CURRENT_USER() "
+            "AND CAST(routine_name AS BINARY) IN (" +
+            names_of_procedures() + ") LIMIT 1");
+    if (!strange) return strange.error();
+    if (strange->rows.empty()) return {};
+    return misfit(options_, "the procedure " + in_quotes(strange->text(0)) + " of " +
+                                strange->text(1) +
+                                " is another program's and was left as it is: drop it, or choose "
+                                "another parameter space");
   }
 
   Status make(const Found& found) {
@@ -159,11 +148,17 @@ class Init {
         return made.error();
       }
     }
-    for (const Procedure& procedure : procedures(options_.space)) {
+    const Result<std::vector<RoleOf>> roles = roles_given(connection_, options_, by_);
+    if (!roles) return roles.error();
+    for (const Procedure& procedure : procedures_of(options_.space)) {
       if (Result<Answer> gone = say("DROP PROCEDURE IF EXISTS " + procedure.name); !gone) {
         return gone.error();
       }
       if (Result<Answer> made = say(procedure.sql); !made) return made.error();
+      // The rights on it went with the old one.
+      if (Status given = give_again(connection_, options_, *roles, procedure, by_); !given) {
+        return given;
+      }
     }
     const Result<Answer> row =
         say(found.there ? "UPDATE " + options_.space +
@@ -210,19 +205,18 @@ std::string init_script(const Options& options) {
       "-- Lockset, schema version " + std::to_string(schema_version) + ", space " + options.space +
       ". For the mysql or mariadb program, in the database\n-- " + options.database +
       ", as an account that stays: the procedures work with its rights (DEFINER).\n"
+      "-- Let that be one with rights on this database alone. To make the procedures anew takes "
+      "the\n"
+      "-- rights on them away: give those again (lockset init --print --program and --operator).\n"
       "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION';\n";
   for (const NamedSql& table : table_texts()) script += filled_in(table.sql, options.space) + ";\n";
   script += "DELIMITER //\n";
-  for (const Procedure& procedure : procedures(options.space)) {
+  for (const Procedure& procedure : procedures_of(options.space)) {
     script += "DROP PROCEDURE IF EXISTS " + procedure.name + "//\n" + procedure.sql + "//\n";
   }
   script += "DELIMITER ;\n" + first_row(options.space) + ";\n" + "UPDATE " + options.space +
             "_space SET schema_version = " + std::to_string(schema_version) + ", procedures = '" +
             fingerprint(options.space) + "';\n";
-  script +=
-      "-- For the account that programs use at run time:\n"
-      "-- GRANT SELECT, EXECUTE ON `" +
-      options.database + "`.* TO 'user'@'host';\n";
   return script;
 }
 

@@ -11,7 +11,7 @@
 
 namespace lockset::mysql {
 
-inline constexpr int schema_version = 1;
+inline constexpr int schema_version = 2;
 
 // Errc::misconfigured, saying what to do, unless this program can work with what is there.
 Status check_schema(Connection& connection, const Options& options, TimePoint by);

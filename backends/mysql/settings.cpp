@@ -7,6 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/mysql/errors.h"
+#include "backends/mysql/sql.h"
+
 namespace lockset::mysql {
 namespace {
 
@@ -84,7 +87,8 @@ class Examination {
         say("SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', "
             "'innodb_doublewrite', 'innodb_deadlock_detect', 'innodb_rollback_on_timeout', "
             "'innodb_force_recovery', 'sync_binlog', 'log_bin', 'binlog_format', 'read_only', "
-            "'super_read_only', 'innodb_read_only', 'offline_mode', 'wsrep_on', "
+            "'super_read_only', 'innodb_read_only', 'transaction_read_only', 'tx_read_only', "
+            "'offline_mode', 'wsrep_on', "
             "'auto_increment_increment', 'innodb_autoinc_lock_mode', 'max_connections', "
             "'wait_timeout', 'max_allowed_packet', 'innodb_redo_log_enabled')");
     if (!variables) return variables.error();
@@ -131,11 +135,17 @@ class Examination {
   }
 
   void writer() {
-    const bool read_only = variables_.on("read_only") || variables_.on("super_read_only") ||
-                           variables_.on("innodb_read_only");
-    // `read_only` alone lets privileged users write, who must not write to a replica either.
-    check(!read_only, Level::unsafe, "read_only", "off",
+    // `read_only` alone lets privileged users write, who must not write to a replica either: our
+    // procedures look at it themselves. A word stands for more than on and off (MariaDB 12).
+    const std::string read_only = variables_.get("read_only");
+    const bool writable = (read_only == "OFF" || read_only == "0") &&
+                          !variables_.on("super_read_only") && !variables_.on("innodb_read_only");
+    check(writable, Level::unsafe, "read_only", "off",
           "on: the server is a replica or closed; name the one that is written to");
+    check(!variables_.on("transaction_read_only") && !variables_.on("tx_read_only"), Level::unsafe,
+          "transaction_read_only", "off",
+          "on: new sessions may only read; SET GLOBAL transaction_read_only = 0 (MariaDB: "
+          "tx_read_only), or name the server that is written to");
     if (variables_.on("wsrep_on")) {
       check(options_.single_writer, Level::unsafe, "wsrep_on",
             "a Galera cluster, of which the address says that only this server is written to",
@@ -226,6 +236,16 @@ class Examination {
 
 Result<std::vector<Finding>> examine(Connection& connection, const Options& options, TimePoint by) {
   return Examination(connection, options, by).run();
+}
+
+Status refuse_replica(Connection& connection, const Options& options, TimePoint by) {
+  Failure failure;
+  const Result<Answer> writable = connection.run(
+      filled_in("SELECT {writable} AND @@GLOBAL.innodb_read_only = 0", options.space),
+      Sent::reading, by, failure);
+  if (!writable) return writable.error();
+  if (writable->rows.size() == 1 && writable->number(0) == 1) return {};
+  return error_from(not_writable, "read_only is on", options.shown(), Sent::nothing);
 }
 
 Status refuse_unsafe(Connection& connection, const Options& options, TimePoint by) {

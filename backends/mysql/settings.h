@@ -14,6 +14,10 @@ namespace lockset::mysql {
 // For `lockset doctor`: everything worth a line.
 Result<std::vector<Finding>> examine(Connection& connection, const Options& options, TimePoint by);
 
+// For each new connection, one round trip: Errc::misconfigured if the server is not the one that
+// is written to.
+Status refuse_replica(Connection& connection, const Options& options, TimePoint by);
+
 // For open: Errc::misconfigured, with the remedy, for what examine() rates unsafe.
 Status refuse_unsafe(Connection& connection, const Options& options, TimePoint by);
 

@@ -16,6 +16,7 @@ constexpr std::string_view lock_row = R"(
       IF v_missing > 1000 THEN
         SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'the rows of the names vanish again and again';
       END IF;
+      {check_writable}
       IF p_names IS NULL THEN
         INSERT IGNORE INTO {space}_names VALUES (p_name, 0, 0);
       ELSE
@@ -39,7 +40,12 @@ constexpr std::string_view lock_key = R"(
 // Answers one row, of the columns
 //   outcome 'granted': stamp, now, left of the lease or NULL, floors or NULL
 //   outcome 'busy':    holder, now, left of the first lease or NULL, watch, name, mode, label
-//   outcome 'stale', 'late'
+//   outcome 'stale', 'late', 'unsure'
+//
+// Whether the server is the one that is written to, and durable, is looked at before (nothing is
+// done, nobody waits here) and once more behind the commit: a grant that was committed after
+// read_only had been set may be missing where the log was read to its end by then. Only what was
+// committed before is answered as granted.
 //
 // Each statement of a READ COMMITTED transaction sees what was committed when it began, so
 // the look at a name comes behind the lock on its row in a statement of its own. Holds are
@@ -99,9 +105,7 @@ main: BEGIN
     SELECT 'late';
     LEAVE main;
   END IF;
-  IF NOT {durable} THEN
-    {not_durable}
-  END IF;
+  {check_keeps}
   SELECT config_version, stamp_base INTO v_version, v_base FROM {space}_space WHERE id = 1
     LOCK IN SHARE MODE;
   IF v_version IS NULL OR v_version <> p_version THEN
@@ -176,7 +180,7 @@ main: BEGIN
         WHERE name = p_name AND item = 0 AND token = p_token LIMIT 1;
       IF v_twin IS NOT NULL THEN
         COMMIT;
-        SELECT 'granted', v_twin, v_now, v_first_end - v_now, v_floors;
+        SELECT IF({keeps}, 'granted', 'unsure'), v_twin, v_now, v_first_end - v_now, v_floors;
         LEAVE main;
       END IF;
     END;
@@ -231,7 +235,7 @@ main: BEGIN
     END WHILE;
   END IF;
   COMMIT;
-  SELECT 'granted', v_stamp, v_now, p_lease, v_floors;
+  SELECT IF({keeps}, 'granted', 'unsure'), v_stamp, v_now, p_lease, v_floors;
 END)";
 
 // The usual case in few statements (each costs about as much as the floor's whole insert):
@@ -256,7 +260,7 @@ main: BEGIN
     INTO v_base, v_now, v_seen
     FROM {space}_space s WHERE s.id = 1 AND s.config_version = p_version LOCK IN SHARE MODE;
   IF v_low IS NOT NULL AND v_base IS NOT NULL AND v_seen IS NULL
-     AND v_now - v_began <= p_patience AND {durable} THEN
+     AND v_now - v_began <= p_patience AND {keeps} THEN
     INSERT INTO {space}_locks
       (name, stamp, item, mode, items, app, instance, epoch, label, token, created, expires)
       VALUES (p_name, NULL, 0, p_mode, 1, p_app, p_instance, p_epoch, p_label, p_token,
@@ -266,7 +270,7 @@ main: BEGIN
         UPDATE {space}_names SET low = LAST_INSERT_ID() WHERE name = p_name;
       END IF;
       COMMIT;
-      SELECT 'granted', LAST_INSERT_ID(), v_now, p_lease, NULL;
+      SELECT IF({keeps}, 'granted', 'unsure'), LAST_INSERT_ID(), v_now, p_lease, NULL;
       LEAVE main;
     END IF;
   END IF;

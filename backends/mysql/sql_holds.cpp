@@ -31,11 +31,14 @@ END)"},
 CREATE PROCEDURE {space}_release_one(p_stamp BIGINT, p_name VARBINARY(255), p_app VARBINARY(255))
 MODIFIES SQL DATA SQL SECURITY DEFINER
 BEGIN
+  {check_writable}
   DELETE FROM {space}_locks
     WHERE name = p_name AND stamp = p_stamp AND item = 0 AND items = 1 AND app = p_app
       AND (expires IS NULL OR expires > {now});
-END)"},
-    // Any hold. p_app NULL: whoever owns it.
+END)",
+     Audience::everybody},
+    // Any hold of the application. Without one (1318: as if the arguments were too few) programs
+    // of before 2 broke holds, for which there is _break now.
     {"_release", R"(
 CREATE PROCEDURE {space}_release(p_stamp BIGINT, p_app VARBINARY(255))
 MODIFIES SQL DATA SQL SECURITY DEFINER
@@ -43,6 +46,7 @@ BEGIN
   DECLARE v_name VARBINARY(255);
   DECLARE v_items, v_ended INT DEFAULT 0;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  {check_writable}
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
   SELECT name, items INTO v_name, v_items FROM {space}_locks FORCE INDEX (by_stamp)
@@ -50,15 +54,45 @@ BEGIN
   IF v_name IS NOT NULL THEN
     DELETE FROM {space}_locks
       WHERE name = v_name AND stamp = p_stamp AND item = 0
-        AND (p_app IS NULL OR app = p_app) AND (expires IS NULL OR expires > {now});
+        AND app = p_app AND (expires IS NULL OR expires > {now});
     SET v_ended = ROW_COUNT();
     IF v_ended = 1 AND v_items > 1 THEN
       CALL {space}_end_rest(p_stamp);
     END IF;
   END IF;
   COMMIT;
+  IF p_app IS NULL THEN
+    SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1318, MESSAGE_TEXT = 'whose hold is it?';
+  END IF;
   SELECT v_ended;
-END)"},
+END)",
+     Audience::everybody},
+    // Whoever owns it. That does not change: no stamp is used twice.
+    {"_break", R"(
+CREATE PROCEDURE {space}_break(p_stamp BIGINT)
+MODIFIES SQL DATA SQL SECURITY DEFINER
+BEGIN
+  DECLARE v_app VARBINARY(255) DEFAULT '';
+  SELECT app INTO v_app FROM {space}_locks FORCE INDEX (by_stamp)
+    WHERE stamp = p_stamp AND item = 0;
+  CALL {space}_release(p_stamp, v_app);
+END)",
+     Audience::operators},
+    // With whose rights all of this is done, and what that account may do on the whole server.
+    {"_definer", R"(
+CREATE PROCEDURE {space}_definer()
+READS SQL DATA SQL SECURITY DEFINER
+BEGIN
+  DECLARE v_account VARCHAR(512) CHARACTER SET utf8mb4 DEFAULT CURRENT_USER();
+  DECLARE v_host VARCHAR(255) CHARACTER SET utf8mb4
+    DEFAULT SUBSTRING_INDEX(CURRENT_USER(), '@', -1);
+  SET v_account = CONCAT('''', LEFT(v_account, CHAR_LENGTH(v_account) - CHAR_LENGTH(v_host) - 1),
+                         '''@''', v_host, '''');
+  SELECT v_account, GROUP_CONCAT(privilege_type ORDER BY privilege_type SEPARATOR ', ')
+    FROM information_schema.user_privileges
+    WHERE CONVERT(grantee USING utf8mb4) = v_account AND privilege_type <> 'USAGE';
+END)",
+     Audience::everybody},
     // p_holds: [[stamp, name of item 0, lease, permanent], ...] by ascending stamp, so that
     // two that renew the same holds lock them in the same order. The expiry is looked at
     // when the row is locked; what the update did not touch is not live a moment later.
@@ -68,9 +102,7 @@ MODIFIES SQL DATA SQL SECURITY DEFINER
 BEGIN
   DECLARE v_now BIGINT;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
-  IF NOT {durable} THEN
-    {not_durable}
-  END IF;
+  {check_keeps}
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
   UPDATE {holds} j
@@ -86,7 +118,9 @@ BEGIN
     WHERE l.item = 0 AND l.app = p_app AND (l.expires IS NULL OR l.expires > v_now)
   UNION ALL SELECT 0, 0, v_now;
   COMMIT;
-END)"},
+  {check_kept}
+END)",
+     Audience::everybody},
     {"_reclaim", R"(
 CREATE PROCEDURE {space}_reclaim(p_app VARBINARY(255), p_epoch BIGINT)
 MODIFIES SQL DATA SQL SECURITY DEFINER
@@ -100,6 +134,7 @@ main: BEGIN
      WHERE item = 0 AND app = p_app AND epoch < p_epoch AND stamp <> p_epoch ORDER BY stamp;
   DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_done = 1;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  {check_keeps}
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
   -- Waits for the acquires under way and keeps later ones out: they lock this row, too.
@@ -119,7 +154,7 @@ main: BEGIN
   END IF;
   IF v_present IS NULL OR v_present < p_epoch THEN
     INSERT INTO {space}_epochs VALUES (p_app, p_epoch) ON DUPLICATE KEY UPDATE epoch = p_epoch;
-    UPDATE {space}_space SET config_version = config_version + 1 WHERE id = 1;
+    UPDATE {space}_space SET config_version = {next_version} WHERE id = 1;
   END IF;
   SET v_done = 0;
   OPEN old;
@@ -139,8 +174,10 @@ main: BEGIN
   END WHILE;
   CLOSE old;
   COMMIT;
+  {check_kept}
   SELECT 'done', v_ended;
-END)"},
+END)",
+     Audience::everybody},
     // Looks at p_looks holds above p_from, removes up to p_most that have expired, each in a
     // transaction of its own; answers how many, and where to go on (0: at the start).
     {"_sweep", R"(
@@ -158,6 +195,7 @@ BEGIN
      WHERE t.expires <= v_now ORDER BY t.stamp LIMIT p_most;
   DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_done = 1;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  {check_writable}
   SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SELECT COUNT(*), MAX(t.stamp) INTO v_seen, v_to
     FROM (SELECT stamp FROM {space}_locks FORCE INDEX (by_stamp)
@@ -184,7 +222,8 @@ BEGIN
     SET v_to = 0;
   END IF;
   SELECT v_removed, v_to;
-END)"},
+END)",
+     Audience::everybody},
     // Removes rows of names that were not used for p_age microseconds and have no hold; at
     // most p_looks are looked at, above p_from. Safe at any time: a grant holds the lock on
     // the name's row from before it looks until it commits, and who waited for a row that is
@@ -205,6 +244,7 @@ BEGIN
        AND NOT EXISTS (SELECT 1 FROM {space}_locks l WHERE l.name = t.name) ORDER BY t.name;
   DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_done = 1;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  {check_writable}
   SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
   SELECT COUNT(*), MAX(t.name) INTO v_seen, v_to
     FROM (SELECT name FROM {space}_names WHERE name > p_from ORDER BY name LIMIT p_looks) t;
@@ -225,7 +265,8 @@ BEGIN
   END WHILE;
   CLOSE old;
   SELECT IF(v_seen < p_looks, NULL, v_to);
-END)"},
+END)",
+     Audience::everybody},
     // One change of the configuration; p_value NULL unsets permits. p_only_at not NULL: only if
     // that is the configuration's version; else nothing, and the answer is what there is.
     {"_change", R"(
@@ -235,6 +276,7 @@ MODIFIES SQL DATA SQL SECURITY DEFINER
 BEGIN
   DECLARE v_version BIGINT;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  {check_keeps}
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
   SELECT config_version INTO v_version FROM {space}_space WHERE id = 1 FOR UPDATE;
@@ -245,7 +287,7 @@ BEGIN
       INSERT INTO {space}_lock_permits VALUES (p_name, p_mode, p_value)
         ON DUPLICATE KEY UPDATE permits = p_value;
     END IF;
-    UPDATE {space}_space SET config_version = config_version + 1,
+    UPDATE {space}_space SET config_version = {next_version},
       max_lease_us = IF(p_kind = 'max_lease', p_value, max_lease_us),
       migration_phase = IF(p_kind = 'phase', p_value, migration_phase),
       stamp_base = IF(p_kind = 'stamp_base', GREATEST(stamp_base, p_value), stamp_base)
@@ -256,7 +298,9 @@ BEGIN
   UNION ALL SELECT 'permits', name, mode, permits, NULL, NULL FROM {space}_lock_permits
   UNION ALL SELECT 'epoch', app, epoch, NULL, NULL, NULL FROM {space}_epochs;
   COMMIT;
-END)"},
+  {check_kept}
+END)",
+     Audience::operators},
 };
 
 }  // namespace

@@ -11,6 +11,9 @@ namespace {
 // The lease of a hold stands in the row of its first name, item 0, with the owner and the
 // token; the rows of the further names say in lease_at where.
 //
+// {space}_accounts says whom `lockset init` gave a role: to make a procedure anew takes the rights
+// on it away.
+//
 // {space}_space is made last: a space without it was not finished.
 constexpr NamedSql tables[] = {
     {"_names", R"(
@@ -36,19 +39,29 @@ CREATE TABLE IF NOT EXISTS {space}_locks (
   expires BIGINT NULL COMMENT 'microseconds since 1970, UTC; NULL at item 0: never',
   PRIMARY KEY (name, stamp),
   KEY by_stamp (stamp, item)
-) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COMMENT='Lockset schema 1')"},
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COMMENT='Lockset schema 1')",
+     Audience::everybody},
     {"_lock_permits", R"(
 CREATE TABLE IF NOT EXISTS {space}_lock_permits (
   name VARBINARY(255) NOT NULL,
   mode TINYINT NOT NULL COMMENT '0 read, 1 write',
   permits BIGINT NOT NULL,
   PRIMARY KEY (name, mode)
-) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COMMENT='Lockset schema 1')"},
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COMMENT='Lockset schema 1')",
+     Audience::everybody},
     {"_epochs", R"(
 CREATE TABLE IF NOT EXISTS {space}_epochs (
   app VARBINARY(255) NOT NULL PRIMARY KEY,
   epoch BIGINT NOT NULL
-) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COMMENT='Lockset schema 1')"},
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COMMENT='Lockset schema 1')",
+     Audience::everybody},
+    {"_accounts", R"(
+CREATE TABLE IF NOT EXISTS {space}_accounts (
+  user VARBINARY(255) NOT NULL,
+  host VARBINARY(255) NOT NULL,
+  operator TINYINT NOT NULL COMMENT '0 program, 1 operator',
+  PRIMARY KEY (user, host)
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COMMENT='Lockset schema 2')"},
     {"_space", R"(
 CREATE TABLE IF NOT EXISTS {space}_space (
   id TINYINT NOT NULL PRIMARY KEY,
@@ -58,7 +71,8 @@ CREATE TABLE IF NOT EXISTS {space}_space (
   stamp_base BIGINT NOT NULL,
   max_lease_us BIGINT NOT NULL,
   migration_phase BIGINT NOT NULL
-) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COMMENT='Lockset schema 1')"},
+) ENGINE=InnoDB ROW_FORMAT=DYNAMIC DEFAULT CHARSET=utf8mb4 COMMENT='Lockset schema 1')",
+     Audience::everybody},
 };
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
@@ -68,9 +82,28 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
   }
 }
 
+std::string signal(int number, const std::string& text) {
+  return "SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = " + std::to_string(number) +
+         ", MESSAGE_TEXT = '" + text + "';";
+}
+
 }  // namespace
 
 std::span<const NamedSql> table_texts() { return tables; }
+
+std::vector<Procedure> procedures_of(const std::string& space) {
+  std::vector<Procedure> all;
+  for (const Strategy strategy : {Strategy::select_for_update, Strategy::unique_index}) {
+    const std::string name = space + std::string(acquire_procedure_name(strategy));
+    all.push_back({name, filled_in(acquire_procedure_text(strategy), space), Audience::everybody});
+    all.push_back({name + "_one", filled_in(acquire_one_procedure_text(strategy), space),
+                   Audience::everybody});
+  }
+  for (const NamedSql& text : hold_procedure_texts()) {
+    all.push_back({space + std::string(text.name), filled_in(text.sql, space), text.audience});
+  }
+  return all;
+}
 
 std::string filled_in(std::string_view text, const std::string& space) {
   std::string result(text.substr(text.find_first_not_of('\n')));
@@ -82,13 +115,24 @@ std::string filled_in(std::string_view text, const std::string& space) {
               "JSON_TABLE(p_holds, '$[*]' COLUMNS (stamp BIGINT PATH '$[0]', "
               "name VARCHAR(255) CHARACTER SET utf8mb4 PATH '$[1]', lease BIGINT PATH '$[2]', "
               "permanent INT PATH '$[3]'))");
+  // By the clock: a version does not come again after a backup was restored, so what a client
+  // remembers of one can't be taken for another's.
+  replace_all(result, "{next_version}", "GREATEST(config_version + 1, {now})");
   // SYSDATE, not NOW: the time at which this is reached, behind the locks.
   replace_all(result, "{now}", "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)");
-  // Looked at in each grant and renewal, for it can be changed while sessions are open.
-  replace_all(result, "{durable}", "@@GLOBAL.innodb_flush_log_at_trx_commit = 1");
-  replace_all(result, "{not_durable}",
-              "SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = " + std::to_string(not_durable) +
-                  ", MESSAGE_TEXT = 'innodb_flush_log_at_trx_commit is not 1';");
+  // Looked at in each step, for both can be changed while sessions are open, and the server
+  // itself lets definers with SUPER and the like write whatever read_only says.
+  replace_all(result, "{check_writable}", "IF NOT {writable} THEN {not_writable} END IF;");
+  replace_all(result, "{check_keeps}",
+              "IF NOT {keeps} THEN\n    IF NOT {writable} THEN {not_writable} END IF;\n    " +
+                  signal(not_durable, "innodb_flush_log_at_trx_commit is not 1") + "\n  END IF;");
+  replace_all(
+      result, "{check_kept}",
+      "IF NOT {keeps} THEN " + signal(not_kept, "changed over under the commit") + " END IF;");
+  replace_all(result, "{not_writable}", signal(not_writable, "read_only is on"));
+  replace_all(result, "{keeps}", "(@@GLOBAL.innodb_flush_log_at_trx_commit = 1 AND {writable})");
+  // 0 and 1; a word where it knows more than those two (MariaDB 12). super_read_only turns it on.
+  replace_all(result, "{writable}", "(CONCAT(@@GLOBAL.read_only) IN ('0', 'OFF'))");
   replace_all(result, "{space}", space);
   return result;
 }

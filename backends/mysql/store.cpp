@@ -34,7 +34,11 @@ Store::Store(Options options)
           1, [this] { return open_one(); }, options_.shown()) {}
 
 Result<std::unique_ptr<Connection>> Store::open_one() {
-  return Connection::connect(options_, watchdog_, BootClock::now() + options_.connect_timeout);
+  const TimePoint by = BootClock::now() + options_.connect_timeout;
+  Result<std::unique_ptr<Connection>> connection = Connection::connect(options_, watchdog_, by);
+  if (!connection) return connection;
+  if (Status fit = refuse_replica(**connection, options_, by); !fit) return fit.error();
+  return connection;
 }
 
 Status Store::check(TimePoint by) {

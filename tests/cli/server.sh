@@ -101,13 +101,40 @@ exits 0 at "$admin_url?space=scripted" run --write x -- true
 make_user app app-password
 app=$(address app app-password)?space=scripted
 refused 78 app at "$app" status
-# What the script's comment says that it needs.
-sed -n "s/^-- *\(GRANT .*\) TO .*;/\1 TO $app_user;/p" script.sql >grants.sql
-true_that 'the script says what rights a program needs' test -s grants.sql
-exits 0 sql <grants.sql
-exits 0 at "$app" run --write x -- true
-exits 0 at "$app" permits set x --read 3
-exits 0 at "$app" status
+# The rights that programs and operators need.
+case $kind in
+  postgresql)
+    # What the script's comment says.
+    sed -n "s/^-- *\(GRANT .*\) TO .*;/\1 TO $app_user;/p" script.sql >grants.sql
+    true_that 'the script says what rights a program needs' test -s grants.sql
+    exits 0 sql <grants.sql
+    exits 0 at "$app" run --write x -- true
+    exits 0 at "$app" permits set x --read 3
+    exits 0 at "$app" status
+    ;;
+  *)
+    make_user ops ops-password
+    ops=$(address ops ops-password)?space=scripted
+    exits 0 at "$(address nobody)?space=scripted" init --print --program app --operator ops
+    printf '%s\n' "$out" >script.sql
+    for _ in once twice; do
+      exits 0 sql <script.sql
+      exits 0 at "$app" run --write x -- true
+      exits 0 at "$app" status
+      refused 78 'lockset init --operator app' at "$app" permits set x --read 3
+      exits 0 at "$ops" permits set x --read 3
+    done
+    # The same by init itself, which takes away as well.
+    exits 0 at "$admin_url?space=scripted" init --program ops --operator app
+    contains 'init names a definer that may do too much' "$out" "'lockset_admin'@'%'"
+    exits 0 at "$app" permits set x --read 3
+    refused 78 'lockset init --operator ops' at "$ops" permits set x --read 3
+    exits 0 at "$ops" doctor
+    contains 'doctor tells the role' "$out" 'program:'
+    refused 64 'two words\' at "$admin_url?space=scripted" init --program 'two words\'
+    refused 78 "no account 'nobody'@'%'" at "$admin_url?space=scripted" init --program nobody
+    ;;
+esac
 
 # The stories of every store, each in a space of its own; with both strategies what depends
 # on how sets are granted.

@@ -77,10 +77,11 @@ void MysqlTest::set_global(const std::string& variable, const std::string& value
   admin().rows("SET GLOBAL " + variable + " = " + quoted(value));
 }
 
-Address MysqlTest::runtime_user(const std::string& password, const std::string& options) {
+Address MysqlTest::runtime_user(const std::string& password, const std::string& options,
+                                Role role) {
   const std::string user = "u" + Token::random().hex().substr(0, 20);
   admin().rows("CREATE USER " + user + "@'%' IDENTIFIED BY '" + password + "' " + options);
-  admin().rows("GRANT SELECT, EXECUTE ON lockset.* TO " + user + "@'%'");
+  allow(url(), role, user, soon()).value();
   return {.user = user,
           .password = password,
           .parameters = "space=" + space_ + "&strategy=" + strategy()};
@@ -135,8 +136,7 @@ void MysqlTest::copy_procedure(const std::string& from, const std::string& to,
 }
 
 void MysqlTest::copy_acquire_without_commit(const std::string& to) {
-  copy_procedure(acquire_name(), to,
-                 {{"COMMIT;\n  SELECT 'granted', v_stamp", "SELECT 'granted', v_stamp"}});
+  copy_procedure(acquire_name(), to, {{"COMMIT;\n  SELECT IF(", "SELECT IF("}});
 }
 
 bool MysqlTest::rows_are_waited_for(int by) {

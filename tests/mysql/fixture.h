@@ -71,9 +71,9 @@ class MysqlTest : public testing::TestWithParam<Store> {
 
   // Until the test's end.
   void set_global(const std::string& variable, const std::string& value);
-  // A user with the rights that programs need at run time; `options` as "WITH ...".
-  Address runtime_user(const std::string& password = "open-sesame",
-                       const std::string& options = {});
+  // A user with this role in the space; `options` as "WITH ...".
+  Address runtime_user(const std::string& password = "open-sesame", const std::string& options = {},
+                       Role role = Role::programs);
 
   // Ends them, and returns when they have gone.
   void kill_sessions_of(const std::string& user);

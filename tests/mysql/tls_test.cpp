@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "backends/mysql/native_connection.h"
 #include "tests/mysql/fixture.h"
 
 namespace lockset::mysql_tests {
@@ -39,7 +40,13 @@ TEST_P(Tls, VerifiesTheServersCertificate) {
     EXPECT_TRUE(mine.release(mine.take({write("a")}).stamp));
     const std::string message = refused(with(address, mode, "wrong-ca.pem"), Errc::misconfigured);
     EXPECT_TRUE(says(message, "ssl_ca")) << message;
+    // Nor does doctor call it verified.
+    EXPECT_FALSE(examine_space(with(address, mode, "wrong-ca.pem"), soon()));
   }
+  // A CA is looked at without being told how.
+  Address unsaid = address;
+  unsaid.parameters += "&ssl_ca=" + (server().folder() / "wrong-ca.pem").string();
+  refused(url(unsaid), Errc::misconfigured);
 }
 
 TEST_P(Tls, RefusesAServerOfAnotherName) {
@@ -48,8 +55,9 @@ TEST_P(Tls, RefusesAServerOfAnotherName) {
   const std::string message =
       refused(with(address, "verify_identity", "ca.pem"), Errc::misconfigured);
   EXPECT_TRUE(says(message, "host name")) << message;
-  // verify_ca does not look at it.
-  EXPECT_TRUE(open_backend(with(address, "verify_ca", "ca.pem"), soon()));
+  // verify_ca does not look at it, where the client library can do without.
+  EXPECT_EQ(open_backend(with(address, "verify_ca", "ca.pem"), soon()).ok(),
+            !mysql::checks_host_name(mysql::SslMode::verify_ca));
 }
 
 TEST_P(Tls, IsThereWhereItIsWanted) {
@@ -68,6 +76,7 @@ TEST_P(Tls, DoctorTellsWhetherItIsThere) {
     return Finding::Level::unsafe;
   };
   EXPECT_EQ(level("verify_identity", "ca.pem"), Finding::Level::good);
+  EXPECT_EQ(level("verify_ca", "ca.pem"), Finding::Level::good);
   EXPECT_EQ(level("required", ""), Finding::Level::warning);
 }
 

@@ -16,7 +16,7 @@ class Traps : public MysqlTest {
   void SetUp() override {
     MysqlTest::SetUp();
     if (HasFatalFailure() || IsSkipped()) return;
-    copy_procedure("_renew", "_renew_open", {{"COMMIT;\nEND", "END"}});
+    copy_procedure("_renew", "_renew_open", {{"COMMIT;\n  IF NOT", "IF NOT"}});
     copy_acquire_without_commit("_acquire_open");
   }
 

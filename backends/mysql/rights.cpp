@@ -1,0 +1,382 @@
+#include "backends/mysql/rights.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "backends/connections/address_parts.h"
+#include "backends/connections/socket_watchdog.h"
+#include "backends/mysql/call_text.h"
+#include "backends/mysql/errors.h"
+#include "backends/mysql/schema.h"
+#include "lockset/lock_set.h"
+
+namespace lockset::mysql {
+namespace {
+
+using connections::invalid;
+using Level = Finding::Level;
+
+// What the servers say of grants.
+constexpr int no_such_user = 1133;            // MariaDB
+constexpr int no_such_user_to_create = 1410;  // MySQL
+constexpr int no_such_grant = 1141;
+constexpr int no_such_table_grant = 1147;
+constexpr int no_such_procedure_grant = 1403;
+
+// MariaDB would make an account without a password for a name that was mistyped. MySQL takes this
+// for a comment; it never does.
+constexpr std::string_view no_new_accounts =
+    "SET SESSION sql_mode = CONCAT(@@SESSION.sql_mode /*M! , ',NO_AUTO_CREATE_USER' */)";
+
+std::string sql_string(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "''" : std::string(1, c);
+  return quoted + "'";
+}
+
+bool may(Role role, Audience audience) {
+  return audience == Audience::everybody ||
+         (audience == Audience::operators && role == Role::operators);
+}
+
+std::string of_database(const Options& options, const std::string& name) {
+  return "`" + options.database + "`." + name;
+}
+
+std::string grant_execute(const Options& options, const Procedure& procedure,
+                          const Account& account) {
+  return "GRANT EXECUTE ON PROCEDURE " + of_database(options, procedure.name) + " TO " +
+         account.quoted();
+}
+
+std::string revoke_execute(const Options& options, const Procedure& procedure,
+                           const Account& account) {
+  return "REVOKE EXECUTE ON PROCEDURE " + of_database(options, procedure.name) + " FROM " +
+         account.quoted();
+}
+
+// To look costs SELECT on the tables that are looked at.
+std::vector<std::string> grants(const Options& options, Role role, const Account& account) {
+  std::vector<std::string> all;
+  for (const NamedSql& table : table_texts()) {
+    if (!may(role, table.audience)) continue;
+    all.push_back("GRANT SELECT ON " +
+                  of_database(options, options.space + std::string(table.name)) + " TO " +
+                  account.quoted());
+  }
+  for (const Procedure& procedure : procedures_of(options.space)) {
+    if (may(role, procedure.audience)) all.push_back(grant_execute(options, procedure, account));
+  }
+  return all;
+}
+
+std::string record(const Options& options, Role role, const Account& account) {
+  const std::string is_operator = role == Role::operators ? "1" : "0";
+  return "INSERT INTO " + of_database(options, options.space + "_accounts") + " VALUES (" +
+         hex_literal(account.user) + ", " + hex_literal(account.host) + ", " + is_operator +
+         ") ON DUPLICATE KEY UPDATE operator = " + is_operator;
+}
+
+// 'app'@'%' or "app", which the two roles are given to by lockset init.
+std::string shown(const Account& account) {
+  return account.host == "%" ? "'" + account.user + "'" : account.quoted();
+}
+
+class Rights {
+ public:
+  Rights(Connection& connection, const Options& options, TimePoint by)
+      : connection_(connection), options_(options), by_(by) {}
+
+  Result<Answer> say(const std::string& sql) {
+    failure_ = {};
+    return connection_.run(sql, Sent::reading, by_, failure_);
+  }
+  [[nodiscard]] int code() const { return failure_.code; }
+  [[nodiscard]] bool nobody_there() const {
+    return code() == no_such_user || code() == no_such_user_to_create;
+  }
+  [[nodiscard]] bool nothing_to_revoke() const {
+    return code() == no_such_grant || code() == no_such_table_grant ||
+           code() == no_such_procedure_grant;
+  }
+  [[nodiscard]] bool denied() const {
+    constexpr std::array codes{1044, 1045, 1142, 1227, 1370};
+    return std::find(codes.begin(), codes.end(), code()) != codes.end();
+  }
+  [[nodiscard]] Error misfit(const std::string& why) const {
+    return Error{Errc::misconfigured, options_.shown() + ": " + why};
+  }
+
+  Status give(Role role, const Account& account) {
+    if (Result<Answer> mode = say(std::string(no_new_accounts)); !mode) return mode.error();
+    if (Status owner = refuse_definer(account); !owner) return owner;
+    // Recorded first: what is interrupted here is brought to its end by the next init.
+    if (Result<Answer> noted = say(record(options_, role, account)); !noted) return noted.error();
+    for (const std::string& grant : grants(options_, role, account)) {
+      if (Result<Answer> done = say(grant); !done) {
+        return refused(account, done.error());
+      }
+    }
+    if (role == Role::operators) return {};
+    for (const Procedure& procedure : procedures_of(options_.space)) {
+      if (may(role, procedure.audience)) continue;
+      const Result<Answer> gone = say(revoke_execute(options_, procedure, account));
+      if (!gone && !nothing_to_revoke()) return refused(account, gone.error());
+    }
+    return refuse_broad_rights(account);
+  }
+
+  Status forget(const Account& account) {
+    const Result<Answer> gone = say("DELETE FROM " + options_.space +
+                                    "_accounts WHERE user = " + hex_literal(account.user) +
+                                    " AND host = " + hex_literal(account.host));
+    return gone ? Status() : gone.error();
+  }
+
+ private:
+  Status refused(const Account& account, const Error& error) {
+    const bool nobody = nobody_there();
+    const bool no_right = denied();
+    if (nobody) {
+      static_cast<void>(forget(account).ok());
+      return misfit("there is no account " + account.quoted() +
+                    ": create it first (CREATE USER), or name the host it comes from: "
+                    "user@host");
+    }
+    if (no_right) {
+      return misfit(
+          "this user may not give rights: it needs them itself WITH GRANT OPTION; run this as "
+          "an administrator" +
+          said(error));
+    }
+    return error;
+  }
+
+  static std::string said(const Error& error) {
+    const std::size_t at = error.message.rfind(" (");
+    return at == std::string::npos ? "" : error.message.substr(at);
+  }
+
+  // The procedures are the definer's own: it can't be kept from them.
+  Status refuse_definer(const Account& account) {
+    const Result<Answer> definer = say("CALL " + options_.space + "_definer()");
+    if (!definer || definer->rows.empty() || definer->text(0) != account.quoted()) return {};
+    return misfit(account.quoted() +
+                  " made the lock space and may do everything in it: let programs and operators "
+                  "have accounts of their own");
+  }
+
+  // What was given by older versions' advice, as far as this user may see it.
+  Status refuse_broad_rights(const Account& account) {
+    const std::string grantee = hex_literal(account.quoted());
+    const Result<Answer> broad =
+        say("SELECT 1 FROM information_schema.schema_privileges WHERE privilege_type = 'EXECUTE' "
+            "AND DATABASE() LIKE table_schema AND CAST(grantee AS BINARY) = " +
+            grantee +
+            " UNION ALL SELECT 2 FROM information_schema.user_privileges "
+            "WHERE privilege_type = 'EXECUTE' AND CAST(grantee AS BINARY) = " +
+            grantee);
+    if (!broad) return broad.error();
+    if (broad->rows.empty()) return {};
+    const std::string where =
+        broad->number(0) == 1 ? "`" + options_.database + "`.*" : std::string("*.*");
+    return misfit(account.quoted() +
+                  " has a program's rights now, and an operator's besides, for "
+                  "it may execute every procedure: REVOKE EXECUTE ON " +
+                  where + " FROM " + account.quoted());
+  }
+
+  Connection& connection_;
+  const Options& options_;
+  const TimePoint by_;
+  Failure failure_;
+};
+
+Result<std::string> part(std::string_view& text) {
+  std::string value;
+  if (!text.starts_with('\'')) {
+    // Of a user without quotes the host begins at the last @.
+    const std::size_t end = std::min(text.rfind('@'), text.size());
+    value = text.substr(0, end);
+    text.remove_prefix(end);
+    return value;
+  }
+  for (std::size_t i = 1; i < text.size(); ++i) {
+    if (text[i] != '\'') {
+      value += text[i];
+    } else if (i + 1 < text.size() && text[i + 1] == '\'') {
+      value += text[i++];
+    } else {
+      text.remove_prefix(i + 1);
+      return value;
+    }
+  }
+  return invalid("a quote is not closed");
+}
+
+}  // namespace
+
+std::string Account::quoted() const { return sql_string(user) + "@" + sql_string(host); }
+
+Result<Account> parse_account(std::string_view text) {
+  const Error wrong = invalid(
+      "an account of MySQL is user or user@host, for example app or 'app'@'10.0.0.%', not " +
+      in_quotes(text));
+  std::string_view rest = text;
+  Account account;
+  Result<std::string> user = part(rest);
+  if (!user) return wrong;
+  account.user = *std::move(user);
+  if (!rest.empty()) {
+    if (!rest.starts_with('@')) return wrong;
+    rest.remove_prefix(1);
+    Result<std::string> host = part(rest);
+    if (!host || !rest.empty()) return wrong;
+    account.host = *std::move(host);
+  }
+  // Whether a backslash escapes depends on the session that runs the text.
+  const auto harmless = [](std::string_view name, std::size_t most) {
+    return !name.empty() && name.size() <= most &&
+           std::all_of(name.begin(), name.end(), [](unsigned char c) {
+             return c >= ' ' && c != 0x7F && c != '\\' && c != '`' && c != '"';
+           });
+  };
+  if (!harmless(account.user, 128) || !harmless(account.host, 255)) return wrong;
+  return account;
+}
+
+Result<std::string> rights_script(const Options& options, Role role, std::string_view text) {
+  const Result<Account> account = parse_account(text);
+  if (!account) return account.error();
+  std::string script = std::string("-- ") +
+                       (role == Role::operators ? "An operator" : "A program") + ": " +
+                       account->quoted() + "\n" + std::string(no_new_accounts) + ";\n" +
+                       record(options, role, *account) + ";\n";
+  for (const std::string& grant : grants(options, role, *account)) script += grant + ";\n";
+  if (role == Role::operators) return script;
+  // To revoke what is not there is an error: so it is given before.
+  for (const Procedure& procedure : procedures_of(options.space)) {
+    if (may(role, procedure.audience)) continue;
+    script += grant_execute(options, procedure, *account) + ";\n" +
+              revoke_execute(options, procedure, *account) + ";\n";
+  }
+  return script;
+}
+
+Status allow(const Options& options, Role role, std::string_view text, TimePoint by) {
+  const Result<Account> account = parse_account(text);
+  if (!account) return account.error();
+  connections::SocketWatchdog watchdog;
+  const Result<std::unique_ptr<Connection>> connection = Connection::connect(options, watchdog, by);
+  if (!connection) return connection.error();
+  if (Status fits = check_schema(**connection, options, by); !fits) return fits;
+  return Rights(**connection, options, by).give(role, *account);
+}
+
+Result<std::vector<RoleOf>> roles_given(Connection& connection, const Options& options,
+                                        TimePoint by) {
+  Rights rights(connection, options, by);
+  if (Result<Answer> mode = rights.say(std::string(no_new_accounts)); !mode) return mode.error();
+  const Result<Answer> rows =
+      rights.say("SELECT user, host, operator FROM " + options.space + "_accounts");
+  if (!rows) return rows.error();
+  std::vector<RoleOf> roles;
+  const std::vector<Procedure> procedures = procedures_of(options.space);
+  for (std::size_t row = 0; row < rows->rows.size(); ++row) {
+    RoleOf found{{rows->text(0, row), rows->text(1, row)},
+                 rows->number(2, row) == 1 ? Role::operators : Role::programs};
+    // What it has is given once more: of the first that is there.
+    bool gone = false;
+    for (const Procedure& procedure : procedures) {
+      if (!may(found.role, procedure.audience)) continue;
+      const Result<Answer> done = rights.say(grant_execute(options, procedure, found.account));
+      gone = !done && rights.nobody_there();
+      if (done || gone) break;
+      if (!rights.denied()) continue;  // this procedure is not there
+      return rights.misfit("making the procedures anew takes away the rights of " +
+                           found.account.quoted() +
+                           ", which this user may not give again: it needs EXECUTE on the database "
+                           "WITH GRANT OPTION");
+    }
+    if (!gone) {
+      roles.push_back(std::move(found));
+    } else if (Status forgotten = rights.forget(found.account); !forgotten) {
+      return forgotten.error();
+    }
+  }
+  return roles;
+}
+
+Status give_again(Connection& connection, const Options& options, const std::vector<RoleOf>& roles,
+                  const Procedure& procedure, TimePoint by) {
+  Rights rights(connection, options, by);
+  for (const RoleOf& each : roles) {
+    if (!may(each.role, procedure.audience)) continue;
+    const Result<Answer> done = rights.say(grant_execute(options, procedure, each.account));
+    if (!done && !rights.nobody_there()) return done.error();
+  }
+  return {};
+}
+
+std::vector<Finding> examine_rights(Connection& connection, const Options& options, TimePoint by) {
+  Rights rights(connection, options, by);
+  std::vector<Finding> findings;
+  const Result<Answer> definer = rights.say("CALL " + options.space + "_definer()");
+  if (!definer || definer->rows.size() != 1) {
+    findings.push_back(
+        {Level::warning, "definer", "this user may not ask with whose rights the procedures work"});
+    return findings;
+  }
+  const std::string& owner = definer->text(0);
+  const std::string& privileges = definer->text(1);
+  const auto has = [&](std::string_view name) {
+    return (", " + privileges + ",").find(", " + std::string(name) + ",") != std::string::npos;
+  };
+  std::string bypass;
+  for (const char* const name :
+       {"SUPER", "CONNECTION_ADMIN", "READ_ONLY ADMIN", "READ ONLY ADMIN"}) {
+    if (has(name)) bypass += (bypass.empty() ? "" : ", ") + std::string(name);
+  }
+  if (privileges.empty()) {
+    findings.push_back({Level::good, "definer",
+                        "the procedures work with the rights of " + owner +
+                            ", which has none outside of its databases"});
+  } else {
+    findings.push_back(
+        {Level::warning, "definer",
+         "the procedures work with the rights of " + owner +
+             ", which has some on the whole server" +
+             (bypass.empty() ? "" : " and may write to a read-only one (" + bypass + ")") +
+             ": whoever may make views, triggers or procedures in this database could use them; "
+             "run lockset init as an account with rights on this database alone"});
+  }
+  const Result<Answer> me = rights.say("SELECT CURRENT_USER()");
+  if (!me || me->rows.size() != 1) return findings;
+  const std::string& name = me->text(0);
+  const std::size_t at = std::min(name.rfind('@'), name.size());
+  const Account account{name.substr(0, at), at < name.size() ? name.substr(at + 1) : ""};
+  if (account.quoted() == owner) {
+    findings.push_back({Level::good, "role", "administrator: this account made the space"});
+    return findings;
+  }
+  // There is no stamp 0: nothing is broken, nothing is deleted.
+  const bool breaks = rights.say("CALL " + options.space + "_break(0)").ok() || !rights.denied();
+  const bool everything =
+      rights.say("CALL " + options.space + "_end_rest(0)").ok() || !rights.denied();
+  if (everything) {
+    findings.push_back(
+        {Level::warning, "role",
+         account.quoted() +
+             " may execute every procedure, an operator's too: for a program, lockset "
+             "init --program " +
+             shown(account) + " as the administrator, and REVOKE EXECUTE on the database"});
+  } else {
+    findings.push_back({Level::good, "role",
+                        breaks ? "operator: may also break holds and change the configuration"
+                               : "program: may lock and look"});
+  }
+  return findings;
+}
+
+}  // namespace lockset::mysql
