@@ -164,11 +164,17 @@ Result<pqxx::result> Connection::run(const std::string& sql, Sent sent, TimePoin
   });
 }
 
+std::string Connection::user() const {
+  const char* const name = connection_->username();
+  return name != nullptr ? name : "";
+}
+
 bool Connection::hung_up() const noexcept { return socket_->hung_up(); }
 
 Failure Connection::failed(const std::exception& error, Sent sent) const {
   Failure failure;
   failure.sqlstate = sqlstate_of(error);
+  failure.said = error.what();
   const bool lost = failure.sqlstate.empty() || failure.sqlstate.starts_with("57P") ||
                     failure.sqlstate.starts_with("08");
   failure.broken = lost || !connection_->is_open();

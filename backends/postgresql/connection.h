@@ -16,6 +16,7 @@
 #include "backends/postgresql/native_connection.h"
 #include "lockset/clock.h"
 #include "lockset/error.h"
+#include "lockset/registry.h"
 
 namespace lockset::postgresql {
 
@@ -25,6 +26,7 @@ struct Statement {
   std::string name;
   std::string sql;
   Sent sent;
+  Role role;  // that may call it
 };
 
 enum class Isolation { read_committed, serializable };
@@ -33,6 +35,7 @@ enum class Isolation { read_committed, serializable };
 struct Failure {
   Error error;
   std::string sqlstate;
+  std::string said;     // by the server or libpq
   bool broken = false;  // the connection is of no use any more
   [[nodiscard]] bool repeat() const noexcept { return worth_repeating(sqlstate); }
 };
@@ -77,6 +80,8 @@ class Connection {
   Result<pqxx::result> run(const std::string& sql, Sent sent, TimePoint by, Failure& failure);
 
   [[nodiscard]] bool hung_up() const noexcept;
+  // Who is logged in.
+  [[nodiscard]] std::string user() const;
   [[nodiscard]] NativeConnection& native() noexcept { return *connection_; }
   [[nodiscard]] connections::SocketWatchdog::Socket* socket() noexcept { return socket_.get(); }
 
