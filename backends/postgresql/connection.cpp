@@ -98,9 +98,11 @@ std::string sqlstate_of(const std::exception& error) {
 
 }  // namespace
 
-Connection::Connection(const Options& options, std::unique_ptr<NativeConnection> connection,
+Connection::Connection(const Options& options, std::unique_ptr<Notices> notices,
+                       std::unique_ptr<NativeConnection> connection,
                        std::unique_ptr<connections::SocketWatchdog::Socket> socket)
     : options_(options),
+      notices_(std::move(notices)),
       connection_(std::move(connection)),
       quiet_(std::make_unique<pqxx::quiet_errorhandler>(*connection_)),
       socket_(std::move(socket)) {}
@@ -135,13 +137,16 @@ Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
       return Error{Errc::unavailable,
                    "PostgreSQL (" + options.shown + "): out of file descriptors in this process"};
     }
+    auto notices = std::make_unique<Notices>();
+    PGconn* const there = raw.connection.get();
     std::unique_ptr<NativeConnection> native;
     {
       const connections::CallDeadline deadline(socket.get(), by);
       native = take_over(std::move(raw.connection));
     }
+    notices->listen_to(there);
     return std::unique_ptr<Connection>(
-        new Connection(options, std::move(native), std::move(socket)));
+        new Connection(options, std::move(notices), std::move(native), std::move(socket)));
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
@@ -179,6 +184,15 @@ Failure Connection::failed(const std::exception& error, Sent sent) const {
                     failure.sqlstate.starts_with("08");
   failure.broken = lost || !connection_->is_open();
   failure.error = error_from(failure.sqlstate, error.what(), options_.shown, sent);
+  return failure;
+}
+
+Failure Connection::in_doubt(Sent sent) const {
+  Failure failure;
+  failure.error = {sent == Sent::change ? Errc::indeterminate : Errc::unavailable,
+                   "PostgreSQL (" + options_.shown +
+                       "): the wait for a synchronous standby was broken off: this is committed "
+                       "here, and a failover may forget it"};
   return failure;
 }
 

@@ -39,6 +39,11 @@ constexpr std::string_view functions_of_programs =
     "acquire|know|resolve|renew|release|end_wait|inspect|load_config|reclaim|sweep";
 constexpr std::string_view functions_of_operators = "break|change_config|change_config_at";
 
+// For an answer that rests on a commit of before, whose wait for a synchronous standby may have
+// been broken off: a record in the log makes this commit wait too, and what the standby has it has
+// in the order of the log. (A transaction's number alone makes none wait: seen with 15.18.)
+constexpr std::string_view be_sure = "PERFORM pg_logical_emit_message(true, 'lockset', '');";
+
 // What only strategy=serializable has: the rows of the names are kept in step. A release
 // locks them before the hold's rows, as an acquire does.
 constexpr std::string_view free_names = R"(SELECT h.name, h.size, h.alone INTO _name, _size, _alone
@@ -113,6 +118,7 @@ std::string filled(std::string text, const std::string& space, Strategy strategy
                           "config_rows|next_version"},
       {"@programs@", std::string(functions_of_programs)},
       {"@operators@", std::string(functions_of_operators)},
+      {"@sure@", std::string(be_sure)},
       {"@mark@", only_serializable(mark_names)},
       {"@unmark@", only_serializable(unmark_names)},
       {"@sweep_names@", only_serializable(sweep_names)},

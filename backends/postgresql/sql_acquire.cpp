@@ -237,6 +237,7 @@ BEGIN
      WHERE h.stamp IN (SELECT l.stamp FROM "@space@".locks l WHERE l.name = _names[1])
        AND h.token = _token;
     IF FOUND THEN
+      @sure@
       @unmark@
       PERFORM "@space@".leave_line_v@version@(_waiter, _names, _modes, _permits, _reads, _writes,
                                               _freed);

@@ -24,6 +24,7 @@ BEGIN
    WHERE h.stamp = _stamp AND h.expires IS NOT NULL@whose@
   RETURNING h.name, h.size, h.expires > clock_timestamp() INTO _name, _size, _live;
   IF NOT FOUND THEN
+    @sure@
     RETURN 'N';
   END IF;
   -- Statements of their own, so that they see who registered while the one above waited.
@@ -87,6 +88,7 @@ BEGIN
   IF NOT FOUND THEN
     RETURN 'N';
   END IF;
+  @sure@
   RETURN concat_ws(chr(31), 'G', _head.stamp,
     CASE WHEN isfinite(_head.expires)
          THEN (date_part('epoch', _head.expires - _now) * 1000000)::bigint ELSE -1 END,
@@ -393,6 +395,7 @@ BEGIN
   SELECT array_agg(DISTINCT g.name) INTO _names FROM gone g;
   PERFORM "@space@".wake_v@version@(n, 0::bigint, NULL::"char") FROM unnest(_names) n;
   PERFORM "@space@".wake_all_v@version@();
+  @sure@
   RETURN _ended::text;
 END $$;
 )";
