@@ -81,7 +81,9 @@ class Examination {
   Status look_at_settings() {
     const Result<pqxx::result> result = ask(std::string("SELECT ") + settings_columns);
     if (!result) return result.error();
-    for (Finding& finding : judge(read_settings((*result)[0], 0), true)) {
+    Settings settings = read_settings((*result)[0], 0);
+    settings.warns = settings.warns || !options_.pooler;
+    for (Finding& finding : judge(settings, true)) {
       findings_.push_back(std::move(finding));
     }
     return {};

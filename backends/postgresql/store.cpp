@@ -212,7 +212,8 @@ Status Store::set_up(Connection& connection, Isolation isolation, TimePoint by) 
                      "): a connection pooler stands between: add pooler=on to the address (or "
                      "name the server itself, which is faster)"};
   }
-  const Settings settings = read_settings(row, options_.pooler ? 3 : 4);
+  Settings settings = read_settings(row, options_.pooler ? 3 : 4);
+  settings.warns = settings.warns || !options_.pooler;
   for (const Finding& finding : judge(settings, false)) {
     if (finding.level != Finding::Level::unsafe) continue;
     return Error{Errc::misconfigured,
