@@ -98,9 +98,11 @@ std::string sqlstate_of(const std::exception& error) {
 
 }  // namespace
 
-Connection::Connection(const Options& options, std::unique_ptr<NativeConnection> connection,
+Connection::Connection(const Options& options, std::unique_ptr<Notices> notices,
+                       std::unique_ptr<NativeConnection> connection,
                        std::unique_ptr<connections::SocketWatchdog::Socket> socket)
     : options_(options),
+      notices_(std::move(notices)),
       connection_(std::move(connection)),
       quiet_(std::make_unique<pqxx::quiet_errorhandler>(*connection_)),
       socket_(std::move(socket)) {}
@@ -135,13 +137,16 @@ Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
       return Error{Errc::unavailable,
                    "PostgreSQL (" + options.shown + "): out of file descriptors in this process"};
     }
+    auto notices = std::make_unique<Notices>();
+    PGconn* const there = raw.connection.get();
     std::unique_ptr<NativeConnection> native;
     {
       const connections::CallDeadline deadline(socket.get(), by);
       native = take_over(std::move(raw.connection));
     }
+    notices->listen_to(there);
     return std::unique_ptr<Connection>(
-        new Connection(options, std::move(native), std::move(socket)));
+        new Connection(options, std::move(notices), std::move(native), std::move(socket)));
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {
@@ -164,15 +169,30 @@ Result<pqxx::result> Connection::run(const std::string& sql, Sent sent, TimePoin
   });
 }
 
+std::string Connection::user() const {
+  const char* const name = connection_->username();
+  return name != nullptr ? name : "";
+}
+
 bool Connection::hung_up() const noexcept { return socket_->hung_up(); }
 
 Failure Connection::failed(const std::exception& error, Sent sent) const {
   Failure failure;
   failure.sqlstate = sqlstate_of(error);
+  failure.said = error.what();
   const bool lost = failure.sqlstate.empty() || failure.sqlstate.starts_with("57P") ||
                     failure.sqlstate.starts_with("08");
   failure.broken = lost || !connection_->is_open();
   failure.error = error_from(failure.sqlstate, error.what(), options_.shown, sent);
+  return failure;
+}
+
+Failure Connection::in_doubt(Sent sent) const {
+  Failure failure;
+  failure.error = {sent == Sent::change ? Errc::indeterminate : Errc::unavailable,
+                   "PostgreSQL (" + options_.shown +
+                       "): the wait for a synchronous standby was broken off: this is committed "
+                       "here, and a failover may forget it"};
   return failure;
 }
 

@@ -14,8 +14,10 @@
 #include "backends/postgresql/address.h"
 #include "backends/postgresql/errors.h"
 #include "backends/postgresql/native_connection.h"
+#include "backends/postgresql/notices.h"
 #include "lockset/clock.h"
 #include "lockset/error.h"
+#include "lockset/registry.h"
 
 namespace lockset::postgresql {
 
@@ -25,6 +27,7 @@ struct Statement {
   std::string name;
   std::string sql;
   Sent sent;
+  Role role;  // that may call it
 };
 
 enum class Isolation { read_committed, serializable };
@@ -33,6 +36,7 @@ enum class Isolation { read_committed, serializable };
 struct Failure {
   Error error;
   std::string sqlstate;
+  std::string said;     // by the server or libpq
   bool broken = false;  // the connection is of no use any more
   [[nodiscard]] bool repeat() const noexcept { return worth_repeating(sqlstate); }
 };
@@ -77,11 +81,14 @@ class Connection {
   Result<pqxx::result> run(const std::string& sql, Sent sent, TimePoint by, Failure& failure);
 
   [[nodiscard]] bool hung_up() const noexcept;
+  // Who is logged in.
+  [[nodiscard]] std::string user() const;
   [[nodiscard]] NativeConnection& native() noexcept { return *connection_; }
   [[nodiscard]] connections::SocketWatchdog::Socket* socket() noexcept { return socket_.get(); }
 
  private:
-  Connection(const Options& options, std::unique_ptr<NativeConnection> connection,
+  Connection(const Options& options, std::unique_ptr<Notices> notices,
+             std::unique_ptr<NativeConnection> connection,
              std::unique_ptr<connections::SocketWatchdog::Socket> socket);
 
   void prepare(const Statement& statement);
@@ -90,7 +97,11 @@ class Connection {
   Result<pqxx::result> guarded(Sent sent, TimePoint by, Failure& failure, Work work) {
     try {
       connections::CallDeadline deadline(socket_.get(), by);
-      return work();
+      notices_->begin();
+      pqxx::result result = work();
+      if (!notices_->local_only()) return result;
+      failure = in_doubt(sent);
+      return failure.error;
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const std::exception& error) {
@@ -99,8 +110,11 @@ class Connection {
     }
   }
   [[nodiscard]] Failure failed(const std::exception& error, Sent sent) const;
+  // Committed here, and perhaps nowhere else.
+  [[nodiscard]] Failure in_doubt(Sent sent) const;
 
   const Options& options_;
+  std::unique_ptr<Notices> notices_;  // outlives the connection
   std::unique_ptr<NativeConnection> connection_;
   std::unique_ptr<pqxx::quiet_errorhandler> quiet_;  // libpqxx prints notices otherwise
   std::unique_ptr<connections::SocketWatchdog::Socket> socket_;

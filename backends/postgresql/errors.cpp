@@ -25,8 +25,8 @@ Refusal refusal_of(std::string_view state) {
   if (state == "3D000") return {Errc::misconfigured, "there is no such database: create it"};
   if (state == "42501") {
     return {Errc::misconfigured,
-            "permission denied: the user needs USAGE on the space's schema (and CONNECT on the "
-            "database); lockset init needs CREATE on the database, and the schema's owner later"};
+            "permission denied: lockset init needs CREATE on the database, and to be run by the "
+            "schema's owner later"};
   }
   if (state == "3F000" || state == "42883" || state == "42P01") {
     return {Errc::misconfigured,
@@ -42,6 +42,14 @@ Refusal refusal_of(std::string_view state) {
             "the server is read-only (a standby, or default_transaction_read_only): name the "
             "primary"};
   }
+  if (state == "42704") {
+    return {Errc::misconfigured, "there is no such user: make it first (CREATE ROLE)"};
+  }
+  if (kind == "2B") {
+    return {Errc::misconfigured,
+            "something else depends on what had to be taken away; nothing was applied: drop it"};
+  }
+  if (state == "LS004") return {Errc::misconfigured, "nothing was changed"};
   if (state == "LS001") return {Errc::misconfigured, "the space can't be used"};
   if (state == "LS002") {
     return {Errc::misconfigured,

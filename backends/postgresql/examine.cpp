@@ -7,13 +7,40 @@
 
 #include "backends/connections/socket_watchdog.h"
 #include "backends/postgresql/connection.h"
+#include "backends/postgresql/rights.h"
 #include "backends/postgresql/schema.h"
 #include "backends/postgresql/settings.h"
+#include "lockset/lock_set.h"
 
 namespace lockset::postgresql {
 namespace {
 
 using Level = Finding::Level;
+
+// Whether this user may do a program's work, and an operator's; whether everybody may call more
+// than about(); whether somebody else may put something into the schema, or did.
+std::string rights_columns(const std::string& space) {
+  const std::string version = "_v" + std::to_string(schema_version);
+  const auto may = [&](const std::string& function) {
+    return "bool_and(has_function_privilege(p.oid, 'EXECUTE')) FILTER (WHERE p.proname = '" +
+           function + version + "'), ";
+  };
+  return "SELECT " + may("acquire") + may("change_config") +
+         "bool_or(p.proname <> 'about' AND EXISTS (SELECT FROM aclexplode(coalesce(p.proacl, "
+         "acldefault('f', p.proowner))) a WHERE a.grantee = 0)), "
+         "bool_or(p.proowner <> n.nspowner) OR "
+         "EXISTS (SELECT FROM pg_namespace s, aclexplode(s.nspacl) a WHERE s.nspname = '" +
+         space +
+         "' AND a.privilege_type = 'CREATE' AND a.grantee <> s.nspowner) OR "
+         "EXISTS (SELECT FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace WHERE "
+         "s.nspname = '" +
+         space +
+         "' AND (c.relowner <> s.nspowner OR EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = "
+         "c.oid AND NOT t.tgisinternal) OR EXISTS (SELECT FROM aclexplode(c.relacl) a WHERE "
+         "a.grantee <> c.relowner AND a.privilege_type <> 'SELECT'))) "
+         "FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = '" +
+         space + "'";
+}
 
 class Examination {
  public:
@@ -41,7 +68,7 @@ class Examination {
   }
 
   Result<pqxx::result> ask(const std::string& sql) {
-    return connection_.run(sql, Sent::reading, by_, failure_);
+    return connection_.run(std::string(safe_path) + sql, Sent::reading, by_, failure_);
   }
   // The row of a statement that gives one; what can't be asked is said and left out.
   std::optional<pqxx::row> row_of(const std::string& subject, const std::string& sql) {
@@ -54,7 +81,9 @@ class Examination {
   Status look_at_settings() {
     const Result<pqxx::result> result = ask(std::string("SELECT ") + settings_columns);
     if (!result) return result.error();
-    for (Finding& finding : judge(read_settings((*result)[0], 0), true)) {
+    Settings settings = read_settings((*result)[0], 0);
+    settings.warns = settings.warns || !options_.pooler;
+    for (Finding& finding : judge(settings, true)) {
       findings_.push_back(std::move(finding));
     }
     return {};
@@ -82,13 +111,22 @@ class Examination {
   }
 
   void look_at_space() {
+    const Result<Ownership> found = ownership(connection_, options_, by_);
+    if (!found || (found->there && !(found->trusted && found->about))) {
+      add(Level::unsafe, "space",
+          found ? not_trusted(options_, *found).message : found.error().message);
+      return;
+    }
     const Result<pqxx::result> about =
         ask("SELECT split_part(a, chr(31), 1)::int, split_part(a, chr(31), 2), "
             "split_part(a, chr(31), 3) FROM \"" +
             options_.space + "\".about() a");
     if (!about) {
       const bool denied = failure_.sqlstate == "42501";
-      add(Level::unsafe, "space", about.error().message, !denied);
+      add(Level::unsafe, "space",
+          denied ? not_allowed(options_, Role::programs, connection_.user(), failure_.said).message
+                 : about.error().message,
+          !denied);
       return;
     }
     const int version = (*about)[0][0].as<int>();
@@ -104,6 +142,37 @@ class Examination {
     add((*about)[0][2].as<std::string>("") == script_digest(options_.space, made), "space",
         options_.space + ", schema version " + std::to_string(version) + ", strategy=" + strategy,
         "its functions differ from those that this program installs: run lockset init");
+    look_at_rights(found->owner, found->mine);
+  }
+
+  void look_at_rights(const std::string& owner, bool mine) {
+    const auto row = row_of("rights", rights_columns(options_.space));
+    if (!row) return;
+    const std::string user = in_quotes(connection_.user());
+    const std::string remedy = ": have " + in_quotes(owner) + " run lockset init";
+    if (!(*row)[0].as<bool>(false)) {
+      add(Level::unsafe, "rights",
+          not_allowed(options_, Role::programs, connection_.user(),
+                      "permission denied for the functions of the space")
+              .message);
+    } else if ((*row)[2].as<bool>()) {
+      add(Level::warning, "rights",
+          "everybody who may use the schema may call its functions, an operator's too (a backup "
+          "put "
+          "back without its rights?)" +
+              remedy + ", then lockset init --program and --operator for those who need them");
+    } else if ((*row)[3].as<bool>()) {
+      add(Level::warning, "rights",
+          "others than the owner may make something in the schema or change its tables, or have: "
+          "what they make may run with the owner's rights" +
+              remedy);
+    } else {
+      add(Level::good, "rights",
+          user + (mine                        ? " is the owner of the space"
+                  : (*row)[1].as<bool>(false) ? " is an operator"
+                                              : " is a program: it may not change permits or break "
+                                                "holds"));
+    }
   }
 
   void look_at_replication() {

@@ -6,15 +6,17 @@
 #include "backends/connections/socket_watchdog.h"
 #include "backends/postgresql/connection.h"
 #include "backends/postgresql/errors.h"
+#include "backends/postgresql/rights.h"
 
 namespace lockset::postgresql {
 namespace {
 
-// What the space was made with, from its about(); "" if it is not there.
+// What the space was made with, from its about(); "" if it is not there. REQUIRES: it may be run.
 std::string about_of(Connection& connection, const Options& options, TimePoint by) {
   Failure failure;
   const Result<pqxx::result> result =
-      connection.run("SELECT \"" + options.space + "\".about()", Sent::reading, by, failure);
+      connection.run(std::string(safe_path) + "SELECT \"" + options.space + "\".about()",
+                     Sent::reading, by, failure);
   return result ? (*result)[0][0].as<std::string>("") : std::string();
 }
 
@@ -31,10 +33,10 @@ std::string init_script(const Options& options) {
          ", strategy=" + std::string(to_string(strategy)) + ", schema version " +
          std::to_string(schema_version) +
          ".\n-- Run it as a user who may make a schema in this database. Running it again does no "
-         "harm.\n-- The programs' own user then needs no more than this:\n--   GRANT USAGE ON "
-         "SCHEMA \"" +
-         options.space + "\" TO the_user;\nBEGIN;\n" + install_script(options.space, strategy) +
-         "COMMIT;\n";
+         "harm.\n-- Then give the programs' user (and the operators') their rights: what this "
+         "prints, "
+         "or run without --print:\n--   lockset init --print --program the_user\nBEGIN;" +
+         install_script(options.space, strategy) + "COMMIT;\n";
 }
 
 Status init(const Options& given, TimePoint by) {
@@ -45,24 +47,28 @@ Status init(const Options& given, TimePoint by) {
       options, watchdog, never, std::min(by, BootClock::now() + options.connect_timeout));
   if (!connection) return connection.error();
 
-  const std::string present = about_of(**connection, options, by);
+  const Result<Ownership> found = ownership(**connection, options, by);
+  if (!found) return found.error();
+  const auto run = [&](const std::string& script) -> Status {
+    Failure failure;
+    const Result<pqxx::result> done =
+        (*connection)->run("BEGIN;\n" + script + "COMMIT;", Sent::change, by, failure);
+    return done ? Status() : done.error();
+  };
+  // Somebody else's function may be anything: the script says so, and uses none of it.
+  const bool ask = found->there && found->trusted && found->about;
+  const std::string present = ask ? about_of(**connection, options, by) : std::string();
   for (const Strategy strategy : {Strategy::advisory, Strategy::serializable}) {
-    // Nothing to do, and so nobody's right to change the schema is needed.
     const bool meant = !options.strategy || *options.strategy == strategy;
-    if (meant && present == about_when_current(options, strategy)) return {};
+    if (!meant || present != about_when_current(options, strategy)) continue;
+    // Nothing to make, so anybody may ask for it. Its owner has a look at what is there.
+    return found->mine ? run(check_script(options.space)) : Status();
   }
   // An older one keeps its strategy.
   if (!options.strategy && present.find("\x1Fserializable\x1F") != std::string::npos) {
     options.strategy = Strategy::serializable;
   }
-  Failure failure;
-  const Result<pqxx::result> done =
-      (*connection)
-          ->run("BEGIN;\n" +
-                    install_script(options.space, options.strategy.value_or(Strategy::advisory)) +
-                    "COMMIT;",
-                Sent::change, by, failure);
-  return done ? Status() : done.error();
+  return run(install_script(options.space, options.strategy.value_or(Strategy::advisory)));
 }
 
 }  // namespace lockset::postgresql

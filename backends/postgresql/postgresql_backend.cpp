@@ -133,29 +133,46 @@ PostgresqlBackend::PostgresqlBackend(std::unique_ptr<Store> store)
       listener_(listening(store_->options(), store_->watchdog())),
       acquire_(store_->statement(
           "acquire",
-          "@acquire_v1($1::text[],$2::\"char\"[],$3::int[],$4::bigint,$5::bigint,$6::bigint,"
-          "$7::uuid,$8::text,$9::text,$10::bigint,$11::text,$12::bigint,$13::bool,$14::text,"
-          "$15::text)",
+          "@acquire_v2($1::pg_catalog.text[],$2::pg_catalog.\"char\"[],$3::pg_catalog.int4[],$4::"
+          "pg_catalog.int8,$5::pg_catalog.int8,$6::pg_catalog.int8,"
+          "$7::pg_catalog.uuid,$8::pg_catalog.text,$9::pg_catalog.text,$10::pg_catalog.int8,$11::"
+          "pg_catalog.text,$12::pg_catalog.int8,$13::pg_catalog.bool,$14::pg_catalog.text,"
+          "$15::pg_catalog.text)",
           Sent::change)),
       // Harmless, however often it is applied.
-      know_(store_->statement("know", "@know_v1($1::text[])", Sent::reading)),
-      resolve_(store_->statement("resolve", "@resolve_v1($1::uuid,$2::text)", Sent::reading)),
-      renew_(store_->statement("renew", "* FROM @renew_v1($1::text,$2::bigint[],$3::bigint[])",
-                               Sent::change)),
-      release_(store_->statement("release", "@release_v1($1::bigint,$2::text)", Sent::change)),
-      end_wait_(store_->statement("end_wait", "@end_wait_v1($1::bigint,$2::bool)", Sent::change)),
-      inspect_(
-          store_->statement("inspect", "* FROM @inspect_v1($1::\"char\",$2::text)", Sent::reading)),
-      load_(store_->statement("load_config", "* FROM @load_config_v1()", Sent::reading)),
-      change_(store_->statement(
-          "change_config",
-          "* FROM @change_config_v1($1::\"char\",$2::text,$3::\"char\",$4::bigint)", Sent::change)),
+      know_(store_->statement("know", "@know_v2($1::pg_catalog.text[])", Sent::reading)),
+      resolve_(store_->statement("resolve", "@resolve_v2($1::pg_catalog.uuid,$2::pg_catalog.text)",
+                                 Sent::reading)),
+      renew_(store_->statement(
+          "renew",
+          "* FROM @renew_v2($1::pg_catalog.text,$2::pg_catalog.int8[],$3::pg_catalog.int8[])",
+          Sent::change)),
+      release_(store_->statement("release", "@release_v2($1::pg_catalog.int8,$2::pg_catalog.text)",
+                                 Sent::change)),
+      break_(store_->statement("break", "@break_v2($1::pg_catalog.int8)", Sent::change,
+                               Role::operators)),
+      end_wait_(store_->statement(
+          "end_wait", "@end_wait_v2($1::pg_catalog.int8,$2::pg_catalog.bool)", Sent::change)),
+      inspect_(store_->statement("inspect",
+                                 "* FROM @inspect_v2($1::pg_catalog.\"char\",$2::pg_catalog.text)",
+                                 Sent::reading)),
+      load_(store_->statement("load_config", "* FROM @load_config_v2()", Sent::reading)),
+      change_(store_->statement("change_config",
+                                "* FROM "
+                                "@change_config_v2($1::pg_catalog.\"char\",$2::pg_catalog.text,$3::"
+                                "pg_catalog.\"char\",$4::pg_catalog.int8)",
+                                Sent::change, Role::operators)),
       // A space that an older program made has it after `lockset init`, as the error then says.
-      change_at_(store_->statement("change_config_at",
-                                   "* FROM @change_config_at_v1($1::bigint,'m','','',$2::bigint)",
-                                   Sent::change)),
-      reclaim_(store_->statement("reclaim", "@reclaim_v1($1::text,$2::bigint)", Sent::change)),
-      sweep_(store_->statement("sweep", "* FROM @sweep_v1($1::bigint,$2::text)", Sent::change)) {}
+      change_at_(
+          store_->statement("change_config_at",
+                            "* FROM "
+                            "@change_config_at_v2($1::pg_catalog.int8,'m'::pg_catalog.\"char\",''::"
+                            "pg_catalog.text,''::pg_catalog.\"char\",$2::pg_catalog.int8)",
+                            Sent::change, Role::operators)),
+      reclaim_(store_->statement("reclaim", "@reclaim_v2($1::pg_catalog.text,$2::pg_catalog.int8)",
+                                 Sent::change)),
+      sweep_(store_->statement("sweep", "* FROM @sweep_v2($1::pg_catalog.int8,$2::pg_catalog.text)",
+                               Sent::change)) {}
 
 Traits PostgresqlBackend::traits() const {
   Traits traits;
@@ -324,18 +341,20 @@ Result<RenewReply> PostgresqlBackend::renew(const Owner& owner,
 }
 
 Result<bool> PostgresqlBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
-  return end_hold(stamp, std::string(app).c_str(), by);
+  return end_hold(release_, by, stamp.value, std::string(app));
 }
 
 Result<bool> PostgresqlBackend::break_hold(Stamp stamp, TimePoint by) {
-  return end_hold(stamp, nullptr, by);
+  return end_hold(break_, by, stamp.value);
 }
 
-Result<bool> PostgresqlBackend::end_hold(Stamp stamp, const char* app, TimePoint by) {
+template <class... Args>
+Result<bool> PostgresqlBackend::end_hold(const Statement& statement, TimePoint by,
+                                         const Args&... args) {
   Failure failure;
   std::uint32_t collisions = 0;
   const Result<pqxx::result> result =
-      store_->call(Use::plain, release_, by, failure, collisions, stamp.value, app);
+      store_->call(Use::plain, statement, by, failure, collisions, args...);
   if (!result) return result.error();
   return std::string_view((*result)[0][0].c_str()) == "R";
 }

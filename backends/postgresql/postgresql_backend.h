@@ -50,7 +50,8 @@ class PostgresqlBackend final : public Backend {
   Result<Reply> ask_once(const AcquireRequest& request, const Ears& ears, std::uint32_t& collisions,
                          Failure& failure);
   Result<AcquireOutcome> stale(TimePoint by);
-  Result<bool> end_hold(Stamp stamp, const char* app, TimePoint by);
+  template <class... Args>
+  Result<bool> end_hold(const Statement& statement, TimePoint by, const Args&... args);
   Error nonsense(const std::string& where) const;
 
   // The tokens of attempts without an answer, and where to look for their holds.
@@ -72,8 +73,8 @@ class PostgresqlBackend final : public Backend {
   std::int64_t sweep_from_ = 0;  // where the next sweep goes on
   std::string sweep_from_name_;
 
-  const Statement acquire_, know_, resolve_, renew_, release_, end_wait_, inspect_, load_, change_,
-      change_at_, reclaim_, sweep_;
+  const Statement acquire_, know_, resolve_, renew_, release_, break_, end_wait_, inspect_, load_,
+      change_, change_at_, reclaim_, sweep_;
 };
 
 }  // namespace lockset::postgresql

@@ -4,6 +4,7 @@
 #include "backends/postgresql/examine.h"
 #include "backends/postgresql/init.h"
 #include "backends/postgresql/postgresql_backend.h"
+#include "backends/postgresql/rights.h"
 #include "backends/postgresql/store.h"
 
 namespace lockset {
@@ -28,6 +29,17 @@ Result<std::string> postgresql_script(const Url& url) {
   return postgresql::init_script(*options);
 }
 
+Result<std::string> postgresql_rights(const Url& url, Role role, std::string_view account) {
+  const Result<postgresql::Options> options = postgresql::parse_address(url);
+  if (!options) return options.error();
+  return postgresql::printed_rights(*options, role, account);
+}
+
+Status allow_postgresql(const Url& url, Role role, std::string_view account, TimePoint by) {
+  const Result<postgresql::Options> options = postgresql::parse_address(url);
+  return options ? postgresql::allow(*options, role, account, by) : options.error();
+}
+
 Result<std::vector<Finding>> examine_postgresql(const Url& url, TimePoint by) {
   const Result<postgresql::Options> options = postgresql::parse_address(url);
   if (!options) return options.error();
@@ -41,6 +53,8 @@ const Scheme postgresql_scheme{.name = "postgresql",
                                .open = open_postgresql,
                                .init = init_postgresql,
                                .init_script = postgresql_script,
-                               .examine = examine_postgresql};
+                               .examine = examine_postgresql,
+                               .rights_script = postgresql_rights,
+                               .allow = allow_postgresql};
 
 }  // namespace lockset

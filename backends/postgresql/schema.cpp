@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backends/postgresql/sql.h"
+#include "lockset/registry.h"
 
 namespace lockset::postgresql {
 namespace {
@@ -33,11 +34,21 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
   }
 }
 
+// Alternatives of a regular expression, without the version. Every version's are among them.
+constexpr std::string_view functions_of_programs =
+    "acquire|know|resolve|renew|release|end_wait|inspect|load_config|reclaim|sweep";
+constexpr std::string_view functions_of_operators = "break|change_config|change_config_at";
+
+// For an answer that rests on a commit of before, whose wait for a synchronous standby may have
+// been broken off: a record in the log makes this commit wait too, and what the standby has it has
+// in the order of the log. (A transaction's number alone makes none wait: seen with 15.18.)
+constexpr std::string_view be_sure = "PERFORM pg_logical_emit_message(true, 'lockset', '');";
+
 // What only strategy=serializable has: the rows of the names are kept in step. A release
 // locks them before the hold's rows, as an acquire does.
 constexpr std::string_view free_names = R"(SELECT h.name, h.size, h.alone INTO _name, _size, _alone
     FROM "@space@".locks h
-   WHERE h.stamp = _stamp AND h.expires IS NOT NULL AND (h.app = _app OR _app IS NULL);
+   WHERE h.stamp = _stamp AND h.expires IS NOT NULL@whose@;
   -- If it was the only hold on its names, and none was granted since, they are free now.
   IF _alone AND _size = 1 THEN
     UPDATE "@space@".names n SET last = -_stamp WHERE n.name = _name AND n.last = _stamp;
@@ -75,19 +86,39 @@ constexpr std::string_view sweep_names =
    WHERE n.name = ANY(_unused)
      AND NOT EXISTS (SELECT FROM "@space@".locks l WHERE l.name = n.name);)";
 
-std::string body(const std::string& space, Strategy strategy) {
+// The function that ends a hold, for those who may end their application's and for those who may
+// end any: two, so that each can be granted by itself, and NULL is nobody's application.
+std::string release_for(Role role, Strategy strategy) {
+  const bool any = role == Role::operators;
+  std::string text(sql::release);
+  replace_all(text, "@free@",
+              strategy == Strategy::serializable ? std::string(free_names) : "-- (nothing)");
+  replace_all(
+      text, "@release_says@",
+      any ? "An operator ends a hold, whosever it is." : "A hold's own application ends it.");
+  replace_all(
+      text, "@release@",
+      any ? "break_v@version@(_stamp bigint)" : "release_v@version@(_stamp bigint, _app text)");
+  replace_all(text, "@whose@", any ? "" : " AND h.app = _app");
+  return text;
+}
+
+std::string filled(std::string text, const std::string& space, Strategy strategy) {
   const bool serializable = strategy == Strategy::serializable;
-  std::string text;
-  for (const std::string_view part :
-       {sql::tables, sql::settle, serializable ? sql::acquire_serializable : sql::acquire_advisory,
-        sql::holds, sql::waiters, sql::config}) {
-    text += part;
-  }
   const auto only_serializable = [&](std::string_view part) {
     return serializable ? std::string(part) : std::string("-- (nothing)");
   };
   const std::vector<std::pair<std::string, std::string>> values{
-      {"@free@", only_serializable(free_names)},
+      {"@look@", std::string(sql::look)},
+      {"@tables@", "meta|lock_permits|epochs|locks|waiters|waiter_names|names"},
+      {"@sequences@", "stamps|config_version|last_wait"},
+      {"@functions@", std::string(functions_of_programs) + "|" +
+                          std::string(functions_of_operators) +
+                          "|raise_stamp|record|settle|wake|wake_all|leave_line|sweep_line|"
+                          "config_rows|next_version"},
+      {"@programs@", std::string(functions_of_programs)},
+      {"@operators@", std::string(functions_of_operators)},
+      {"@sure@", std::string(be_sure)},
       {"@mark@", only_serializable(mark_names)},
       {"@unmark@", only_serializable(unmark_names)},
       {"@sweep_names@", only_serializable(sweep_names)},
@@ -109,6 +140,21 @@ std::string body(const std::string& space, Strategy strategy) {
   return text;
 }
 
+std::string body(const std::string& space, Strategy strategy) {
+  const bool serializable = strategy == Strategy::serializable;
+  std::string text;
+  for (const std::string_view part :
+       {sql::guard, sql::tables, sql::settle,
+        serializable ? sql::acquire_serializable : sql::acquire_advisory}) {
+    text += part;
+  }
+  text += release_for(Role::programs, strategy) + release_for(Role::operators, strategy);
+  for (const std::string_view part : {sql::holds, sql::waiters, sql::config, sql::seal}) {
+    text += part;
+  }
+  return filled(std::move(text), space, strategy);
+}
+
 }  // namespace
 
 std::string_view to_string(Strategy strategy) noexcept {
@@ -120,6 +166,40 @@ std::string script_digest(const std::string& space, Strategy strategy) {
   std::snprintf(digits, sizeof digits, "%016llx",
                 static_cast<unsigned long long>(hash_of(body(space, strategy))));
   return digits;
+}
+
+std::string grant_script(const std::string& space, Role role, const std::string& account) {
+  std::string identifier;
+  std::string literal;
+  for (const char c : account) {
+    identifier += c == '"' ? std::string("\"\"") : std::string(1, c);
+    literal += c == '\'' || c == '\\' ? std::string(2, c) : std::string(1, c);
+  }
+  std::string text(sql::rights);
+  replace_all(text, "@give@", role == Role::operators ? "GRANT" : "REVOKE");
+  replace_all(text, "@to@", role == Role::operators ? "TO" : "FROM");
+  replace_all(text, "@operator@", role == Role::operators ? "true" : "false");
+  text = filled(std::move(text), space, Strategy::advisory);
+  // Last, for an account may be called anything.
+  const std::string account_there = "@account@", literal_there = "@literal@";
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text.compare(at, account_there.size(), account_there) == 0) {
+      result += identifier;
+      at += account_there.size();
+    } else if (text.compare(at, literal_there.size(), literal_there) == 0) {
+      result += literal;
+      at += literal_there.size();
+    } else {
+      result += text[at++];
+    }
+  }
+  return result;
+}
+
+std::string check_script(const std::string& space) {
+  // The same with either strategy.
+  return filled(std::string(sql::guard) + std::string(sql::seal), space, Strategy::advisory);
 }
 
 std::string install_script(const std::string& space, Strategy strategy) {

@@ -13,7 +13,8 @@ const char* const settings_columns =
     "current_setting('server_version_num')::int, current_setting('server_encoding'), "
     "current_setting('fsync'), current_setting('full_page_writes'), "
     "current_setting('synchronous_commit'), pg_is_in_recovery(), "
-    "current_setting('transaction_read_only') = 'on'";
+    "current_setting('transaction_read_only') = 'on', "
+    "current_setting('client_min_messages') NOT IN ('error', 'fatal', 'panic')";
 
 Settings read_settings(const pqxx::row& row, int first) {
   const auto column = [&](int i) { return row[static_cast<pqxx::row::size_type>(first + i)]; };
@@ -25,6 +26,7 @@ Settings read_settings(const pqxx::row& row, int first) {
   settings.synchronous_commit = column(4).as<std::string>();
   settings.standby = column(5).as<bool>();
   settings.read_only = column(6).as<bool>();
+  settings.warns = column(7).as<bool>();
   return settings;
 }
 
@@ -53,6 +55,12 @@ std::vector<Finding> judge(const Settings& settings, bool all) {
       settings.synchronous_commit +
           ": a crash or failover may lose grants and repeat stamps: set it on, at least for this "
           "user (ALTER ROLE ... SET synchronous_commit = on)");
+  if (!settings.warns) {
+    findings.push_back({Level::unsafe, "client_min_messages",
+                        "error: the warning that a commit is on this server alone, and not on its "
+                        "standby, would not be heard: ALTER ROLE ... SET client_min_messages = "
+                        "warning for this user"});
+  }
   say(settings.full_page_writes == "on", Level::warning, "full_page_writes",
       settings.full_page_writes,
       settings.full_page_writes +

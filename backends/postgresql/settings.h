@@ -20,6 +20,8 @@ struct Settings {
   std::string synchronous_commit;
   bool standby = false;
   bool read_only = false;
+  // Warnings reach us. A session of our own sets that itself.
+  bool warns = true;
 };
 
 // `first` is the column at which settings_columns begin.

@@ -12,6 +12,17 @@
 
 namespace lockset::postgresql::sql {
 
+// Before anything else: nothing of the schema is used unless it is the caller's own and holds
+// nothing but what Lockset made.
+extern const std::string_view guard;
+extern const std::string_view look;  // a part of both
+// At the end: old versions' functions go, rights that nobody has to have are taken away, and what
+// is there is looked at again.
+extern const std::string_view seal;
+
+// Gives an account a role.
+extern const std::string_view rights;
+
 // Checks, tables, and the functions that all versions have.
 extern const std::string_view tables;
 
@@ -22,7 +33,8 @@ extern const std::string_view acquire_serializable;
 // What both do for a set that is not simply free.
 extern const std::string_view settle;
 
-extern const std::string_view holds;    // release, renew, resolve, inspect, sweep
+extern const std::string_view release;  // by its application, and by an operator (break)
+extern const std::string_view holds;    // renew, resolve, inspect, sweep
 extern const std::string_view waiters;  // the line of those who wait
 extern const std::string_view config;   // configuration, reclaim
 

@@ -72,11 +72,13 @@ BEGIN
   END IF;
   IF NOT FOUND THEN
     RETURN "@space@".settle_v@version@(_names, _modes, _permits, _lease, _token, _app, _instance,
-                                       _epoch, _label, _waiter, _woken, _channel, _ticket, NULL);
+                                       _epoch, _label, _waiter, _woken, _channel, _ticket,
+                                       NULL::bigint);
   END IF;
   _stamp := currval('"@space@".stamps'::regclass);
   IF _waiter <> 0 THEN
-    PERFORM "@space@".leave_line_v@version@(_waiter, _names, _modes, _permits, NULL, NULL, '{}');
+    PERFORM "@space@".leave_line_v@version@(_waiter, _names, _modes, _permits, NULL::integer[],
+                                            NULL::integer[], '{}'::text[]);
   END IF;
   RETURN concat_ws(chr(31), 'G', _stamp, _lease, (date_part('epoch', _now) * 1000000)::bigint);
 END $$;
@@ -146,7 +148,8 @@ BEGIN
                                         _instance, _epoch, _label, true);
   END IF;
   IF _waiter <> 0 THEN
-    PERFORM "@space@".leave_line_v@version@(_waiter, _names, _modes, _permits, NULL, NULL, '{}');
+    PERFORM "@space@".leave_line_v@version@(_waiter, _names, _modes, _permits, NULL::integer[],
+                                            NULL::integer[], '{}'::text[]);
   END IF;
   RETURN concat_ws(chr(31), 'G', _stamp, _lease, (date_part('epoch', _now) * 1000000)::bigint);
 END $$;
@@ -166,7 +169,7 @@ const std::string_view settle = R"(
 CREATE OR REPLACE FUNCTION "@space@".record_v@version@(
   _stamp bigint, _names text[], _modes "char"[], _lease bigint, _now timestamptz, _token uuid,
   _app text, _instance text, _epoch bigint, _label text, _alone boolean) RETURNS void
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   INSERT INTO "@space@".locks (stamp, expires, created, epoch, token, size, mode, alone, name,
                                app, instance, label)
@@ -184,7 +187,7 @@ CREATE OR REPLACE FUNCTION "@space@".settle_v@version@(
   _names text[], _modes "char"[], _permits integer[], _lease bigint, _token uuid, _app text,
   _instance text, _epoch bigint, _label text, _waiter bigint, _woken boolean, _channel text,
   _ticket text, _stamp bigint) RETURNS text
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   _now timestamptz;
   _one bigint;
@@ -234,6 +237,7 @@ BEGIN
      WHERE h.stamp IN (SELECT l.stamp FROM "@space@".locks l WHERE l.name = _names[1])
        AND h.token = _token;
     IF FOUND THEN
+      @sure@
       @unmark@
       PERFORM "@space@".leave_line_v@version@(_waiter, _names, _modes, _permits, _reads, _writes,
                                               _freed);
@@ -294,7 +298,7 @@ BEGIN
         -- admits nobody else, and the end of that hold wakes the line again from its head.
         FOR i IN 1 .. cardinality(_names) LOOP
           IF NOT (_own[i] OR _other[i]) THEN
-            PERFORM "@space@".wake_v@version@(_names[i], _waiter, NULL);
+            PERFORM "@space@".wake_v@version@(_names[i], _waiter, NULL::"char");
           ELSIF NOT _own[i] THEN
             PERFORM "@space@".wake_v@version@(_names[i], _waiter,
               (CASE _modes[i] WHEN 'r' THEN 'w' ELSE 'r' END)::"char");
@@ -327,7 +331,7 @@ BEGIN
     EXIT;
   END LOOP;
   IF _freed <> '{}' THEN
-    PERFORM "@space@".wake_v@version@(f.name, 0, NULL)
+    PERFORM "@space@".wake_v@version@(f.name, 0::bigint, NULL::"char")
        FROM (SELECT DISTINCT unnest(_freed)) f(name);
   END IF;
   RETURN concat_ws(chr(31), 'B', _waiter,

@@ -6,10 +6,11 @@ namespace lockset::postgresql::sql {
 //
 // A statement that changes a row looks at its condition again once it has the row's lock,
 // so an expiry is judged there: by clock_timestamp(), which goes on while it waits.
-const std::string_view holds = R"(
--- 'R': this call ended the hold. 'N': there was none of this application's. One that had
--- expired is removed, too, but this call did not end it. Without an application: any's.
-CREATE OR REPLACE FUNCTION "@space@".release_v@version@(_stamp bigint, _app text) RETURNS text
+const std::string_view release = R"(
+-- @release_says@
+-- 'R': this call ended the hold. 'N': there was none. One that had expired is removed, too, but
+-- this call did not end it.
+CREATE OR REPLACE FUNCTION "@space@".@release@ RETURNS text
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   _name text;
@@ -20,9 +21,10 @@ DECLARE
 BEGIN
   @free@
   DELETE FROM "@space@".locks h
-   WHERE h.stamp = _stamp AND h.expires IS NOT NULL AND (h.app = _app OR _app IS NULL)
+   WHERE h.stamp = _stamp AND h.expires IS NOT NULL@whose@
   RETURNING h.name, h.size, h.expires > clock_timestamp() INTO _name, _size, _live;
   IF NOT FOUND THEN
+    @sure@
     RETURN 'N';
   END IF;
   -- Statements of their own, so that they see who registered while the one above waited.
@@ -35,12 +37,14 @@ BEGIN
      > (date_part('epoch', clock_timestamp()) * 1000000)::bigint - @life_us@ THEN
     _names := _name || _names;
     IF EXISTS (SELECT FROM "@space@".waiter_names w WHERE w.name = ANY(_names)) THEN
-      PERFORM "@space@".wake_v@version@(n, 0, NULL) FROM unnest(_names) n;
+      PERFORM "@space@".wake_v@version@(n, 0::bigint, NULL::"char") FROM unnest(_names) n;
     END IF;
   END IF;
   RETURN CASE WHEN _live THEN 'R' ELSE 'N' END;
 END $$;
+)";
 
+const std::string_view holds = R"(
 -- All holds of a call. REQUIRES: each stamp once, ascending, so that two calls lock in the
 -- same order. A lease below 0 means for ever. It never shortens.
 CREATE OR REPLACE FUNCTION "@space@".renew_v@version@(
@@ -84,6 +88,7 @@ BEGIN
   IF NOT FOUND THEN
     RETURN 'N';
   END IF;
+  @sure@
   RETURN concat_ws(chr(31), 'G', _head.stamp,
     CASE WHEN isfinite(_head.expires)
          THEN (date_part('epoch', _head.expires - _now) * 1000000)::bigint ELSE -1 END,
@@ -168,7 +173,7 @@ BEGIN
   LOOP
     WITH gone AS (DELETE FROM "@space@".locks l WHERE l.stamp = _one RETURNING l.name)
     SELECT array_agg(g.name) INTO _names FROM gone g;
-    PERFORM "@space@".wake_v@version@(n, 0, NULL) FROM unnest(_names) n;
+    PERFORM "@space@".wake_v@version@(n, 0::bigint, NULL::"char") FROM unnest(_names) n;
     _removed := _removed + 1;
   END LOOP;
   PERFORM "@space@".sweep_line_v@version@();
@@ -185,7 +190,7 @@ const std::string_view waiters = R"(
 -- Locks nothing that it would have to wait for.
 CREATE OR REPLACE FUNCTION "@space@".wake_v@version@(_name text, _after bigint, _mode "char")
 RETURNS void
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   _now timestamptz := clock_timestamp();
   _next record;
@@ -209,7 +214,7 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION "@space@".wake_all_v@version@() RETURNS void
-LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
   SELECT pg_notify(channel, ticket) FROM "@space@".waiters
 $$;
 
@@ -219,7 +224,7 @@ $$;
 CREATE OR REPLACE FUNCTION "@space@".leave_line_v@version@(
   _waiter bigint, _names text[], _modes "char"[], _permits integer[], _reads integer[],
   _writes integer[], _freed text[]) RETURNS void
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   _mine integer;
 BEGIN
@@ -228,13 +233,13 @@ BEGIN
     DELETE FROM "@space@".waiter_names n WHERE n.name = ANY(_names) AND n.id = _waiter;
   END IF;
   IF _freed <> '{}' THEN
-    PERFORM "@space@".wake_v@version@(f.name, 0, NULL)
+    PERFORM "@space@".wake_v@version@(f.name, 0::bigint, NULL::"char")
        FROM (SELECT DISTINCT unnest(_freed)) f(name) WHERE f.name <> ALL(_names);
   END IF;
   FOR i IN 1 .. cardinality(_names) LOOP
     _mine := CASE _modes[i] WHEN 'r' THEN _reads[i] ELSE _writes[i] END;
     IF coalesce(_mine, 0) + 1 < _permits[i] THEN
-      PERFORM "@space@".wake_v@version@(_names[i], 0, _modes[i]);
+      PERFORM "@space@".wake_v@version@(_names[i], 0::bigint, _modes[i]);
     END IF;
   END LOOP;
 END $$;
@@ -252,13 +257,13 @@ BEGIN
   END IF;
   DELETE FROM "@space@".waiter_names n WHERE n.name = ANY(_me.names) AND n.id = _waiter;
   IF _woken OR _me.woken IS NOT NULL THEN
-    PERFORM "@space@".wake_v@version@(n, 0, NULL) FROM unnest(_me.names) n;
+    PERFORM "@space@".wake_v@version@(n, 0::bigint, NULL::"char") FROM unnest(_me.names) n;
   END IF;
 END $$;
 
 -- Removes waiters who have not been heard of.
 CREATE OR REPLACE FUNCTION "@space@".sweep_line_v@version@() RETURNS void
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   _one record;
 BEGIN
@@ -269,7 +274,7 @@ BEGIN
     DELETE FROM "@space@".waiters w WHERE w.id = _one.id;
     DELETE FROM "@space@".waiter_names n WHERE n.name = ANY(_one.names) AND n.id = _one.id;
     IF _one.woken IS NOT NULL THEN
-      PERFORM "@space@".wake_v@version@(n, 0, NULL) FROM unnest(_one.names) n;
+      PERFORM "@space@".wake_v@version@(n, 0::bigint, NULL::"char") FROM unnest(_one.names) n;
     END IF;
   END LOOP;
 END $$;
@@ -281,7 +286,7 @@ END $$;
 const std::string_view config = R"(
 CREATE OR REPLACE FUNCTION "@space@".config_rows_v@version@(
   OUT _kind "char", OUT _name text, OUT _mode "char", OUT _value bigint) RETURNS SETOF record
-LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
   SELECT 'v'::"char", NULL::text, NULL::"char", last_value FROM "@space@".config_version
   UNION ALL SELECT 'l', NULL, NULL, max_lease FROM "@space@".meta
   UNION ALL SELECT 'm', NULL, NULL, migration_phase FROM "@space@".meta
@@ -301,7 +306,7 @@ END $$;
 -- REQUIRES: the space's lock is held alone. Never a version that was used before, not even
 -- by a database that was put back from a backup.
 CREATE OR REPLACE FUNCTION "@space@".next_version_v@version@() RETURNS void
-LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
   SELECT setval('"@space@".config_version'::regclass,
                 greatest(last_value + 1,
                          (date_part('epoch', clock_timestamp()) * 1000000)::bigint))
@@ -388,8 +393,9 @@ BEGIN
   END LOOP;
   WITH gone AS (DELETE FROM "@space@".locks l WHERE l.stamp = ANY(_old) RETURNING l.name)
   SELECT array_agg(DISTINCT g.name) INTO _names FROM gone g;
-  PERFORM "@space@".wake_v@version@(n, 0, NULL) FROM unnest(_names) n;
+  PERFORM "@space@".wake_v@version@(n, 0::bigint, NULL::"char") FROM unnest(_names) n;
   PERFORM "@space@".wake_all_v@version@();
+  @sure@
   RETURN _ended::text;
 END $$;
 )";

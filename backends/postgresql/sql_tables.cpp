@@ -10,11 +10,6 @@ namespace lockset::postgresql::sql {
 //
 // Few indexes, and none on what a renewal changes, so that it updates in place (HOT).
 const std::string_view tables = R"(
-SET LOCAL client_min_messages = warning;
-SET LOCAL check_function_bodies = off;
--- One after the other, and not beside a step that is under way.
-SELECT pg_advisory_xact_lock(@class@, 0);
-
 DO $init$
 DECLARE
   _version integer;
@@ -24,7 +19,11 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = 'LS001', MESSAGE = 'the database has the encoding '
       || current_setting('server_encoding') || ', and names need UTF8: make another database';
   END IF;
-  IF to_regclass('"@space@".meta') IS NOT NULL THEN
+  -- One of ours, which nobody else can exchange. (Whatever else may have that name makes the
+  -- creation below fail.)
+  IF EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+              WHERE n.nspname = '@space@' AND c.relname = 'meta' AND c.relkind = 'r'
+                AND pg_get_userbyid(c.relowner) = current_user) THEN
     SELECT schema_version, strategy INTO _version, _strategy FROM "@space@".meta;
     IF _version > @version@ THEN
       RAISE EXCEPTION USING ERRCODE = 'LS001', MESSAGE = 'the space has version ' || _version
@@ -141,7 +140,7 @@ $$;
 -- no "raise to", so there is a lock for it. Whoever is behind waits for that lock, and no
 -- number drawn behind is ever used: so nobody is granted a number that setval repeats.
 CREATE OR REPLACE FUNCTION "@space@".raise_stamp_v@version@(_least bigint) RETURNS bigint
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   _clock bigint;
 BEGIN

@@ -34,6 +34,10 @@ std::string set_up_sql(int pid, Isolation isolation) {
   const std::vector<std::pair<std::string, std::string>> settings{
       {"default_transaction_isolation",
        isolation == Isolation::serializable ? "serializable" : "read committed"},
+      // Names of the server's own are looked for there, whoever chose the user's path.
+      {"search_path", "pg_catalog, pg_temp"},
+      // A warning may say that a commit is on this server alone.
+      {"client_min_messages", "warning"},
       {"lock_timeout", std::to_string(lock_timeout.count())},
       // Nothing takes so long; an abandoned statement ends by it at the latest.
       {"statement_timeout", "60000"},
@@ -53,6 +57,13 @@ std::string set_up_sql(int pid, Isolation isolation) {
   return sql +
          "(SELECT set_config(name,'2000',false) FROM pg_settings "
          "WHERE name = 'client_connection_check_interval')) END";
+}
+
+// May this user call what programs call? NULL if there is no such function of our version.
+std::string may_use_sql(const std::string& space) {
+  return "(SELECT bool_and(has_function_privilege(p.oid, 'EXECUTE')) FROM pg_proc p "
+         "JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = '" +
+         space + "' AND p.proname = 'acquire_v" + std::to_string(schema_version) + "')";
 }
 
 struct About {
@@ -127,13 +138,13 @@ Store::Pool& Store::pool(Use use) noexcept {
   return use == Use::acquire && acquire_ ? *acquire_ : *plain_;
 }
 
-Statement Store::statement(const std::string& name, const std::string& call, Sent sent) {
+Statement Store::statement(const std::string& name, const std::string& call, Sent sent, Role role) {
   std::string sql = "SELECT " + call;
   const std::string schema = quoted(options_.space) + ".";
   for (std::size_t at = 0; (at = sql.find('@', at)) != std::string::npos; at += schema.size()) {
     sql.replace(at, 1, schema);
   }
-  return {statements_++, name, std::move(sql), sent};
+  return {statements_++, name, std::move(sql), sent, role};
 }
 
 Store::~Store() {
@@ -178,11 +189,21 @@ Result<std::unique_ptr<Connection>> Store::connect(Isolation isolation) {
 
 Status Store::set_up(Connection& connection, Isolation isolation, TimePoint by) {
   const int pid = connection.native().backendpid();
-  std::string sql = "SELECT " + quoted(options_.space) + ".about(), pg_backend_pid(), ";
+  // Nothing of the space is run with the rights of somebody who may do more than its owner.
+  std::string sql = std::string(safe_path) + trust_sql(options_) + "SELECT " +
+                    quoted(options_.space) + ".about(), pg_backend_pid(), " +
+                    may_use_sql(options_.space) + ", ";
   if (!options_.pooler) sql += set_up_sql(pid, isolation) + ", ";
   sql += settings_columns;
   Failure failure;
   const Result<pqxx::result> result = connection.run(sql, Sent::nothing, by, failure);
+  if (!result && failure.sqlstate.starts_with("22")) {
+    const Result<Ownership> found = ownership(connection, options_, by);
+    return found ? not_trusted(options_, *found) : found.error();
+  }
+  if (!result && failure.sqlstate == "42501") {
+    return not_allowed(options_, Role::programs, connection.user(), failure.said);
+  }
   if (!result) return result.error();
   const pqxx::row row = (*result)[0];
   if (!options_.pooler && row[1].as<int>() != pid) {
@@ -191,7 +212,8 @@ Status Store::set_up(Connection& connection, Isolation isolation, TimePoint by) 
                      "): a connection pooler stands between: add pooler=on to the address (or "
                      "name the server itself, which is faster)"};
   }
-  const Settings settings = read_settings(row, options_.pooler ? 2 : 3);
+  Settings settings = read_settings(row, options_.pooler ? 3 : 4);
+  settings.warns = settings.warns || !options_.pooler;
   for (const Finding& finding : judge(settings, false)) {
     if (finding.level != Finding::Level::unsafe) continue;
     return Error{Errc::misconfigured,
@@ -199,7 +221,12 @@ Status Store::set_up(Connection& connection, Isolation isolation, TimePoint by) 
   }
   const About about = parse_about(row[0].as<std::string>());
   made_with_ = about.strategy == "serializable" ? Strategy::serializable : Strategy::advisory;
-  return check_version(about, options_);
+  if (Status status = check_version(about, options_); !status) return status;
+  if (!row[2].as<bool>(false)) {
+    return not_allowed(options_, Role::programs, connection.user(),
+                       "permission denied for the functions of the space");
+  }
+  return {};
 }
 
 bool Store::is_missing(std::string_view sqlstate) noexcept {
@@ -209,7 +236,8 @@ bool Store::is_missing(std::string_view sqlstate) noexcept {
 Error Store::say_what_is_there(Pool::Lease& lease, TimePoint by, const Error& otherwise) {
   Failure failure;
   const Result<pqxx::result> about =
-      lease->run("SELECT " + quoted(options_.space) + ".about()", Sent::reading, by, failure);
+      lease->run(std::string(safe_path) + "SELECT " + quoted(options_.space) + ".about()",
+                 Sent::reading, by, failure);
   Error error = otherwise;
   if (about) {
     const Status status = check_version(parse_about((*about)[0][0].as<std::string>()), options_);

@@ -15,6 +15,7 @@
 #include "backends/connections/socket_watchdog.h"
 #include "backends/postgresql/address.h"
 #include "backends/postgresql/connection.h"
+#include "backends/postgresql/rights.h"
 #include "core/random.h"
 
 namespace lockset::postgresql {
@@ -42,7 +43,8 @@ class Store {
 
   // "SELECT <columns> FROM|... of the space's function": `call` is what follows SELECT, with
   // @ for the schema and a dot, as in "@release_v1($1,$2)".
-  [[nodiscard]] Statement statement(const std::string& name, const std::string& call, Sent sent);
+  [[nodiscard]] Statement statement(const std::string& name, const std::string& call, Sent sent,
+                                    Role role = Role::programs);
 
   // Repeats what the server rolled back for others' sake, until `by`, and counts it in
   // `collisions`. `failure` is filled where there is an error of the server's.
@@ -66,6 +68,9 @@ class Store {
         lease->broken();
         if (--readings == 0 || BootClock::now() >= by) return result;
         continue;
+      }
+      if (failure.sqlstate == "42501") {
+        return not_allowed(options_, statement.role, (*lease)->user(), failure.said);
       }
       if (is_missing(failure.sqlstate)) return say_what_is_there(*lease, by, result.error());
       if (!failure.repeat() || !worth_waiting(failure, tries, by)) return result;

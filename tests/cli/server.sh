@@ -16,7 +16,6 @@ case $kind in
         -U lockset_admin "$@" lockset
     }
     make_user() { echo "CREATE USER $1 PASSWORD '$2'" | sql >/dev/null; }
-    app_user=app
     verified='sslmode=verify-full&sslrootcert'
     unsafe='ALTER ROLE lockset_admin SET synchronous_commit = off'
     safe='ALTER ROLE lockset_admin RESET synchronous_commit'
@@ -104,13 +103,28 @@ refused 78 app at "$app" status
 # The rights that programs and operators need.
 case $kind in
   postgresql)
-    # What the script's comment says.
-    sed -n "s/^-- *\(GRANT .*\) TO .*;/\1 TO $app_user;/p" script.sql >grants.sql
-    true_that 'the script says what rights a program needs' test -s grants.sql
-    exits 0 sql <grants.sql
+    # A program's rights: printed, and run by somebody who may.
+    exits 0 at "$(address nobody)?space=scripted" init --print --program app
+    lacks 'the script with rights' "$out" "$secret"
+    exits 0 sql < <(printf '%s\n' "$out")
     exits 0 at "$app" run --write x -- true
-    exits 0 at "$app" permits set x --read 3
     exits 0 at "$app" status
+    # No more than these, until an administrator says so; and back.
+    kept=$(at "$app" acquire --write kept --lease 10m)
+    for again in 1 2; do
+      for operation in 'permits set x --read 3' "break $kept" 'init --max-lease 1h'; do
+        # shellcheck disable=SC2086
+        refused 78 'lockset init --operator app' at "$app" $operation
+        contains "$operation" "$err" '"app"'
+      done
+      exits 0 at "$admin_url?space=scripted" init --operator app
+      exits 0 at "$app" permits set x --read "$again"
+      exits 0 at "$app" init --max-lease 2h
+      exits 0 at "$admin_url?space=scripted" init --program app
+    done
+    exits 0 at "$app" release "$kept"
+    refused 78 'nobody_there' at "$admin_url?space=scripted" init --program nobody_there
+    refused 64 'public' at "$admin_url?space=scripted" init --program public
     ;;
   *)
     make_user ops ops-password

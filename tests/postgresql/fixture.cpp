@@ -94,7 +94,7 @@ bool PostgresqlTest::somebody_waits(const std::string& part) {
 Address PostgresqlTest::runtime_user(const std::string& password) {
   user_ = space_ + "_user";
   admin().run("CREATE ROLE " + user_ + " LOGIN PASSWORD '" + password + "'");
-  admin().run("GRANT USAGE ON SCHEMA " + space_ + " TO " + user_);
+  allow(url(), Role::programs, user_, soon()).value();
   return {.user = user_, .password = password, .parameters = "space=" + space_};
 }
 

@@ -96,7 +96,7 @@ class PostgresqlTest : public testing::TestWithParam<std::string> {
 
   // SQL that asks for a write of `name` past the backend.
   [[nodiscard]] std::string acquire_sql(const std::string& name,
-                                        const std::string& function = "acquire_v1") const;
+                                        const std::string& function = "acquire_v2") const;
   // Begins the transaction that it needs.
   [[nodiscard]] std::string begin_sql() const;
   // The rows of a table of the space, past the backend.
@@ -104,7 +104,7 @@ class PostgresqlTest : public testing::TestWithParam<std::string> {
   void drop_space();
   // True once a session whose statement holds `part` waits for a lock.
   bool somebody_waits(const std::string& part);
-  // A user with USAGE on the space and no more; dropped with the test.
+  // A user with a program's rights on the space; dropped with the test.
   Address runtime_user(const std::string& password = "open sesame");
   // Opening with this address fails with this code; the message.
   static std::string refused(const std::string& url, Errc code);

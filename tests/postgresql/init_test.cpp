@@ -46,7 +46,7 @@ TEST_P(Init, AgainDoesNoHarm) {
 // to do about that.
 TEST_P(Init, BringsAnOlderSpaceUpToDate) {
   const std::string complete = catalogue();
-  admin().run("DROP FUNCTION " + space() + ".change_config_at_v1");
+  admin().run("DROP FUNCTION " + space() + ".change_config_at_v2");
   admin().run("UPDATE " + space() + ".meta SET script = 'older'");
   Client c = client();
   const Stamp stamp = c.take({write("a")}).stamp;

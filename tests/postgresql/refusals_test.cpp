@@ -22,7 +22,7 @@ TEST_P(Refusals, ASpaceThatIsNotThere) {
 TEST_P(Refusals, AUserWithoutRights) {
   const Address address = runtime_user();
   admin().run("REVOKE USAGE ON SCHEMA " + space() + " FROM " + address.user);
-  EXPECT_TRUE(says(refused(address.url(), Errc::misconfigured), "USAGE"));
+  EXPECT_TRUE(says(refused(address.url(), Errc::misconfigured), "lockset init --program"));
 }
 
 TEST_P(Refusals, InitWithoutRights) {
@@ -79,6 +79,35 @@ TEST_P(Refusals, ADatabaseThatBecomesReadOnly) {
   EXPECT_EQ(late.error().code, Errc::misconfigured) << late.error().message;
 }
 
+// And those who are connected, once the whole server is: nothing is granted, renewed or released by
+// a function that runs with its owner's rights either.
+TEST_P(Refusals, AServerThatBecomesReadOnly) {
+  Client c = client();
+  const Stamp stamp = c.take({write("a")}).stamp;
+  admin().run("SET default_transaction_read_only = off");
+  const auto set = [&](const char* what, const char* value) {
+    admin().run(std::string("ALTER SYSTEM ") + what);
+    admin().run("SELECT pg_reload_conf()");
+    EXPECT_TRUE(
+        eventually([&] { return Session().text("SHOW default_transaction_read_only") == value; }));
+  };
+  set("SET default_transaction_read_only = on", "on");
+  const AtEnd writable([&] { set("RESET default_transaction_read_only", "off"); });
+  const auto expect_refused = [](const std::string& what, const auto& result) {
+    ASSERT_FALSE(result) << what;
+    EXPECT_EQ(result.error().code, Errc::misconfigured) << what << ": " << result.error().message;
+    EXPECT_TRUE(says(result.error().message, "read-only") ||
+                says(result.error().message, "read_only"))
+        << result.error().message;
+  };
+  expect_refused("an acquire", c.ask_once({write("b")}));
+  const RenewRequest request{stamp, 5min, false, nullptr, {}};
+  expect_refused("a renewal", c.backend().renew(c.owner(), {&request, 1}, soon()));
+  expect_refused("a release", c.backend().release(stamp, "app", soon()));
+  expect_refused("a change", c.backend().change_config(SetPermits{"a", Mode::read, 2}, soon()));
+  refused(url(), Errc::misconfigured);
+}
+
 TEST_P(Refusals, CommitsThatAreNotDurable) {
   for (const char* unsafe : {"off", "local"}) {
     const Address address = runtime_user();
@@ -95,6 +124,22 @@ TEST_P(Refusals, CommitsThatAreNotDurable) {
     admin().run("DROP ROLE " + address.user);
   }
   runtime_user();  // for TearDown
+}
+
+// Behind a pooler the session is not ours to set up: who would not hear that a commit is on this
+// server alone is refused.
+TEST_P(Refusals, APoolersUserWhoHearsNoWarnings) {
+  Address address = runtime_user();
+  admin().run("ALTER ROLE " + address.user + " SET client_min_messages = error");
+  EXPECT_TRUE(open_backend(address.url(), soon())) << "a session of our own";
+  address.parameters += "&pooler=on";
+  EXPECT_TRUE(says(refused(address.url(), Errc::misconfigured), "client_min_messages"));
+  bool found = false;
+  for (const Finding& each : examine_space(address.url(), soon()).value()) {
+    found =
+        found || (each.level == Finding::Level::unsafe && each.subject == "client_min_messages");
+  }
+  EXPECT_TRUE(found);
 }
 
 TEST_P(Refusals, AnEncodingWithoutAllNames) {
@@ -165,14 +210,14 @@ TEST_P(Refusals, ATransactionLeftOpenInTheWay) {
 
 TEST_P(Refusals, ANewerSpace) {
   Client running = client();
-  admin().run("UPDATE " + space() + ".meta SET schema_version = 2");
+  admin().run("UPDATE " + space() + ".meta SET schema_version = 3");
   EXPECT_TRUE(says(refused(url(), Errc::misconfigured), "newer program"));
   const Status status = init_space(url(), soon());
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Errc::misconfigured) << status.error().message;
   // An upgrade takes the old functions away: those who run learn why, at their next call.
   admin().run("SET client_min_messages = warning");
-  admin().run("ALTER FUNCTION " + space() + ".acquire_v1 RENAME TO acquire_v2");
+  admin().run("ALTER FUNCTION " + space() + ".acquire_v2 RENAME TO acquire_v3");
   const Result<AcquireOutcome> outcome = running.ask_once({write("a")});
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().code, Errc::misconfigured);

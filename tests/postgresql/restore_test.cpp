@@ -34,6 +34,38 @@ TEST_P(Restore, StampsGoOnAboveAllEverGranted) {
   EXPECT_GT(client("other").take({write("lost")}).stamp, next.stamp);
 }
 
+// SEM 7, 8: nothing that a client keeps from before a wipe (its configuration, prepared statements,
+// the line of waiters, the connection that listens) grants what the new space would not.
+TEST_P(Restore, AWipedSpaceIsNotTakenForTheOldOne) {
+  const std::shared_ptr<Backend> backend = open();
+  Client c(backend);
+  Client waiter(backend, "waiter");
+  const Stamp before = c.take({write("a")}).stamp;
+  Busy busy = waiter.meet_busy({write("a")}, {.will_wait = true});
+  const std::int64_t version = c.config().version;
+  drop_space();
+  const Result<AcquireOutcome> missing = c.ask_once({write("a")});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, Errc::misconfigured) << missing.error().message;
+  EXPECT_TRUE(says(missing.error().message, "lockset init")) << missing.error().message;
+  ASSERT_TRUE(init_space(url(), soon()));
+
+  const Result<AcquireOutcome> stale = c.ask_once({write("a")});
+  ASSERT_TRUE(stale) << stale.error().message;
+  EXPECT_TRUE(std::holds_alternative<Stale>(*stale)) << test::describe(stale);
+  EXPECT_FALSE(c.renew(before, 2min)) << "a hold of the old space";
+  EXPECT_FALSE(c.release(before));
+  const Stamp stamp = c.take({write("a")}).stamp;
+  EXPECT_GT(stamp, before);
+  EXPECT_GT(c.config().version, version);
+  // Who waits goes on waiting, in the new line, and is woken.
+  busy = waiter.meet_busy({write("a")}, {.will_wait = true, .ticket = busy.ticket});
+  EXPECT_EQ(c.inspect().waiters.size(), 1U);
+  ASSERT_TRUE(c.release(stamp));
+  EXPECT_TRUE(waiter.backend().await_change(*busy.ticket, soon(), {}));
+  EXPECT_GT(waiter.take({write("a")}, {.will_wait = true, .ticket = busy.ticket}).stamp, stamp);
+}
+
 LOCKSET_POSTGRESQL_SUITE(Restore);
 
 }  // namespace

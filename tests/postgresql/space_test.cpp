@@ -9,8 +9,8 @@ namespace {
 
 class SpaceTest : public PostgresqlTest {};
 
-// All that a program does, as a user who may use the schema and no more
-TEST_P(SpaceTest, TheProgramsUserNeedsUsageAlone) {
+// All that a program does, and then an operator, as users with these roles and no more
+TEST_P(SpaceTest, UsersNeedTheirRolesAlone) {
   const Address address = runtime_user();
   const std::shared_ptr<Backend> backend = open_backend(address.url(), soon()).value();
   Client c(backend);
@@ -24,10 +24,6 @@ TEST_P(SpaceTest, TheProgramsUserNeedsUsageAlone) {
   EXPECT_TRUE(c.release(grant.stamp));
   EXPECT_TRUE(backend->await_change(*busy.ticket, soon(), {}));
   backend->end_wait(*busy.ticket, soon());
-  c.set_permits("a", Mode::write, 2);
-  c.change(RaiseStampBase{grant.stamp});
-  c.change(SetMigrationPhase{0, c.config().version});
-  EXPECT_TRUE(c.break_hold(c.take({write("a")}).stamp));
   const std::int64_t epoch = c.take({write("@app:app")}).stamp.value;
   EXPECT_TRUE(backend->reclaim("app", epoch, soon()));
   EXPECT_TRUE(backend->sweep(soon()));
@@ -37,6 +33,12 @@ TEST_P(SpaceTest, TheProgramsUserNeedsUsageAlone) {
   }
   // There is nothing to do, so it may even run init.
   EXPECT_TRUE(init_space(address.url(), soon()));
+
+  ASSERT_TRUE(allow(url(), Role::operators, address.user, soon()));
+  c.set_permits("a", Mode::write, 2);
+  c.change(RaiseStampBase{grant.stamp});
+  c.change(SetMigrationPhase{0, c.config().version});
+  EXPECT_TRUE(c.break_hold(c.take({write("a")}).stamp));
 
   Session session(address.url().substr(0, address.url().find('?')));
   for (const char* table : {"locks", "meta", "lock_permits", "epochs", "waiters", "stamps"}) {

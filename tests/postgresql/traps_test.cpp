@@ -17,7 +17,7 @@ class Traps : public PostgresqlTest {
     session.run("BEGIN");
     stamp = holder.take({write("a")}, {.lease = 1s}).stamp;
     ASSERT_EQ(session
-                  .run("SELECT * FROM " + space() + ".renew_v1('app', ARRAY[" +
+                  .run("SELECT * FROM " + space() + ".renew_v2('app', ARRAY[" +
                        std::to_string(stamp.value) + "], ARRAY[60000000])")
                   .size(),
               2U);
@@ -37,7 +37,7 @@ TEST_P(Traps, ARenewalUnderWayIsWaitedFor) {
   Client other = client("other");
   std::optional<Grant> grant;
   std::thread thread([&] { grant = other.try_take({write("a")}); });
-  EXPECT_TRUE(somebody_waits("acquire_v1"));
+  EXPECT_TRUE(somebody_waits("acquire_v2"));
   renewer.run("COMMIT");
   thread.join();
   EXPECT_FALSE(grant) << "granted beside a hold that was renewed";
@@ -53,7 +53,7 @@ TEST_P(Traps, ARenewalThatIsRolledBackIsNone) {
   Client other = client("other");
   std::optional<Grant> grant;
   std::thread thread([&] { grant = other.try_take({write("a")}); });
-  EXPECT_TRUE(somebody_waits("acquire_v1"));
+  EXPECT_TRUE(somebody_waits("acquire_v2"));
   renewer.run("ROLLBACK");
   thread.join();
   EXPECT_TRUE(grant);
@@ -94,7 +94,7 @@ TEST_P(Traps, AStaleStateBehindALockDecidesNothing) {
   ASSERT_EQ(first.text(acquire_sql("a")).front(), 'G');
   std::optional<Grant> grant;
   std::thread thread([&] { grant = second.try_take({write("a")}); });
-  EXPECT_TRUE(somebody_waits("acquire_v1"));
+  EXPECT_TRUE(somebody_waits("acquire_v2"));
   first.run("COMMIT");
   thread.join();
   EXPECT_FALSE(grant);
@@ -129,7 +129,7 @@ TEST_P(Traps, AStampIsYoungerThanTheReleaseThatMadeRoom) {
   Client other = client("other");
   std::optional<Grant> grant;
   std::thread thread([&] { grant = other.try_take({write("a")}); });
-  EXPECT_TRUE(somebody_waits("acquire_v1"));
+  EXPECT_TRUE(somebody_waits("acquire_v2"));
   const std::int64_t drawn = std::stoll(session.text("SELECT nextval('" + space() + ".stamps')"));
   session.run("DELETE FROM " + space() + ".locks WHERE stamp = " + std::to_string(before.value));
   session.run("COMMIT");
@@ -160,9 +160,9 @@ TEST_P(Traps, TheRowsOfTheNamesDoWithoutPredicateLocks) {
     // There, REPEATABLE READ grants twice: this is why it is refused.
     std::string body = admin().text(
         "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE "
-        "proname = 'acquire_v1' AND pronamespace = '" +
+        "proname = 'acquire_v2' AND pronamespace = '" +
         space() + "'::regnamespace");
-    body.replace(body.find("acquire_v1"), 10, "acquire_rr");
+    body.replace(body.find("acquire_v2"), 10, "acquire_rr");
     body.replace(body.find("'read committed'"), 16, "'repeatable read'");
     admin().run(body);
     Session first;
@@ -185,9 +185,9 @@ TEST_P(Traps, TheRowsOfTheNamesDoWithoutPredicateLocks) {
   ASSERT_TRUE(known.release(known.take({write("a")}).stamp));
   std::string body = admin().text(
       "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE proname = "
-      "'acquire_v1' AND pronamespace = '" +
+      "'acquire_v2' AND pronamespace = '" +
       space() + "'::regnamespace");
-  body.replace(body.find("acquire_v1"), 10, "acquire_rr");
+  body.replace(body.find("acquire_v2"), 10, "acquire_rr");
   body.replace(body.find("'serializable'"), 14, "'repeatable read'");
   admin().run(body);
   Session first;
@@ -224,7 +224,7 @@ TEST_P(Traps, AnAcquireUnderWayDoesNotSurviveAReclaim) {
   sql.replace(sql.find("'raw'"), 5, "'app'");
   ASSERT_EQ(old.text(sql).front(), 'G');
   std::thread thread([&] { EXPECT_EQ(young.backend().reclaim("app", epoch, soon()).value(), 1U); });
-  EXPECT_TRUE(somebody_waits("reclaim_v1"));
+  EXPECT_TRUE(somebody_waits("reclaim_v2"));
   old.run("COMMIT");
   thread.join();
   EXPECT_EQ(young.holds().size(), 1U) << "but the hold on the application id";

@@ -84,7 +84,7 @@ TEST_P(WaitingTest, ARegistrationWaitsForAReleaseUnderWay) {
   const Stamp stamp = c.take({write("a")}).stamp;
   Session releaser;
   releaser.run("BEGIN");
-  EXPECT_EQ(releaser.text("SELECT " + space() + ".release_v1(" + std::to_string(stamp.value) +
+  EXPECT_EQ(releaser.text("SELECT " + space() + ".release_v2(" + std::to_string(stamp.value) +
                           ", 'app')"),
             "R");
   std::optional<Grant> grant;
@@ -92,7 +92,7 @@ TEST_P(WaitingTest, ARegistrationWaitsForAReleaseUnderWay) {
     Client waiter = client("waiter");
     grant = waiter.try_take({write("a")}, {.will_wait = true});
   });
-  EXPECT_TRUE(somebody_waits("acquire_v1"));
+  EXPECT_TRUE(somebody_waits("acquire_v2"));
   releaser.run("COMMIT");
   thread.join();
   EXPECT_TRUE(grant) << "left waiting for a hold that had ended";
@@ -166,7 +166,7 @@ TEST_P(WaitingTest, WithoutListenItPolls) {
     EXPECT_TRUE(eventually([&] {
       return admin().number(
                  "SELECT count(*) FROM pg_stat_activity WHERE query LIKE "
-                 "'%acquire_v1%' AND pid <> pg_backend_pid()") > 0;
+                 "'%acquire_v2%' AND pid <> pg_backend_pid()") > 0;
     }));
     EXPECT_TRUE(holder.release(stamp));
   });

@@ -101,7 +101,7 @@ TEST_P(WakeUp, ComesWithTheSweep) {
 TEST_P(WakeUp, IsNotSentWhereNobodyWaits) {
   Client c = client();
   const Stamp busy = c.take({write("b")}).stamp;
-  admin().run("ALTER FUNCTION " + space() + ".wake_v1 RENAME TO wake_v0");
+  admin().run("ALTER FUNCTION " + space() + ".wake_v2 RENAME TO wake_v0");
   for (int i = 0; i < 2; ++i) {
     EXPECT_TRUE(c.release(c.take({write("a")}).stamp));
     EXPECT_TRUE(c.release(c.take({write("a"), read("c")}).stamp));
@@ -110,7 +110,7 @@ TEST_P(WakeUp, IsNotSentWhereNobodyWaits) {
   }
   wait_for("b", "first");
   EXPECT_FALSE(c.backend().release(busy, "app", soon())) << "it tells nobody";
-  admin().run("ALTER FUNCTION " + space() + ".wake_v0 RENAME TO wake_v1");
+  admin().run("ALTER FUNCTION " + space() + ".wake_v0 RENAME TO wake_v2");
   EXPECT_TRUE(c.release(busy));
 }
 

@@ -42,7 +42,7 @@ class PostgresqlStore final : public ServerStore {
     init_space(direct_url(), test::soon()).value();
     Session admin = session();
     admin.run("CREATE ROLE chaos_worker LOGIN PASSWORD '" + password_ + "'");
-    admin.run("GRANT USAGE ON SCHEMA chaos TO chaos_worker");
+    allow(direct_url(), Role::programs, "chaos_worker", test::soon()).value();
     version_ = "PostgreSQL " + admin.run("SHOW server_version")[0][0].as<std::string>();
     make_network({{.port = server().port()}}, options.proxies);
     add_server_faults();

@@ -1,0 +1,33 @@
+#include "backends/postgresql/notices.h"
+
+#include <string_view>
+
+namespace lockset::postgresql {
+namespace {
+
+std::string_view field(const PGresult* notice, int code) {
+  const char* const text = PQresultErrorField(notice, code);
+  return text != nullptr ? text : std::string_view();
+}
+
+// The message is in the server's language, and its code that of any warning (01000; 57P01 where the
+// server ends the session), which others have as well: that the database needs a VACUUM, say. So it
+// goes by the function of the server that said it. A server that doesn't tell that is believed to
+// mean the worst.
+bool means_local_only(const PGresult* notice) {
+  // Since PostgreSQL 9.6 not in the server's language.
+  if (field(notice, PG_DIAG_SEVERITY_NONLOCALIZED) != "WARNING") return false;
+  const std::string_view code = field(notice, PG_DIAG_SQLSTATE);
+  if (code != "01000" && code != "57P01") return false;
+  const std::string_view by = field(notice, PG_DIAG_SOURCE_FUNCTION);
+  return by.empty() || by.starts_with("SyncRep");
+}
+
+}  // namespace
+
+void Notices::hear(void* self, const PGresult* notice) {
+  auto* const mine = static_cast<Notices*>(self);
+  mine->local_only_ = mine->local_only_ || means_local_only(notice);
+}
+
+}  // namespace lockset::postgresql
