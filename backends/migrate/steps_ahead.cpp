@@ -61,13 +61,20 @@ Result<std::vector<Migration::Impl::Obstacle>> Migration::Impl::obstacles_to_beg
                                           std::string(to_string(seen.stage->phase))};
   }
   std::vector<Obstacle> found = configuration_differences(seen.old_config, *seen.new_config);
+  const Result<std::vector<Obstacle>> holds = holds_in_new_space(by);
+  if (!holds) return holds.error();
+  found.insert(found.end(), holds->begin(), holds->end());
+  return found;
+}
+
+// Of whomever.
+Result<std::vector<Migration::Impl::Obstacle>> Migration::Impl::holds_in_new_space(TimePoint by) {
   const Result<Inspection> in_new = new_store.inspect(by);
   if (!in_new) return in_new.error();
-  std::vector<Obstacle> holds = migrate::holds_in_the_way(
+  std::vector<Obstacle> found = migrate::holds_in_the_way(
       *in_new, "the new store",
       "locks are moved to a space that nobody uses: wait until it ends, or choose another space",
       [](const Owner&) { return true; });
-  found.insert(found.end(), holds.begin(), holds.end());
   if (auto lost = migrate::quarantine_in_the_way(*in_new, "the new store")) found.push_back(*lost);
   return found;
 }
@@ -83,17 +90,20 @@ Migration::Impl::Maybe<MigrationPhase> Migration::Impl::begin(const Seen& seen, 
     return Error{Errc::unsupported,
                  "migrate.from and migrate.to are two addresses of the same lock space"};
   }
-  // Made before, and the old store's mark not set any more: taken up again. It is set anew all the
-  // same: whoever was about to take it back comes too late then, and is refused.
-  MigrationMark prepared = seen.new_mark;
-  if (prepared.step != Step::prepared) {
-    prepared = {Step::prepared, fresh_number(seen.old_mark, seen.new_mark)};
-  }
+  const Maybe<SpaceConfig> of_old = raise_old(seen, by);
+  if (!of_old) return of_old.error();
+  if (!*of_old) return std::optional<MigrationPhase>();
+  // Each start has a number of its own, also where the space is prepared already: so nothing that
+  // another one has begun, or taken back, is taken for this one's.
+  const MigrationMark prepared{Step::prepared, fresh_number(seen.old_mark, seen.new_mark)};
   const Maybe<SpaceConfig> done = new_store.set_mark(*seen.new_config, prepared, by);
   if (!done) return done.error();
   if (!*done) return std::optional<MigrationPhase>();
-  return set(old_store, seen.old_config, {Step::shadow, prepared.migration}, MigrationPhase::shadow,
-             by);
+  // From now on nobody takes anything there; somebody may have since it was looked at.
+  const Result<std::vector<Obstacle>> in_use = holds_in_new_space(by);
+  if (!in_use) return in_use.error();
+  if (!in_use->empty()) return std::optional<MigrationPhase>();
+  return set(old_store, **of_old, {Step::shadow, prepared.migration}, MigrationPhase::shadow, by);
 }
 
 // --- one phase on ---

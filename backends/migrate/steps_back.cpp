@@ -40,7 +40,6 @@ Result<std::vector<Migration::Impl::Obstacle>> Migration::Impl::obstacles_back(c
                    "the migration is finished, and there is no way back; to move to the other "
                    "store begin a new one, with migrate.from and migrate.to exchanged"};
     case MigrationPhase::dual_new: {
-      if (seen.old_mark.step == Step::to_old) return found;
       const Result<Inspection> in_new = new_store.inspect(by);
       if (!in_new) return in_new.error();
       found = migrate::holds_in_the_way(
@@ -50,6 +49,9 @@ Result<std::vector<Migration::Impl::Obstacle>> Migration::Impl::obstacles_back(c
       if (auto lost = migrate::quarantine_in_the_way(*in_new, "the new store")) {
         found.push_back(*lost);
       }
+      // Whoever set this mark has waited, and nobody was granted anything since; but a store that
+      // was put back from a backup may have it from another time.
+      if (seen.old_mark.step == Step::to_old) return found;
       // Its version grows whenever the new store was open in between.
       return settled(
           std::move(found), new_drained,
@@ -86,8 +88,7 @@ Migration::Impl::Maybe<MigrationPhase> Migration::Impl::step_back(const Seen& se
       return switch_to_old(seen, by);
     case Step::dual_new:
       if (seen.new_mark.step == Step::prepared) return switch_to_old(seen, by);
-      return set(new_store, *seen.new_config, mark(seen, Step::prepared), MigrationPhase::dual_new,
-                 by);
+      return back_from_new(seen, by);
     case Step::closed:
       return set(old_store, seen.old_config, mark(seen, Step::dual_new), MigrationPhase::new_only,
                  by);
@@ -100,6 +101,19 @@ Migration::Impl::Maybe<MigrationPhase> Migration::Impl::forget(const Seen& seen,
   return set(new_store, *seen.new_config, MigrationMark{}, MigrationPhase::old_only, by);
 }
 
+// The old store's version is raised first: whoever has found the new store drained, and is about to
+// go back to dual-old, decides again, for holds may stand in the new store alone since.
+Migration::Impl::Maybe<MigrationPhase> Migration::Impl::back_from_new(const Seen& seen,
+                                                                      TimePoint by) {
+  const Maybe<SpaceConfig> of_old = raise_old(seen, by);
+  if (!of_old) return of_old.error();
+  if (!*of_old) return std::optional<MigrationPhase>();
+  return set(new_store, *seen.new_config, mark(seen, Step::prepared), MigrationPhase::dual_new, by);
+}
+
+// The old store is still of the version at which the new one was found drained: since then that one
+// was opened at most, and then nothing comes of this (raise_old). So whoever finds this mark may
+// take the switch up.
 // Raises the old store's stamp base above all that the new store has granted, while nobody is
 // granted anything. That is proved, and not only likely: the last drawing comes after the last
 // look at the old store's mark, which has stood ever since if the change to dual_old goes through;
