@@ -1,4 +1,5 @@
 // The way to the new store.
+#include <algorithm>
 #include <cstring>
 
 #include "backends/migrate/differences.h"
@@ -192,8 +193,8 @@ Migration::Impl::Maybe<MigrationPhase> Migration::Impl::step_ahead(const Seen& s
 }
 
 // Raises the old store's stamp base above the last grant of dual-old, while nobody is granted
-// anything. If others set the mark back and on again between the drawing and the raising, it may
-// end below; then floors are lower than they could be, and nothing else depends on it.
+// anything. Others may set the mark back and on again between the drawing and the raising: so it is
+// looked whether a hold stands above it after all, which is so until the change to dual_new.
 Migration::Impl::Maybe<MigrationPhase> Migration::Impl::switch_to_new(const Seen& seen,
                                                                       TimePoint by) {
   SpaceConfig now = seen.old_config;
@@ -211,6 +212,12 @@ Migration::Impl::Maybe<MigrationPhase> Migration::Impl::switch_to_new(const Seen
   if (!raised) return raised.error();
   // Clients set it back if it takes too long.
   if (raised->migration_phase != switching.encode()) return std::optional<MigrationPhase>();
+  const Result<Inspection> held = old_store.inspect(by);
+  if (!held) return held.error();
+  const bool above = std::ranges::any_of(held->holds, [&](const HoldInfo& hold) {
+    return !migrate::is_bookkeeping(hold.items) && hold.stamp > raised->stamp_base;
+  });
+  if (above) return std::optional<MigrationPhase>();
   return set(old_store, *raised, mark(seen, Step::dual_new), MigrationPhase::dual_new, by);
 }
 
