@@ -19,8 +19,6 @@ namespace {
 
 // How often the stores are read again because something was changed in between.
 constexpr int readings = 3;
-// How often a step is tried again because a configuration was changed meanwhile, by whatever.
-constexpr int most_tries = 4;
 // While nothing but time is missing: how often is looked whether it still is so.
 constexpr Duration look_again = std::chrono::milliseconds(500);
 // Of the hold that keeps others from steering; it is what a killed one leaves behind.
@@ -62,6 +60,8 @@ const Migration::Impl::Direction Migration::Impl::beginning{&Impl::obstacles_to_
 const Migration::Impl::Direction Migration::Impl::ahead{&Impl::obstacles_ahead, &Impl::step_ahead};
 const Migration::Impl::Direction Migration::Impl::back{&Impl::obstacles_back, &Impl::step_back};
 const Migration::Impl::Direction Migration::Impl::ending{&Impl::obstacles_to_end, &Impl::end};
+const Migration::Impl::Direction Migration::Impl::releasing{&Impl::obstacles_to_release,
+                                                            &Impl::release};
 
 Migration::Impl::Impl(OpenStore from, OpenStore to, const Clock& with_clock)
     : old_store(std::move(from), "the old store"),
@@ -219,9 +219,13 @@ Result<MigrationPhase> Migration::Impl::go(const Direction& direction, TimePoint
     if (!done) return done.error();
     if (*done) return **done;
   }
-  return Error{Errc::unavailable,
-               "the configuration of a store changes all the time: try again; what was begun is "
-               "safe, and taken up again"};
+  return changes_all_the_time();
+}
+
+Error Migration::Impl::changes_all_the_time() {
+  return {Errc::unavailable,
+          "the configuration of a store changes all the time: try again; what was begun is safe, "
+          "and taken up again"};
 }
 
 // --- Migration ---
@@ -274,5 +278,8 @@ Result<MigrationPhase> Migration::start(TimePoint by) { return impl_->go(Impl::b
 Result<MigrationPhase> Migration::advance(TimePoint by) { return impl_->go(Impl::ahead, by); }
 Result<MigrationPhase> Migration::roll_back(TimePoint by) { return impl_->go(Impl::back, by); }
 Result<MigrationPhase> Migration::finish(TimePoint by) { return impl_->go(Impl::ending, by); }
+Result<MigrationPhase> Migration::release_new(TimePoint by, bool old_store_is_gone) {
+  return impl_->release_new(by, old_store_is_gone);
+}
 
 }  // namespace lockset

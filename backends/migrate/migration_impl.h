@@ -49,6 +49,11 @@ struct Migration::Impl {
   static const Direction ahead;
   static const Direction back;
   static const Direction ending;
+  static const Direction releasing;
+
+  // How often a step is tried again because a configuration was changed meanwhile, by whatever.
+  static constexpr int most_tries = 4;
+  static Error changes_all_the_time();
 
   Result<std::vector<MigrationObstacle>> shown_obstacles(const Direction& direction, TimePoint by);
   // Waits where nothing but time is missing, then takes the step.
@@ -66,11 +71,16 @@ struct Migration::Impl {
   Maybe<MigrationPhase> end(const Seen& seen, TimePoint by);
 
   // --- steps_back.cpp ---
+  // The new store is lost or out of reach, and the migration has not switched the stamps yet: it
+  // can be given up, for all its holds stand in the old store.
+  static bool without_new(const Seen& seen);
   Result<std::vector<Obstacle>> obstacles_back(const Seen& seen, TimePoint by);
   Maybe<MigrationPhase> step_back(const Seen& seen, TimePoint by);
   Maybe<MigrationPhase> back_from_new(const Seen& seen, TimePoint by);
   Maybe<MigrationPhase> switch_to_old(const Seen& seen, TimePoint by);
-  Maybe<MigrationPhase> forget(const Seen& seen, TimePoint by);
+  Result<std::vector<Obstacle>> obstacles_to_release(const Seen& seen, TimePoint by);
+  Maybe<MigrationPhase> release(const Seen& seen, TimePoint by);
+  Result<MigrationPhase> release_new(TimePoint by, bool old_store_is_gone);
 
   // --- migration.cpp ---
   // Raises the old store's version if it is as seen, and leaves its mark: the configuration

@@ -40,7 +40,7 @@ class SeveralMoves : public Stores {
     if (may_use_alone(of_old.migration_phase)) found.push_back({true, false, "the old alone"});
     // A space that nobody has begun to move to is anybody's.
     begun_ = begun_ || new_mark.step != Step::none;
-    if (begun_ && new_mark.step != Step::none && may_use_alone(of_new.migration_phase)) {
+    if (begun_ && may_use_alone(of_new.migration_phase)) {
       found.push_back({false, true, "the new alone"});
     }
     const Result<migrate::Stage> stage = migrate::stage_of(of_old, of_new);

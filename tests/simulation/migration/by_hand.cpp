@@ -59,7 +59,8 @@ class ByHand final : public Steering {
     if (!now) return now;
     switch (*now) {
       case MigrationPhase::shadow:
-        return then(by, undo(by));
+        // The new store's mark stays.
+        return then(by, set(*old_, of_old_, Step::none, by));
       case MigrationPhase::dual_old:
         return then(by, set(*old_, of_old_, Step::shadow, by));
       case MigrationPhase::dual_new:
@@ -153,11 +154,6 @@ class ByHand final : public Steering {
       return status;
     }
     return set(*old_, of_old_, {Step::shadow, number}, by);
-  }
-
-  Status undo(TimePoint by) {
-    if (Status status = set(*old_, of_old_, Step::none, by); !status) return status;
-    return set(*new_, of_new_, Step::none, by);
   }
 
   Status back_from_new(TimePoint by) {

@@ -122,6 +122,22 @@ Setting make_setting(std::uint64_t seed, Mutant mutant) {
   setting.hesitation = random.between(200ms, 3s);
   setting.backwards = one_in(3) ? 0 : up_to(0.6);
   setting.ends_finished = !one_in(3);
+  // A slow store beside short leases: calls take long, and few of them end too late.
+  if (one_in(6)) {
+    (one_in(2) ? profile : setting.new_store).usual = random.between(100ms, profile.io_timeout / 3);
+  }
+  if (mutant == Mutant::no_compare || (mutant == Mutant::none && one_in(8))) {
+    // One goes back while another goes on and back: before anybody holds anything in the new store
+    // alone, so at the beginning.
+    setting.begins = MigrationPhase::dual_new;
+    setting.steerers = 3;
+    setting.steering_crashes = 0;
+    setting.bursts = 0.9;
+    setting.rocks = true;
+    setting.backwards = 0.5;
+    setting.hesitates = 0.5;
+    setting.hesitation = 3s;
+  }
   return setting;
 }
 

@@ -59,7 +59,8 @@ void Steerer::wander() {
     Random random(static_cast<std::uint64_t>(*drawn));
     const auto share = [&] { return static_cast<double>(random.below(1000)) / 1000; };
     // Often at once: nobody may count on anybody having noticed.
-    if (share() >= setting_.bursts) sleep(random.below(3) == 0 ? random.between(0ms, 50ms) : random.between(0ms, 2500ms));
+    if (share() >= setting_.bursts)
+      sleep(random.below(3) == 0 ? random.between(0ms, 50ms) : random.between(0ms, 2500ms));
     if (process_.dead || world_.now() >= calm) return;
     if (share() < setting_.steering_crashes) {
       world_.after(random.between(0ms, 200ms), [this] { world_.kill(process_); });
