@@ -137,6 +137,11 @@ Setting make_setting(std::uint64_t seed, Mutant mutant) {
     setting.backwards = 0.5;
     setting.hesitates = 0.5;
     setting.hesitation = 3s;
+    setting.programs = 5;
+    for (Profile* const each : {&profile, &setting.new_store}) {
+      each->loss = each->refusal = each->slow = each->downs = each->crashes = each->pauses = 0;
+      each->usual = 20ms;
+    }
   }
   return setting;
 }
