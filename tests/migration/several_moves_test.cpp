@@ -27,7 +27,6 @@ class SeveralMoves : public Stores {
   void begin_anew() {
     start_anew();
     held_.clear();
-    begun_ = false;
     last_ = {};
   }
 
@@ -38,9 +37,10 @@ class SeveralMoves : public Stores {
     const SpaceConfig of_new = config(new_store);
     const MigrationMark new_mark = mark(new_store);
     if (may_use_alone(of_old.migration_phase)) found.push_back({true, false, "the old alone"});
-    // A space that nobody has begun to move to is anybody's.
-    begun_ = begun_ || new_mark.step != Step::none;
-    if (begun_ && may_use_alone(of_new.migration_phase)) {
+    // A space that nobody moves to, or that was given free, is anybody's, and no matter of these
+    // two.
+    const bool free = new_mark.step == Step::none && mark(old_store).step == Step::none;
+    if (!free && may_use_alone(of_new.migration_phase)) {
       found.push_back({false, true, "the new alone"});
     }
     const Result<migrate::Stage> stage = migrate::stage_of(of_old, of_new);
@@ -140,7 +140,6 @@ class SeveralMoves : public Stores {
   }
 
   std::vector<Held> held_;
-  bool begun_ = false;
   Stamp last_;
 
  private:
@@ -351,7 +350,11 @@ class AnybodyAtAnyTime : public SeveralMoves, public ::testing::WithParamInterfa
       looking_ = true;
       end_steering_hold();
       looking_ = false;
-      static_cast<void>(make(other, any_move()).ok());
+      if (below(6) == 0) {
+        static_cast<void>(other.release_new(soon()).ok());
+      } else {
+        static_cast<void>(make(other, any_move()).ok());
+      }
       if (holds_end_ && below(2) == 0) end_all_holds();
     }
     --depth_;
