@@ -36,6 +36,7 @@ constexpr Opt advance_options[] = {Opt::watch, Opt::to_phase_ahead, LOCKSET_STOR
 constexpr Opt migrate_status_options[] = {Opt::json, Opt::watch, LOCKSET_STORE_OPTIONS};
 constexpr Opt rollback_options[] = {Opt::watch, Opt::to_phase_back, LOCKSET_STORE_OPTIONS};
 constexpr Opt finish_options[] = {Opt::yes, LOCKSET_STORE_OPTIONS};
+constexpr Opt release_new_options[] = {Opt::old_store_gone, Opt::json, LOCKSET_STORE_OPTIONS};
 
 #undef LOCKSET_STORE_OPTIONS
 
@@ -176,7 +177,8 @@ of the stores down as far as the other knows.)",
     {"migrate rollback", "migrate rollback [--watch] [--to PHASE] [OPTION]...", "go one phase back",
      R"(Possible until `lockset migrate finish`, and as safe as the way ahead: stamps go on above
 all that were given. Refuses and waits as `lockset migrate advance` does. From dual-old and
-shadow it works without the new store.)",
+shadow it works without the new store. The new space stays shut to programs that are set to
+it alone, until `lockset migrate release-new`.)",
      R"(  lockset migrate rollback
   lockset migrate rollback --watch --to old-only)",
      rollback_options, migrate_rollback},
@@ -185,6 +187,15 @@ shadow it works without the new store.)",
      R"(The new store becomes an ordinary space. Asks before, on a terminal; elsewhere it needs
 --yes.)",
      "  lockset migrate finish", finish_options, migrate_finish},
+    {"migrate release-new", "migrate release-new [--old-store-gone] [--json] [OPTION]...",
+     "after a way back: give the new space free",
+     R"(Back in old-only the new space stays shut to programs that are set to it alone, for holds
+stand in the old store alone. This gives it free, if nothing has begun again. From then on
+they take locks there, and those of the old store do not count there. With --old-store-gone
+the old store is not needed, if it does not answer: say so only if it never comes back.)",
+     R"(  lockset migrate rollback --watch --to old-only
+  lockset migrate release-new)",
+     release_new_options, migrate_release_new},
     {"check-history", "check-history FILE... [--per-name]",
      "say whether a recorded run kept the promises",
      R"(Reads what the processes of a test run recorded, one FILE each; a folder stands for all

@@ -55,6 +55,7 @@ int migrate_advance(const Invocation& invocation);
 int migrate_status(const Invocation& invocation);
 int migrate_rollback(const Invocation& invocation);
 int migrate_finish(const Invocation& invocation);
+int migrate_release_new(const Invocation& invocation);
 int check_history_command(const Invocation& invocation);
 
 }  // namespace lockset::cli

@@ -176,4 +176,21 @@ int migrate_finish(const Invocation& invocation) {
   return exit_ok;
 }
 
+int migrate_release_new(const Invocation& invocation) {
+  check_operands(invocation, 0, 0, "migrate release-new [--old-store-gone] [--json]");
+  Steersman at_helm = take_the_helm(invocation.settings);
+  const bool gone = invocation.settings.has(Opt::old_store_gone);
+  const MigrationPhase phase = or_fail_step(at_helm.migration.release_new(at_helm.soon(), gone));
+  if (invocation.settings.has(Opt::json)) {
+    const nlohmann::ordered_json all{{"from", at_helm.from},
+                                     {"to", at_helm.to},
+                                     {"phase", to_string(phase)},
+                                     {"new_space_kept", false}};
+    print(all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  } else {
+    print("released: the new space is free, and takes part in no move\n");
+  }
+  return exit_ok;
+}
+
 }  // namespace lockset::cli

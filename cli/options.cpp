@@ -86,6 +86,8 @@ constexpr Option options[] = {
     {Opt::to_phase_back, "to", 0, Type::phase, "PHASE", "", false, false, "",
      "take all steps back to this phase (default: one step)"},
     {Opt::yes, "yes", 0, Type::flag, "", "", false, false, "", "do not ask"},
+    {Opt::old_store_gone, "old-store-gone", 0, Type::flag, "", "", false, false, "",
+     "do without the old store if it does not answer: it never comes back"},
 };
 
 constexpr MigrationPhase all_phases[] = {MigrationPhase::old_only, MigrationPhase::shadow,

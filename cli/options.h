@@ -52,6 +52,7 @@ enum class Opt {
   to_phase_ahead,
   to_phase_back,
   yes,
+  old_store_gone,
 };
 
 enum class Type {

@@ -54,9 +54,12 @@ Status may_use_alone(std::int64_t migration_phase) {
                    "this lock space has moved to another store and is closed: set the address of "
                    "the new one"};
     case Step::prepared:
-      return Error{Errc::misconfigured,
-                   "locks are still on the move to this lock space, and taken here alone would "
-                   "not count yet: set migrate.from and migrate.to (see `lockset help migrate`)"};
+      return Error{
+          Errc::misconfigured,
+          "locks are still on the move to this lock space, and taken here alone would "
+          "not count yet: set migrate.from and migrate.to (see `lockset help migrate`), or, "
+          "if the move was given up, give the space free with `lockset migrate "
+          "release-new`"};
   }
   return {};
 }

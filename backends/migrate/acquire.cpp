@@ -77,8 +77,7 @@ Result<AcquireOutcome> MigrateBackend::try_acquire(const AcquireRequest& request
     view = *std::move(read);
   }
   if (view->stage.switching) {
-    return Error{Errc::unavailable,
-                 "the migration of the lock space is being switched to another phase"};
+    return being_switched();
   }
   if (request.config_version != view->together.version) {
     return AcquireOutcome(Stale{view->together});
@@ -279,8 +278,9 @@ void MigrateBackend::doubt(const AcquireRequest& request, const View& view, Stam
   const TimePoint at = BootClock::now();
   std::erase_if(doubts_, [&](const auto& entry) { return entry.second.until < at; });
   const TimePoint until = later(later(at, request.lease), doubts_last);
-  doubts_.insert_or_assign(
-      request.token, Doubt{phase, old_base, in_old, given_up, application(*request.set), until});
+  doubts_.insert_or_assign(request.token,
+                           Doubt{phase, old_base, in_old, given_up, application(*request.set),
+                                 request.owner->app, until});
 }
 
 void MigrateBackend::give_up(const Token& token, MigrationPhase phase) {
@@ -302,6 +302,20 @@ std::optional<MigrateBackend::Doubt> MigrateBackend::doubt_of(const Token& token
 void MigrateBackend::settle(const Token& token) {
   const std::lock_guard lock(mutex_);
   doubts_.erase(token);
+}
+
+Status MigrateBackend::take_back(Backend& store, Stamp part, std::string app, TimePoint by) {
+  if (app.empty()) {
+    const Result<Inspection> all = store.inspect({}, by);
+    if (!all) return all.error();
+    for (const HoldInfo& hold : all->holds) {
+      if (hold.stamp == part) app = hold.owner.app;
+    }
+    if (app.empty()) return {};  // it has ended
+  }
+  const Result<bool> released = store.release(part, app, by);
+  if (!released) return released.error();
+  return {};
 }
 
 Result<std::optional<Grant>> MigrateBackend::resolve(const Token& token, TimePoint by) {
@@ -342,13 +356,12 @@ Result<std::optional<Grant>> MigrateBackend::resolve(const Token& token, TimePoi
                        (!doubted || doubted->in_old == of_old->stamp);
     if (!whole) {
       give_up(token, phase);
-      // The application's id stands with the hold; whoever asks knows it, and not we: so parts are
-      // broken, not released.
       for (const Which which : {Which::new_store, Which::old_store}) {
         const std::optional<Grant>& part = found[static_cast<std::size_t>(which)];
         if (!part) continue;
-        const Result<bool> ended = side(which).opened()->break_hold(part->stamp, by);
-        if (!ended) return ended.error();
+        const std::string owner = doubted ? doubted->owner : std::string();
+        Status ended = take_back(*side(which).opened(), part->stamp, owner, by);
+        if (!ended) return std::move(ended).error();
       }
       return std::optional<Grant>();
     }

@@ -16,6 +16,15 @@ namespace {
 constexpr int readings = 3;
 constexpr Duration longest_switching = std::chrono::seconds(5);
 
+// Whether clients of the old store alone may be let in by its mark, or were a moment ago: so the
+// new store can't be open.
+bool old_store_counts(const SpaceConfig& config) {
+  using Step = MigrationMark::Step;
+  const Result<MigrationMark> mark = MigrationMark::decode(config.migration_phase);
+  if (!mark) return false;
+  return may_use_alone(config.migration_phase).ok() || mark->step == Step::to_new;
+}
+
 // For the first of two stores: it must not eat up the time for the other one.
 TimePoint half_way(TimePoint by) {
   const TimePoint now = BootClock::now();
@@ -46,7 +55,10 @@ MigrateBackend::Now MigrateBackend::learn(std::optional<SpaceConfig> of_old,
   // Never the same for two different views, also if a store has gone back.
   view->together.version = last_version_ = std::max(view->together.version, last_version_ + 1);
   set_epochs(*view);
-  if (!stage->switching) switching_since_.reset();
+  if (!stage->switching) {
+    switching_since_.reset();
+    not_set_back_.clear();
+  }
   return now_ = std::move(view);
 }
 
@@ -97,6 +109,17 @@ Result<MigrateBackend::Now> MigrateBackend::read_both(TimePoint by) {
       const Result<SpaceConfig> of_old = config_of(old_, by);
       if (!of_old) return of_old.error();
       old_config = *of_old;
+    } else if (stage_of({}, new_config)->phase == MigrationPhase::new_only) {
+      // Nobody needs the old store any more, and it may be gone. But if it says that its holds
+      // count, one of the two was put back from a backup, and holds may be taken in both.
+      const Result<SpaceConfig> of_old = config_of(old_, half_way(by));
+      const bool contradicts = of_old && old_store_counts(*of_old);
+      if (const Result<Stage> both =
+              stage_of(of_old ? std::optional(*of_old) : std::nullopt, new_config);
+          contradicts && !both) {
+        why = both.error();
+        continue;
+      }
     }
     Result<Stage> stage = stage_of(old_config, new_config);
     if (stage) {
@@ -221,9 +244,27 @@ void MigrateBackend::set_back_if_stuck(const View& view, TimePoint by) {
   mark->step = mark->step == Step::to_new ? Step::dual_old : Step::dual_new;
   const Result<Backend*> store = old_.get(by);
   if (!store) return;
-  // Whatever becomes of it is read next.
-  static_cast<void>(
-      (*store)->change_config(SetMigrationPhase{mark->encode(), config.version}, by).ok());
+  const Result<SpaceConfig> done =
+      (*store)->change_config(SetMigrationPhase{mark->encode(), config.version}, by);
+  // Whatever else becomes of it is read next.
+  if (done || done.error().code != Errc::misconfigured) return;
+  // A program has no right to it, as a rule. Somebody may give it one: it asks again after a while.
+  const std::lock_guard lock(mutex_);
+  switching_since_.emplace(config.version, BootClock::now());
+  not_set_back_ = done.error().message;
+}
+
+Error MigrateBackend::being_switched() const {
+  std::string text = "the migration of the lock space is being switched to another phase";
+  const std::lock_guard lock(mutex_);
+  if (!not_set_back_.empty()) {
+    text +=
+        ", and whoever began it has not ended it: an operator has to look with `lockset migrate "
+        "status`, and to run `lockset migrate advance` or `lockset migrate rollback`; this program "
+        "can't set it back: " +
+        not_set_back_;
+  }
+  return {Errc::unavailable, text};
 }
 
 }  // namespace lockset::migrate

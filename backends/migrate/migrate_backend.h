@@ -62,8 +62,11 @@ class MigrateBackend final : public Backend {
   void set_epochs(View& view) const;
   // After a store said that its configuration is another one: what holds now.
   Result<AcquireOutcome> stale(Which store, SpaceConfig config, TimePoint by);
-  // Ends a switching that whoever began it does not end.
+  // Ends a switching that whoever began it does not end, if this program may: it takes an
+  // operator's rights.
   void set_back_if_stuck(const View& view, TimePoint by);
+  // What an acquire is told meanwhile.
+  [[nodiscard]] Error being_switched() const;
 
   // --- acquire.cpp ---
   Result<AcquireOutcome> take_in_one(const AcquireRequest& request, const View& view, Which store);
@@ -82,7 +85,8 @@ class MigrateBackend final : public Backend {
     Stamp in_old;    // what the old store had granted by then; 0: the new one was not asked
     // A part of it may be given back by a request that is still on its way: no hold any more.
     bool given_up = false;
-    std::string app;  // as for PartsBook::note
+    std::string app;    // as for PartsBook::note
+    std::string owner;  // whose attempt it is: an application's id; empty: not known
     TimePoint until;
   };
   void doubt(const AcquireRequest& request, const View& view, Stamp in_old, bool given_up = false);
@@ -90,6 +94,9 @@ class MigrateBackend final : public Backend {
   // Unset: nothing is in doubt.
   [[nodiscard]] std::optional<Doubt> doubt_of(const Token& token) const;
   void settle(const Token& token);
+  // Ends a part of an attempt. Not by breaking it, which takes an operator's rights. `app`: its
+  // owner; empty: not known.
+  static Status take_back(Backend& store, Stamp part, std::string app, TimePoint by);
 
   // --- holds.cpp ---
   Result<bool> end(Stamp stamp, TimePoint by, const End& how);
@@ -114,6 +121,7 @@ class MigrateBackend final : public Backend {
   std::int64_t last_version_ = 0;
   // Since when the old store is found between two phases, with that config version.
   std::optional<std::pair<std::int64_t, TimePoint>> switching_since_;
+  std::string not_set_back_;  // why this program can't end it; empty: it can, or was not asked to
   // A dual attempt got no answer from the old store: it may be gone for good because the new one
   // counts alone by now, so that one is asked before the next attempt.
   std::atomic<bool> old_is_silent_ = false;

@@ -17,10 +17,8 @@ using migrate::Stage;
 
 namespace {
 
-// Each step of a migration changes one mark, and may come between two readings.
+// How often the stores are read again because something was changed in between.
 constexpr int readings = 3;
-// How often a step is tried again because a configuration was changed meanwhile, by whatever.
-constexpr int most_tries = 4;
 // While nothing but time is missing: how often is looked whether it still is so.
 constexpr Duration look_again = std::chrono::milliseconds(500);
 // Of the hold that keeps others from steering; it is what a killed one leaves behind.
@@ -62,6 +60,8 @@ const Migration::Impl::Direction Migration::Impl::beginning{&Impl::obstacles_to_
 const Migration::Impl::Direction Migration::Impl::ahead{&Impl::obstacles_ahead, &Impl::step_ahead};
 const Migration::Impl::Direction Migration::Impl::back{&Impl::obstacles_back, &Impl::step_back};
 const Migration::Impl::Direction Migration::Impl::ending{&Impl::obstacles_to_end, &Impl::end};
+const Migration::Impl::Direction Migration::Impl::releasing{&Impl::obstacles_to_release,
+                                                            &Impl::release};
 
 Migration::Impl::Impl(OpenStore from, OpenStore to, const Clock& with_clock)
     : old_store(std::move(from), "the old store"),
@@ -72,29 +72,35 @@ Migration::Impl::Impl(OpenStore from, OpenStore to, const Clock& with_clock)
 Result<Migration::Impl::Seen> Migration::Impl::look(TimePoint by) {
   Seen seen;
   for (int i = 0; i < readings; ++i) {
-    // A new store that hangs must not eat up the time for the old one.
-    const TimePoint now = clock.now();
-    const Result<SpaceConfig> of_new = new_store.load(now + (by - now) / 2);
-    seen.new_config.reset();
-    seen.new_mark = {};
-    if (of_new) {
-      seen.new_config = *of_new;
-      const Result<MigrationMark> mark = MigrationMark::decode(of_new->migration_phase);
-      if (!mark) return new_store.named(mark.error());
-      seen.new_mark = *mark;
-    } else {
-      seen.new_trouble = of_new.error();
-    }
+    const Result<SpaceConfig> before = new_store.load(half_way(by));
     Result<SpaceConfig> of_old = old_store.load(by);
     if (!of_old) return std::move(of_old).error();
+    const Result<SpaceConfig> after = before ? new_store.load(by) : before;
+    if (after && after->version != before->version) continue;
+
+    seen = {};
     seen.old_config = *std::move(of_old);
-    const Result<MigrationMark> mark = MigrationMark::decode(seen.old_config.migration_phase);
-    if (!mark) return old_store.named(mark.error());
-    seen.old_mark = *mark;
+    const Result<MigrationMark> old_mark = MigrationMark::decode(seen.old_config.migration_phase);
+    if (!old_mark) return old_store.named(old_mark.error());
+    seen.old_mark = *old_mark;
+    if (after) {
+      seen.new_config = *after;
+      const Result<MigrationMark> new_mark = MigrationMark::decode(after->migration_phase);
+      if (!new_mark) return new_store.named(new_mark.error());
+      seen.new_mark = *new_mark;
+    } else {
+      seen.new_trouble = after.error();
+    }
     seen.stage = migrate::stage_of(seen.old_config, seen.new_config);
-    if (seen.stage || seen.stage.error().code != Errc::misconfigured) return seen;
+    return seen;
   }
-  return seen;
+  return Error{Errc::unavailable, new_store.called() + ": its configuration changes all the time"};
+}
+
+// A new store that hangs must not eat up the time for the old one.
+TimePoint Migration::Impl::half_way(TimePoint by) const {
+  const TimePoint now = clock.now();
+  return by <= now ? by : now + (by - now) / 2;
 }
 
 MigrationMark Migration::Impl::mark(const Seen& seen, Step step) {
@@ -109,6 +115,10 @@ Migration::Impl::Maybe<MigrationPhase> Migration::Impl::set(migrate::Store& stor
   if (!done) return done.error();
   if (!*done) return std::optional<MigrationPhase>();
   return std::optional(phase);
+}
+
+Migration::Impl::Maybe<SpaceConfig> Migration::Impl::raise_old(const Seen& seen, TimePoint by) {
+  return old_store.set_mark(seen.old_config, seen.old_mark, by);
 }
 
 std::optional<MigrationMark> Migration::Impl::mended_old_mark(const Seen& seen) const {
@@ -209,9 +219,13 @@ Result<MigrationPhase> Migration::Impl::go(const Direction& direction, TimePoint
     if (!done) return done.error();
     if (*done) return **done;
   }
-  return Error{Errc::unavailable,
-               "the configuration of a store changes all the time: try again; what was begun is "
-               "safe, and taken up again"};
+  return changes_all_the_time();
+}
+
+Error Migration::Impl::changes_all_the_time() {
+  return {Errc::unavailable,
+          "the configuration of a store changes all the time: try again; what was begun is safe, "
+          "and taken up again"};
 }
 
 // --- Migration ---
@@ -264,5 +278,8 @@ Result<MigrationPhase> Migration::start(TimePoint by) { return impl_->go(Impl::b
 Result<MigrationPhase> Migration::advance(TimePoint by) { return impl_->go(Impl::ahead, by); }
 Result<MigrationPhase> Migration::roll_back(TimePoint by) { return impl_->go(Impl::back, by); }
 Result<MigrationPhase> Migration::finish(TimePoint by) { return impl_->go(Impl::ending, by); }
+Result<MigrationPhase> Migration::release_new(TimePoint by, bool old_store_is_gone) {
+  return impl_->release_new(by, old_store_is_gone);
+}
 
 }  // namespace lockset

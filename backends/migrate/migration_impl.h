@@ -22,12 +22,12 @@ struct Migration::Impl {
 
   Impl(migrate::OpenStore from, migrate::OpenStore to, const Clock& clock);
 
-  // Both stores at one time, as far as they could be asked.
+  // Both stores at one instant: the new store's configuration is of the same version before and
+  // after the old store's is read.
   struct Seen {
     SpaceConfig old_config;
     MigrationMark old_mark;
-    // Read before the old store's configuration. So if that says dual_new, this was read before a
-    // way back had begun, and a step that is based on it fails when one has.
+    // Unset: the new store does not answer.
     std::optional<SpaceConfig> new_config;
     MigrationMark new_mark;
     Error new_trouble;  // why there is no new_config
@@ -35,6 +35,7 @@ struct Migration::Impl {
     Result<migrate::Stage> stage = migrate::Stage{};
   };
   Result<Seen> look(TimePoint by);
+  [[nodiscard]] TimePoint half_way(TimePoint by) const;
   // Of the migration that `seen` shows.
   static MigrationMark mark(const Seen& seen, Step step);
 
@@ -48,6 +49,11 @@ struct Migration::Impl {
   static const Direction ahead;
   static const Direction back;
   static const Direction ending;
+  static const Direction releasing;
+
+  // How often a step is tried again because a configuration was changed meanwhile, by whatever.
+  static constexpr int most_tries = 4;
+  static Error changes_all_the_time();
 
   Result<std::vector<MigrationObstacle>> shown_obstacles(const Direction& direction, TimePoint by);
   // Waits where nothing but time is missing, then takes the step.
@@ -55,6 +61,7 @@ struct Migration::Impl {
 
   // --- steps_ahead.cpp ---
   Result<std::vector<Obstacle>> obstacles_to_begin(const Seen& seen, TimePoint by);
+  Result<std::vector<Obstacle>> holds_in_new_space(TimePoint by);
   Maybe<MigrationPhase> begin(const Seen& seen, TimePoint by);
   Result<std::vector<Obstacle>> obstacles_ahead(const Seen& seen, TimePoint by);
   Maybe<MigrationPhase> step_ahead(const Seen& seen, TimePoint by);
@@ -64,12 +71,24 @@ struct Migration::Impl {
   Maybe<MigrationPhase> end(const Seen& seen, TimePoint by);
 
   // --- steps_back.cpp ---
+  // The new store is lost or out of reach, and the migration has not switched the stamps yet: it
+  // can be given up, for all its holds stand in the old store.
+  static bool without_new(const Seen& seen);
   Result<std::vector<Obstacle>> obstacles_back(const Seen& seen, TimePoint by);
   Maybe<MigrationPhase> step_back(const Seen& seen, TimePoint by);
+  Maybe<MigrationPhase> back_from_new(const Seen& seen, TimePoint by);
   Maybe<MigrationPhase> switch_to_old(const Seen& seen, TimePoint by);
-  Maybe<MigrationPhase> forget(const Seen& seen, TimePoint by);
+  Result<std::vector<Obstacle>> obstacles_to_release(const Seen& seen, TimePoint by);
+  Maybe<MigrationPhase> release(const Seen& seen, TimePoint by);
+  Result<MigrationPhase> release_new(TimePoint by, bool old_store_is_gone);
 
   // --- migration.cpp ---
+  // Raises the old store's version if it is as seen, and leaves its mark: the configuration
+  // afterwards. A step that takes the new store's mark back, or begins anew, does so first. So
+  // whoever has decided on a change of the old store before finds another version: between two
+  // looks at one version of the old store the new store's mark went on at most, and never back.
+  // (ADR 0035)
+  Maybe<SpaceConfig> raise_old(const Seen& seen, TimePoint by);
   // Sets a mark and answers `phase`.
   static Maybe<MigrationPhase> set(migrate::Store& store, const SpaceConfig& seen,
                                    const MigrationMark& mark, MigrationPhase phase, TimePoint by);

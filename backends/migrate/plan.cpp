@@ -112,6 +112,12 @@ Result<std::vector<Finding>> Migration::Impl::plan(TimePoint by) {
       found.push_back({Level::unsafe, "new space", each.shown.text});
     }
     if (in_use.empty()) found.push_back({Level::good, "new space", "nobody holds anything there"});
+    if (seen->new_mark.step == Step::prepared) {
+      found.push_back(
+          {Level::warning, "new space",
+           "it is kept for a move: for one from here that was taken back or is just "
+           "begun, or for one from another store, which a start from here would break"});
+    }
   }
   if (!new_store.opened()->traits().permanent_leases) {
     Inspection permanent;

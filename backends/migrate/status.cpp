@@ -75,8 +75,10 @@ Result<MigrationStatus> Migration::Impl::status(TimePoint by) {
       status.phase = seen->stage->phase;
       status.switching = seen->stage->switching;
       if (status.phase == MigrationPhase::old_only && seen->new_mark.step == Step::prepared) {
+        status.new_space_kept = true;
         status.notes.push_back(
-            "a start was begun and not ended: `lockset migrate start` or `rollback` ends it");
+            "the new space is kept for the move, and programs with its address alone are refused: "
+            "`lockset migrate start` begins (again), `lockset migrate release-new` gives it free");
       }
     } else if (mended_old_mark(*seen)) {
       status.phase = earliest_phase(seen->old_mark);
@@ -84,6 +86,11 @@ Result<MigrationStatus> Migration::Impl::status(TimePoint by) {
       status.notes.push_back(
           "two steps were taken at once, and nothing is granted: the next `lockset migrate "
           "advance`, `rollback` or `finish` mends it");
+    } else if (seen->new_config && without_new(*seen)) {
+      status.phase = earliest_phase(seen->old_mark);
+      status.notes.push_back(seen->stage.error().message);
+      status.notes.push_back(
+          "the new store knows of no move: `lockset migrate rollback --to old-only` gives it up");
     } else if (seen->stage.error().code == Errc::unavailable) {
       status.phase = earliest_phase(seen->old_mark);
       status.certain = open_question(seen->old_mark).empty();

@@ -1,4 +1,5 @@
 // The way to the new store.
+#include <algorithm>
 #include <cstring>
 
 #include "backends/migrate/differences.h"
@@ -61,13 +62,20 @@ Result<std::vector<Migration::Impl::Obstacle>> Migration::Impl::obstacles_to_beg
                                           std::string(to_string(seen.stage->phase))};
   }
   std::vector<Obstacle> found = configuration_differences(seen.old_config, *seen.new_config);
+  const Result<std::vector<Obstacle>> holds = holds_in_new_space(by);
+  if (!holds) return holds.error();
+  found.insert(found.end(), holds->begin(), holds->end());
+  return found;
+}
+
+// Of whomever.
+Result<std::vector<Migration::Impl::Obstacle>> Migration::Impl::holds_in_new_space(TimePoint by) {
   const Result<Inspection> in_new = new_store.inspect(by);
   if (!in_new) return in_new.error();
-  std::vector<Obstacle> holds = migrate::holds_in_the_way(
+  std::vector<Obstacle> found = migrate::holds_in_the_way(
       *in_new, "the new store",
       "locks are moved to a space that nobody uses: wait until it ends, or choose another space",
       [](const Owner&) { return true; });
-  found.insert(found.end(), holds.begin(), holds.end());
   if (auto lost = migrate::quarantine_in_the_way(*in_new, "the new store")) found.push_back(*lost);
   return found;
 }
@@ -83,17 +91,20 @@ Migration::Impl::Maybe<MigrationPhase> Migration::Impl::begin(const Seen& seen, 
     return Error{Errc::unsupported,
                  "migrate.from and migrate.to are two addresses of the same lock space"};
   }
-  // Made before, and the old store's mark not set any more: taken up again. It is set anew all the
-  // same: whoever was about to take it back comes too late then, and is refused.
-  MigrationMark prepared = seen.new_mark;
-  if (prepared.step != Step::prepared) {
-    prepared = {Step::prepared, fresh_number(seen.old_mark, seen.new_mark)};
-  }
+  const Maybe<SpaceConfig> of_old = raise_old(seen, by);
+  if (!of_old) return of_old.error();
+  if (!*of_old) return std::optional<MigrationPhase>();
+  // Each start has a number of its own, also where the space is prepared already: so nothing that
+  // another one has begun, or taken back, is taken for this one's.
+  const MigrationMark prepared{Step::prepared, fresh_number(seen.old_mark, seen.new_mark)};
   const Maybe<SpaceConfig> done = new_store.set_mark(*seen.new_config, prepared, by);
   if (!done) return done.error();
   if (!*done) return std::optional<MigrationPhase>();
-  return set(old_store, seen.old_config, {Step::shadow, prepared.migration}, MigrationPhase::shadow,
-             by);
+  // From now on nobody takes anything there; somebody may have since it was looked at.
+  const Result<std::vector<Obstacle>> in_use = holds_in_new_space(by);
+  if (!in_use) return in_use.error();
+  if (!in_use->empty()) return std::optional<MigrationPhase>();
+  return set(old_store, **of_old, {Step::shadow, prepared.migration}, MigrationPhase::shadow, by);
 }
 
 // --- one phase on ---
@@ -182,8 +193,8 @@ Migration::Impl::Maybe<MigrationPhase> Migration::Impl::step_ahead(const Seen& s
 }
 
 // Raises the old store's stamp base above the last grant of dual-old, while nobody is granted
-// anything. If others set the mark back and on again between the drawing and the raising, it may
-// end below; then floors are lower than they could be, and nothing else depends on it.
+// anything. Others may set the mark back and on again between the drawing and the raising: so it is
+// looked whether a hold stands above it after all, which is so until the change to dual_new.
 Migration::Impl::Maybe<MigrationPhase> Migration::Impl::switch_to_new(const Seen& seen,
                                                                       TimePoint by) {
   SpaceConfig now = seen.old_config;
@@ -201,6 +212,12 @@ Migration::Impl::Maybe<MigrationPhase> Migration::Impl::switch_to_new(const Seen
   if (!raised) return raised.error();
   // Clients set it back if it takes too long.
   if (raised->migration_phase != switching.encode()) return std::optional<MigrationPhase>();
+  const Result<Inspection> held = old_store.inspect(by);
+  if (!held) return held.error();
+  const bool above = std::ranges::any_of(held->holds, [&](const HoldInfo& hold) {
+    return !migrate::is_bookkeeping(hold.items) && hold.stamp > raised->stamp_base;
+  });
+  if (above) return std::optional<MigrationPhase>();
   return set(old_store, *raised, mark(seen, Step::dual_new), MigrationPhase::dual_new, by);
 }
 

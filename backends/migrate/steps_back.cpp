@@ -15,32 +15,32 @@ constexpr std::int64_t room = 10'000'000;
 constexpr std::string_view drain_it =
     "it does not stand in the old store: let it end, or release or break it";
 
-// With the new store lost or out of reach a migration that has not switched the stamps yet can
-// still be given up: all its holds stand in the old store.
-bool needs_old_store_alone(const MigrationMark& old_mark) {
-  return old_mark.step == MigrationMark::Step::shadow ||
-         old_mark.step == MigrationMark::Step::dual_old;
-}
-
 }  // namespace
+
+bool Migration::Impl::without_new(const Seen& seen) {
+  const bool lost = !seen.new_config || seen.new_mark.step == Step::none;
+  return lost && (seen.old_mark.step == Step::shadow || seen.old_mark.step == Step::dual_old);
+}
 
 Result<std::vector<Migration::Impl::Obstacle>> Migration::Impl::obstacles_back(const Seen& seen,
                                                                                TimePoint by) {
   std::vector<Obstacle> found;
-  const bool new_store_lost = !seen.new_config || seen.new_mark.step == MigrationMark::Step::none;
-  if (needs_old_store_alone(seen.old_mark) && new_store_lost) return found;
+  if (without_new(seen)) return found;
   if (!seen.new_config) return seen.new_trouble;
   if (!seen.stage) return seen.stage.error();
   switch (seen.stage->phase) {
     case MigrationPhase::old_only:
-      if (seen.new_mark.step == Step::prepared) return found;
+      if (seen.new_mark.step == Step::prepared) {
+        return Error{Errc::invalid,
+                     "no migration has begun: there is nothing to take back; the new space is "
+                     "still kept for one: `lockset migrate release-new` gives it free"};
+      }
       return Error{Errc::invalid, "no migration has begun: there is nothing to take back"};
     case MigrationPhase::finished:
       return Error{Errc::invalid,
                    "the migration is finished, and there is no way back; to move to the other "
                    "store begin a new one, with migrate.from and migrate.to exchanged"};
     case MigrationPhase::dual_new: {
-      if (seen.old_mark.step == Step::to_old) return found;
       const Result<Inspection> in_new = new_store.inspect(by);
       if (!in_new) return in_new.error();
       found = migrate::holds_in_the_way(
@@ -50,6 +50,9 @@ Result<std::vector<Migration::Impl::Obstacle>> Migration::Impl::obstacles_back(c
       if (auto lost = migrate::quarantine_in_the_way(*in_new, "the new store")) {
         found.push_back(*lost);
       }
+      // Whoever set this mark has waited, and nobody was granted anything since; but a store that
+      // was put back from a backup may have it from another time.
+      if (seen.old_mark.step == Step::to_old) return found;
       // Its version grows whenever the new store was open in between.
       return settled(
           std::move(found), new_drained,
@@ -63,19 +66,9 @@ Result<std::vector<Migration::Impl::Obstacle>> Migration::Impl::obstacles_back(c
 
 Migration::Impl::Maybe<MigrationPhase> Migration::Impl::step_back(const Seen& seen, TimePoint by) {
   switch (seen.old_mark.step) {
-    case Step::none:
-    case Step::done:
-      return forget(seen, by);
-    case Step::shadow: {
-      const Maybe<MigrationPhase> done =
-          set(old_store, seen.old_config, MigrationMark{}, MigrationPhase::old_only, by);
-      if (!done || !*done) return done;
-      // What is left in the new store troubles nobody, and the next start takes it up.
-      if (seen.new_config && seen.new_mark.step == Step::prepared) {
-        static_cast<void>(forget(seen, by).ok());
-      }
-      return done;
-    }
+    case Step::shadow:
+      // The new store's mark stays: whoever takes locks there alone is refused as before.
+      return set(old_store, seen.old_config, MigrationMark{}, MigrationPhase::old_only, by);
     case Step::dual_old:
       return set(old_store, seen.old_config, mark(seen, Step::shadow), MigrationPhase::shadow, by);
     case Step::to_new:
@@ -86,8 +79,7 @@ Migration::Impl::Maybe<MigrationPhase> Migration::Impl::step_back(const Seen& se
       return switch_to_old(seen, by);
     case Step::dual_new:
       if (seen.new_mark.step == Step::prepared) return switch_to_old(seen, by);
-      return set(new_store, *seen.new_config, mark(seen, Step::prepared), MigrationPhase::dual_new,
-                 by);
+      return back_from_new(seen, by);
     case Step::closed:
       return set(old_store, seen.old_config, mark(seen, Step::dual_new), MigrationPhase::new_only,
                  by);
@@ -96,10 +88,19 @@ Migration::Impl::Maybe<MigrationPhase> Migration::Impl::step_back(const Seen& se
   }
 }
 
-Migration::Impl::Maybe<MigrationPhase> Migration::Impl::forget(const Seen& seen, TimePoint by) {
-  return set(new_store, *seen.new_config, MigrationMark{}, MigrationPhase::old_only, by);
+// The old store's version is raised first: whoever has found the new store drained, and is about to
+// go back to dual-old, decides again, for holds may stand in the new store alone since.
+Migration::Impl::Maybe<MigrationPhase> Migration::Impl::back_from_new(const Seen& seen,
+                                                                      TimePoint by) {
+  const Maybe<SpaceConfig> of_old = raise_old(seen, by);
+  if (!of_old) return of_old.error();
+  if (!*of_old) return std::optional<MigrationPhase>();
+  return set(new_store, *seen.new_config, mark(seen, Step::prepared), MigrationPhase::dual_new, by);
 }
 
+// The old store is still of the version at which the new one was found drained: since then that one
+// was opened at most, and then nothing comes of this (raise_old). So whoever finds this mark may
+// take the switch up.
 // Raises the old store's stamp base above all that the new store has granted, while nobody is
 // granted anything. That is proved, and not only likely: the last drawing comes after the last
 // look at the old store's mark, which has stood ever since if the change to dual_old goes through;
@@ -138,6 +139,56 @@ Migration::Impl::Maybe<MigrationPhase> Migration::Impl::switch_to_old(const Seen
   if (!last) return last.error();
   if (!*last || **last > base) return std::optional<MigrationPhase>();
   return set(old_store, *raised, mark(seen, Step::dual_old), MigrationPhase::dual_old, by);
+}
+
+// --- giving the new space free ---
+
+Result<std::vector<Migration::Impl::Obstacle>> Migration::Impl::obstacles_to_release(
+    const Seen& seen, TimePoint) {
+  if (!seen.new_config) return seen.new_trouble;
+  if (!seen.stage) return seen.stage.error();
+  const MigrationPhase phase = seen.stage->phase;
+  if (phase == MigrationPhase::finished) {
+    return Error{Errc::invalid,
+                 "the migration is finished, and the new store is an ordinary space already"};
+  }
+  if (phase != MigrationPhase::old_only) {
+    return Error{Errc::misconfigured,
+                 "locks move to the new store, the phase is " + std::string(to_string(phase)) +
+                     ": go back first, with `lockset migrate rollback --to old-only`"};
+  }
+  return std::vector<Obstacle>{};
+}
+
+// The old store's version is raised first: a start that is under way comes too late then.
+Migration::Impl::Maybe<MigrationPhase> Migration::Impl::release(const Seen& seen, TimePoint by) {
+  if (seen.new_mark.step != Step::prepared) return std::optional(MigrationPhase::old_only);
+  const Maybe<SpaceConfig> of_old = raise_old(seen, by);
+  if (!of_old) return of_old.error();
+  if (!*of_old) return std::optional<MigrationPhase>();
+  return set(new_store, *seen.new_config, MigrationMark{}, MigrationPhase::old_only, by);
+}
+
+Result<MigrationPhase> Migration::Impl::release_new(TimePoint by, bool old_store_is_gone) {
+  if (!old_store_is_gone || old_store.load(half_way(by))) return go(releasing, by);
+  for (int i = 0; i < most_tries; ++i) {
+    const Result<SpaceConfig> config = new_store.load(by);
+    if (!config) return config.error();
+    const Result<MigrationMark> mark = MigrationMark::decode(config->migration_phase);
+    if (!mark) return new_store.named(mark.error());
+    if (mark->step == Step::none) return MigrationPhase::old_only;
+    if (mark->step != Step::prepared) {
+      return Error{
+          Errc::misconfigured,
+          "the new space is not kept for a move: holds stand there alone, or it is the old "
+          "store of another move"};
+    }
+    const Maybe<MigrationPhase> done =
+        set(new_store, *config, MigrationMark{}, MigrationPhase::old_only, by);
+    if (!done) return done.error();
+    if (*done) return **done;
+  }
+  return changes_all_the_time();
 }
 
 }  // namespace lockset

@@ -54,6 +54,9 @@ struct MigrationStatus {
   // Between two phases: nothing is granted for the moment. Clients end it by themselves if whoever
   // began it does not.
   bool switching = false;
+  // In old_only: the new space is kept shut to clients of it alone, for a move that was taken back
+  // or is just begun. See Migration::release_new.
+  bool new_space_kept = false;
   // Live holds in the old and in the new store by the phase in which they were taken; those of
   // clients that don't follow the migration are counted in `alone`. Unset: the store did not tell.
   struct Holds {
@@ -138,6 +141,13 @@ class Migration {
   Result<MigrationPhase> roll_back(TimePoint by);
   // closed -> finished, from where no way leads back. In phase finished: nothing to do.
   Result<MigrationPhase> finish(TimePoint by);
+  // In old_only: gives the new space free, which a way back leaves shut to clients that are set to
+  // it alone, for holds stand in the old store alone. From then on they take locks there, and those
+  // count there alone. Nothing to do if it is free already. Errc::misconfigured in a later phase,
+  // Errc::invalid once the migration is finished. Needs the old store, which says that nothing has
+  // begun; with `old_store_is_gone` it does without if that does not answer: the caller answers for
+  // it that it never comes back.
+  Result<MigrationPhase> release_new(TimePoint by, bool old_store_is_gone = false);
 
  private:
   struct Impl;

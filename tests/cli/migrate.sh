@@ -43,7 +43,7 @@ contains "one process only" "$err" "one process only"
 exits 78 env LOCKSET_MIGRATE_TO=nosuch: "$lockset" migrate plan
 contains "no such store" "$err" 'unknown scheme "nosuch:"'
 exits 64 "$lockset" migrate
-contains "which one" "$err" "plan, start, advance, status, rollback, finish"
+contains "which one" "$err" "plan, start, advance, status, rollback, finish, release-new"
 exits 64 "$lockset" migrate advanse
 contains "a slip" "$err" "did you mean lockset migrate advance?"
 exits 64 "$lockset" migrate advance --to dual
@@ -221,6 +221,35 @@ contains "back" "$out" "old-only: "
 exits 0 "$lockset" run --write y -- sh -c 'echo "$LOCKSET_STAMP"'
 true_that "stamps went on" test "$out" -gt "$stamp"
 exits 0 alone "$old" "$lockset" run --write y -- true
+
+# The new space stays shut, until somebody gives it free.
+exits 78 alone "$new" "$lockset" run --write y -- true
+one_line "the new space after the way back"
+contains "the new space after the way back" "$err" "lockset migrate release-new"
+exits 0 "$lockset" migrate status
+contains "it is told" "$out" "the new space is kept for the move"
+exits 0 "$lockset" migrate status --json
+contains "it is told as JSON" "$out" '"new_space_kept": true'
+exits 78 "$lockset" migrate rollback
+contains "nothing to take back" "$err" "lockset migrate release-new"
+exits 78 env "LOCKSET_MIGRATE_FROM=sqlite:$work/none/old.db" "$lockset" migrate release-new
+one_line "without the old store"
+contains "without the old store" "$err" "the old store: "
+exits 0 "$lockset" migrate release-new --json
+true_that "release-new is JSON" is_json "$out"
+contains "release-new as JSON" "$out" '"new_space_kept": false'
+exits 0 alone "$new" "$lockset" run --write y -- true
+exits 0 "$lockset" migrate release-new
+contains "once more" "$out" "the new space is free"
+exits 0 "$lockset" migrate start
+exits 78 "$lockset" migrate release-new
+one_line "release-new under way"
+contains "release-new under way" "$err" "lockset migrate rollback --to old-only"
+# Without the old store only if that is said to be gone.
+exits 0 env "LOCKSET_MIGRATE_FROM=sqlite:$work/none/old.db" \
+  "$lockset" migrate release-new --old-store-gone
+exits 0 alone "$new" "$lockset" run --write y -- true
+exits 0 "$lockset" migrate rollback --to old-only
 
 # And to the end.
 exits 0 "$lockset" migrate start

@@ -58,10 +58,41 @@ TEST_F(Ahead, TheSwitchRaisesTheOldStoresStampsAboveThoseOfDualOld) {
   EXPECT_GT(take(old_store, "y", "+3"), config(old_store).stamp_base);
 }
 
-TEST_F(Ahead, AStartWhoseSecondHalfIsMissingIsTakenUpWithItsNumber) {
+// With a number of its own: nothing of what was begun before can be taken for its own.
+TEST_F(Ahead, AStartWhoseSecondHalfIsMissingIsBegunAnew) {
   set_mark(new_store, {Step::prepared, 4711});
   ASSERT_EQ(migration().start(soon()).value(), MigrationPhase::shadow);
-  EXPECT_EQ(mark(old_store), (MigrationMark{Step::shadow, 4711}));
+  EXPECT_EQ(mark(old_store).step, Step::shadow);
+  EXPECT_EQ(mark(new_store).step, Step::prepared);
+  EXPECT_EQ(mark(old_store).migration, mark(new_store).migration);
+  EXPECT_NE(mark(old_store).migration, 4711);
+}
+
+// Between the look at the new space and the mark that shuts it nobody is refused there.
+// SEM 21
+TEST_F(Ahead, WhoTakesAHoldInTheNewSpaceWhileItIsBegunStandsInTheWay) {
+  bool reached = true;
+  bool refused = false;
+  for (int at = 0; reached; ++at) {
+    SCOPED_TRACE("before call " + std::to_string(at));
+    ASSERT_LT(at, 100);
+    start_anew();
+    reached = false;
+    int calls = 0;
+    bool held = false;
+    Migration one = watched([&](bool) -> WatchedBackend::Verdict {
+      if (calls++ != at) return {};
+      reached = true;
+      held = may_use_alone(config(new_store).migration_phase).ok();
+      if (held) take(new_store, "db", "");
+      return {};
+    });
+    const Result<MigrationPhase> begun = one.start(soon());
+    EXPECT_NE(begun.ok(), held);
+    EXPECT_EQ(mark(old_store).step, held ? Step::none : Step::shadow);
+    refused = refused || held;
+  }
+  EXPECT_TRUE(refused);
 }
 
 TEST_F(Ahead, ASwitchThatSomebodyBeganIsTakenUp) {

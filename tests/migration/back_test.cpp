@@ -32,7 +32,7 @@ TEST_F(Back, EachStepChangesTheMarksAsTheProtocolSays) {
   EXPECT_EQ(mark(old_store), (MigrationMark{Step::shadow, number}));
   ASSERT_EQ(one.roll_back(soon()).value(), MigrationPhase::old_only);
   EXPECT_EQ(mark(old_store), MigrationMark{});
-  EXPECT_EQ(mark(new_store), MigrationMark{});
+  EXPECT_EQ(mark(new_store), (MigrationMark{Step::prepared, number}));
   EXPECT_EQ(refusal(one.roll_back(soon())).code, Errc::invalid);
 }
 
@@ -96,10 +96,90 @@ TEST_F(Back, TheFirstTwoPhasesNeedNoNewStore) {
   go_to(MigrationPhase::shadow);
 }
 
-TEST_F(Back, AStartWhoseSecondHalfIsMissingIsTakenBack) {
-  set_mark(new_store, {Step::prepared, 4711});
-  EXPECT_EQ(migration().roll_back(soon()).value(), MigrationPhase::old_only);
+// Its space was made anew, say.
+TEST_F(Back, ANewStoreThatKnowsOfNoMoveIsLeft) {
+  for (const MigrationPhase from : {MigrationPhase::dual_old, MigrationPhase::shadow}) {
+    SCOPED_TRACE(to_string(from));
+    go_to(from);
+    new_store = make_memory_store(clock);
+    const MigrationStatus status = migration().status(soon()).value();
+    EXPECT_EQ(status.phase, from);
+    EXPECT_THAT(status.notes, ::testing::Contains(HasSubstr("lockset migrate rollback")));
+    Migration one = migration();
+    while (mark(old_store).step != Step::none) ASSERT_TRUE(one.roll_back(soon()).ok());
+  }
+}
+
+// Holds stand in the old store alone: a program that has the new address set must not be let in
+// beside them, today as little as before the way back.
+// SEM 21
+TEST_F(Back, TheNewSpaceStaysShutUntilSomebodyGivesItFree) {
+  for (const MigrationPhase from : {MigrationPhase::shadow, MigrationPhase::closed}) {
+    SCOPED_TRACE(to_string(from));
+    start_anew();
+    go_to(from);
+    go_to(MigrationPhase::old_only);
+    EXPECT_EQ(refusal(may_use_alone(config(new_store).migration_phase)).code, Errc::misconfigured);
+    const MigrationStatus status = migration().status(soon()).value();
+    EXPECT_TRUE(status.new_space_kept);
+    EXPECT_THAT(status.notes, ::testing::Contains(HasSubstr("lockset migrate release-new")));
+    // There is nothing to take back; but it may begin again.
+    const Error refused = refusal(migration().roll_back(soon()));
+    EXPECT_EQ(refused.code, Errc::invalid);
+    EXPECT_THAT(refused.message, HasSubstr("lockset migrate release-new"));
+    go_to(MigrationPhase::dual_new);
+    go_to(MigrationPhase::old_only);
+
+    ASSERT_TRUE(migration().release_new(soon()).ok());
+    EXPECT_EQ(mark(new_store), MigrationMark{});
+    EXPECT_TRUE(may_use_alone(config(new_store).migration_phase).ok());
+    EXPECT_FALSE(migration().status(soon()).value().new_space_kept);
+    ASSERT_TRUE(migration().release_new(soon()).ok()) << "once more";
+    EXPECT_THAT(refusal(migration().roll_back(soon())).message,
+                ::testing::Not(HasSubstr("release-new")));
+    go_to(MigrationPhase::shadow);
+  }
+}
+
+TEST_F(Back, ASpaceThatIsMovedToIsNotGivenFree) {
+  for (const MigrationPhase phase :
+       {MigrationPhase::shadow, MigrationPhase::dual_old, MigrationPhase::dual_new,
+        MigrationPhase::new_only, MigrationPhase::closed}) {
+    SCOPED_TRACE(to_string(phase));
+    go_to(phase);
+    const MigrationMark before = mark(new_store);
+    for (const bool gone : {false, true}) {
+      const Error refused = refusal(migration().release_new(soon(), gone));
+      EXPECT_EQ(refused.code, Errc::misconfigured);
+      EXPECT_THAT(refused.message, HasSubstr(to_string(phase)));
+    }
+    EXPECT_EQ(mark(new_store), before);
+  }
+  go_to(MigrationPhase::finished);
+  EXPECT_EQ(refusal(migration().release_new(soon())).code, Errc::invalid);
+}
+
+// Who says that the old store is gone is believed, if it does not answer.
+TEST_F(Back, WithoutTheOldStoreTheNewSpaceIsGivenFreeOnlyOnDemand) {
+  const auto without_old = [&] {
+    auto watch = std::make_shared<WatchedBackend::Watch>([](bool) {
+      return WatchedBackend::Verdict{Error{Errc::unavailable, "down"}, false};
+    });
+    return Migration(std::make_unique<WatchedBackend>(old_client(), watch), new_client(), clock);
+  };
+  go_to(MigrationPhase::dual_old);
+  const MigrationMark prepared = mark(new_store);
+  const Error refused = refusal(without_old().release_new(soon()));
+  EXPECT_EQ(refused.code, Errc::unavailable);
+  EXPECT_THAT(refused.message, HasSubstr("the old store"));
+  EXPECT_EQ(mark(new_store), prepared);
+  ASSERT_TRUE(without_old().release_new(soon(), true).ok());
   EXPECT_EQ(mark(new_store), MigrationMark{});
+  ASSERT_TRUE(without_old().release_new(soon(), true).ok()) << "once more";
+  // A space that holds stand in alone is no space to be given free.
+  set_mark(new_store, {Step::open, prepared.migration});
+  EXPECT_EQ(refusal(without_old().release_new(soon(), true)).code, Errc::misconfigured);
+  EXPECT_EQ(mark(new_store).step, Step::open);
 }
 
 TEST_F(Back, ASwitchThatSomebodyBeganIsTakenUp) {

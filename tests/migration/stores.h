@@ -25,12 +25,14 @@ class WatchedBackend final : public ForwardingBackend {
   struct Verdict {
     std::optional<Error> answer;
     bool delivered = true;
+    // Of a change of the configuration that is not delivered: is given the change, to make it late.
+    std::function<void(std::function<void()> change)> keep = {};
   };
   // Reading: the call changes nothing in the store.
   using Watch = std::function<Verdict(bool reading)>;
 
   WatchedBackend(std::shared_ptr<Backend> inner, std::shared_ptr<Watch> watch)
-      : ForwardingBackend(std::move(inner)), watch_(std::move(watch)) {}
+      : ForwardingBackend(inner), store_(std::move(inner)), watch_(std::move(watch)) {}
 
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
     return judged<AcquireOutcome>(false, [&] { return ForwardingBackend::try_acquire(request); });
@@ -49,18 +51,22 @@ class WatchedBackend final : public ForwardingBackend {
     return judged<SpaceConfig>(true, [&] { return ForwardingBackend::load_config(by); });
   }
   Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override {
-    return judged<SpaceConfig>(false, [&] { return ForwardingBackend::change_config(change, by); });
+    return judged<SpaceConfig>(
+        false, [&] { return ForwardingBackend::change_config(change, by); },
+        [store = store_, change] { static_cast<void>(store->change_config(change, {}).ok()); });
   }
 
  private:
   template <class T, class Call>
-  Result<T> judged(bool reading, const Call& call) {
+  Result<T> judged(bool reading, const Call& call, const std::function<void()>& late = {}) {
     const Verdict verdict = (*watch_)(reading);
     if (!verdict.answer) return call();
     if (verdict.delivered) static_cast<void>(call().ok());
+    if (!verdict.delivered && verdict.keep && late) verdict.keep(late);
     return *verdict.answer;
   }
-  std::shared_ptr<Watch> watch_;
+  const std::shared_ptr<Backend> store_;
+  const std::shared_ptr<Watch> watch_;
 };
 
 // Of a call that should have failed; a failure of the test if it has not.

@@ -185,6 +185,44 @@ TEST_F(Steering, StampsGrantedWhileASwitchWasSetBackAndBegunAgainAreNotForgotten
   }
 }
 
+// On the way ahead a grant of dual-new has to tell from the old store's stamp base that a hold of
+// dual-old stands beside it: otherwise its floor shuts that one out.
+// SEM 8
+TEST_F(Steering, HoldsGrantedWhileAWayAheadWasSetBackAndBegunAgainAreBelowTheStampBase) {
+  bool reached = true;
+  for (int at = 0; reached; ++at) {
+    SCOPED_TRACE("before call " + std::to_string(at));
+    ASSERT_LT(at, 200);
+    start_anew();
+    go_to(MigrationPhase::dual_old);
+    reached = false;
+    int calls = 0;
+    bool inside = false;
+    Stamp last;
+    Migration slow = watched([&](bool) -> WatchedBackend::Verdict {
+      if (inside || calls++ != at) return {};
+      inside = reached = true;
+      const MigrationMark switching = mark(old_store);
+      if (switching.step == Step::to_new) {
+        set_mark(old_store, {Step::dual_old, switching.migration});
+        // An hour's worth of stamps.
+        const Stamp far{take(old_store, "n", "+2", 1s).value + 3'600'000'000};
+        EXPECT_TRUE(old_client()->change_config(RaiseStampBase{far}, soon()).ok());
+        last = take(old_store, "m", "+2", 1s);
+        set_mark(old_store, switching);
+      }
+      inside = false;
+      return {};
+    });
+    for (int i = 0; i < 10 && mark(old_store).step != Step::dual_new; ++i) {
+      static_cast<void>(slow.advance(soon()).ok());
+      clock.advance(4s);
+    }
+    ASSERT_EQ(phase(), MigrationPhase::dual_new);
+    EXPECT_GE(config(old_store).stamp_base, last);
+  }
+}
+
 // The same without the second beginning: the switch does not stand any more, and grants go on.
 TEST_F(Steering, ASwitchThatWasSetBackIsNotEnded) {
   bool reached = true;

@@ -22,6 +22,8 @@ struct Profile {
   double repeat = 0;
   double slow = 0;
   Duration slowest{};  // less than twice the I/O timeout: nothing comes later than that
+  // How long a message takes at most when nothing is wrong. More: the store is slow, and lives.
+  Duration usual = std::chrono::milliseconds(20);
   double hint_loss = 0;
   // Shares of clock readings and of requests.
   double pauses = 0;

@@ -40,7 +40,7 @@ Duration Line::travel(Kind usual, Kind slow, Network network) {
       return *late;
     }
   }
-  return chance(usual, 1, 100us, 20ms).value_or(usual_travel);
+  return chance(usual, 1, 100us, profile.usual).value_or(usual_travel);
 }
 
 template <class Reply>

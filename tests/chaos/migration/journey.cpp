@@ -97,7 +97,10 @@ class Planner {
          .restarts = {{Way::old_store, half_, all_}},
          .refused = {Way::new_store}});
     // Not everybody's configuration is in time.
-    add({.act = Act::roll_back, .phase = Phase::old_only, .restarts = {{Way::both, 0, 1}}});
+    add({.act = Act::roll_back,
+         .phase = Phase::old_only,
+         .restarts = {{Way::both, 0, 1}},
+         .refused = {Way::new_store}});
   }
 
   std::vector<Leg> legs() && { return std::move(legs_); }

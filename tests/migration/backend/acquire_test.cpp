@@ -168,7 +168,7 @@ TEST_F(MigrateAcquire, WhatWasGivenUpIsNoHoldWhenItsOtherPartArrives) {
   const Process process = pair.open();
   Client client = Pair::client(process);
   const Token token = unanswered(client, *process.to_new, Fault::delay);
-  process.to_old->faults().script(Call::break_hold, Fault::delay);
+  process.to_old->faults().script(Call::release, Fault::delay);
   ASSERT_FALSE(process.backend->resolve(token, soon()));
   (void)process.to_new->faults().deliver_late();
   ASSERT_THAT(pair.in_old(), SizeIs(1));
@@ -253,12 +253,12 @@ TEST_F(MigrateAcquire, NewPartThatArrivesAfterTheOldOneWasGivenBackIsTidiedUp) {
   EXPECT_THAT(pair.in_new(), IsEmpty());
 }
 
-TEST_F(MigrateAcquire, HalfOfAnAttemptThatCantBeBrokenNowStaysInDoubt) {
+TEST_F(MigrateAcquire, HalfOfAnAttemptThatCantBeGivenBackNowStaysInDoubt) {
   pair.go_to(Phase::dual_new);
   const Process process = pair.open();
   Client client = Pair::client(process);
   const Token token = unanswered(client, *process.to_new, Fault::delay);
-  process.to_old->faults().script(Call::break_hold, Fault::fail_before);
+  process.to_old->faults().script(Call::release, Fault::fail_before);
   EXPECT_FALSE(process.backend->resolve(token, soon()));
   EXPECT_THAT(pair.in_old(), SizeIs(1));
   EXPECT_FALSE(client.resolve(token));

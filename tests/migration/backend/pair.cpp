@@ -26,6 +26,14 @@ Duration Way::given(Call call) const {
   return at == given_.end() ? Duration::zero() : at->second;
 }
 
+namespace {
+
+Error operators_only() {
+  return {Errc::misconfigured, "user 'app' may not do that: it takes an operator's rights"};
+}
+
+}  // namespace
+
 void Way::run(std::map<Call, std::function<void()>>& actions, Call call) {
   std::function<void()> action;
   {
@@ -77,7 +85,10 @@ Result<bool> Way::release(Stamp stamp, std::string_view app, TimePoint by) {
   return send(Call::release, by, [&] { return inner().release(stamp, app, by); });
 }
 Result<bool> Way::break_hold(Stamp stamp, TimePoint by) {
-  return send(Call::break_hold, by, [&] { return inner().break_hold(stamp, by); });
+  return send(Call::break_hold, by, [&]() -> Result<bool> {
+    if (of_a_program) return operators_only();
+    return inner().break_hold(stamp, by);
+  });
 }
 void Way::end_wait(WaitTicket& ticket, TimePoint by) {
   ++ended_waits;
@@ -94,7 +105,10 @@ Result<SpaceConfig> Way::load_config(TimePoint by) {
   return send(Call::load_config, by, [&] { return inner().load_config(by); });
 }
 Result<SpaceConfig> Way::change_config(const ConfigChange& change, TimePoint by) {
-  return send(Call::change_config, by, [&] { return inner().change_config(change, by); });
+  return send(Call::change_config, by, [&]() -> Result<SpaceConfig> {
+    if (of_a_program) return operators_only();
+    return inner().change_config(change, by);
+  });
 }
 Result<std::size_t> Way::reclaim(std::string_view app, std::int64_t epoch, TimePoint by) {
   return send(Call::reclaim, by, [&] { return inner().reclaim(app, epoch, by); });

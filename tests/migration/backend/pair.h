@@ -51,6 +51,8 @@ class Way final : public ForwardingBackend {
   std::atomic<bool> down = false;
   // Called before each call, with the time that it is given; set it before the first one.
   std::function<void(TimePoint by)> on_every_call;
+  // Of a program: what takes an operator's rights is refused.
+  std::atomic<bool> of_a_program = false;
   // What traits() says instead of the store's own.
   std::optional<Traits> other_traits;
   // What the store says is left after a renewal, instead of what it is.

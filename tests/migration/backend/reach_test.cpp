@@ -74,6 +74,44 @@ TEST(MigrateReach, AfterTheSwitchTheOldStoreMayBeGone) {
   }
 }
 
+// The old store may be gone then, and is not needed; but if it answers that its holds count, one of
+// the two was put back from a backup, and holds could be taken in both.
+// SEM 21
+TEST(MigrateReach, AnOpenStoreBesideOneWhoseHoldsCountIsRefused) {
+  for (const Step of_old : {Step::none, Step::shadow, Step::dual_old, Step::to_new}) {
+    SCOPED_TRACE(static_cast<int>(of_old));
+    Pair pair;
+    pair.go_to(Phase::new_only);
+    pair.mark_old(of_old);
+    const auto opened = pair.try_open();
+    ASSERT_FALSE(opened);
+    EXPECT_EQ(opened.error().code, Errc::misconfigured);
+    EXPECT_TRUE(pair.try_open([](Process& p) { p.to_old->down = true; }));
+  }
+  // Steps that cross each other, for a moment.
+  for (const Step of_old : {Step::to_old, Step::dual_new, Step::closed}) {
+    Pair pair;
+    pair.go_to(Phase::new_only);
+    pair.mark_old(of_old);
+    (void)Pair::client(pair.open()).take(a);
+  }
+}
+
+TEST(MigrateReach, ANewStorePutBackToAPhaseThatIsOverGrantsNothingToThoseWhoAskBoth) {
+  for (const Phase phase : {Phase::dual_old, Phase::shadow, Phase::old_only}) {
+    SCOPED_TRACE(to_string(phase));
+    Pair pair;
+    pair.go_to(phase);
+    Client client = Pair::client(pair.open());
+    (void)client.take({write("b")});
+    pair.mark_new(Step::open);
+    if (phase != Phase::dual_old) continue;  // these ask the old store alone
+    const auto outcome = client.ask(a);
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().code, Errc::misconfigured);
+  }
+}
+
 TEST(MigrateReach, BothNeedBothWhileDual) {
   for (const Phase phase : {Phase::dual_old, Phase::dual_new}) {
     for (const bool old_down : {true, false}) {

@@ -12,6 +12,9 @@ namespace {
 using namespace std::chrono_literals;
 using Step = MigrationMark::Step;
 
+// What the new store may grant while a way back is under way: in microseconds.
+constexpr std::int64_t room = 500'000;
+
 Error obstacle(std::string what) { return {Errc::unavailable, std::move(what)}; }
 
 class ByHand final : public Steering {
@@ -56,13 +59,14 @@ class ByHand final : public Steering {
     if (!now) return now;
     switch (*now) {
       case MigrationPhase::shadow:
-        return then(by, undo(by));
+        // The new store's mark stays.
+        return then(by, set(*old_, of_old_, Step::none, by));
       case MigrationPhase::dual_old:
         return then(by, set(*old_, of_old_, Step::shadow, by));
       case MigrationPhase::dual_new:
         return then(by, switch_back(by));
       case MigrationPhase::new_only:
-        return then(by, set(*new_, of_new_, Step::prepared, by));
+        return then(by, back_from_new(by));
       case MigrationPhase::closed:
         return then(by, set(*old_, of_old_, Step::dual_new, by));
       default:
@@ -82,31 +86,42 @@ class ByHand final : public Steering {
     return phase(by);
   }
 
+  // Both at one instant.
   Status read(TimePoint by) {
-    // The new one first: who goes back after the look at the old one raises the new one's version,
-    // and what is asked of it by this reading is refused.
-    const Result<SpaceConfig> other = new_->load_config(by);
-    if (!other) return other.error();
+    const Result<SpaceConfig> before = new_->load_config(by);
+    if (!before) return before.error();
     const Result<SpaceConfig> one = old_->load_config(by);
     if (!one) return one.error();
+    const Result<SpaceConfig> after = new_->load_config(by);
+    if (!after) return after.error();
+    if (after->version != before->version) return obstacle("somebody else steers, too");
     of_old_ = *one;
-    of_new_ = *other;
+    of_new_ = *after;
     return {};
   }
 
   // The mark of one store, if nothing has changed there since `config` was read; which is then as
   // it is afterwards.
-  Status set(Backend& store, SpaceConfig& config, Step step, TimePoint by) {
-    const std::uint32_t number = migration();
-    const std::int64_t mark = step == Step::none ? 0 : MigrationMark{step, number}.encode();
+  Status set(Backend& store, SpaceConfig& config, const MigrationMark& mark, TimePoint by) {
     const std::int64_t version = config.version;
-    const Result<SpaceConfig> now = store.change_config(SetMigrationPhase{mark, version}, by);
+    const Result<SpaceConfig> now =
+        store.change_config(SetMigrationPhase{mark.encode(), version}, by);
     if (!now) return now.error();
     config = *now;
-    if (config.migration_phase != mark || config.version != version + 1) {
+    if (config.migration_phase != mark.encode() || config.version == version) {
       return obstacle("somebody else steers, too");
     }
     return {};
+  }
+  Status set(Backend& store, SpaceConfig& config, Step step, TimePoint by) {
+    return set(store, config, {step, step == Step::none ? 0 : migration()}, by);
+  }
+
+  // Whoever has decided on a change of the old store before comes too late then.
+  Status raise_old(TimePoint by) {
+    const Result<MigrationMark> mark = MigrationMark::decode(of_old_.migration_phase);
+    if (!mark) return mark.error();
+    return set(*old_, of_old_, *mark, by);
   }
 
   [[nodiscard]] std::uint32_t migration() const {
@@ -132,17 +147,20 @@ class ByHand final : public Steering {
 
   Status begin(TimePoint by) {
     if (of_old_.migration_phase != 0) return obstacle("the old store was moved from");
+    if (Status status = raise_old(by); !status) return status;
+    const auto number = static_cast<std::uint32_t>(of_old_.version + 7);
+    if (Status status = set(*new_, of_new_, {Step::prepared, number}, by); !status) return status;
     if (Status status = drained(*new_, by, [](const auto&) { return true; }); !status) {
       return status;
     }
-    // Anew, too, if it is prepared already: whoever is about to take it back comes too late then.
-    if (Status status = set(*new_, of_new_, Step::prepared, by); !status) return status;
-    return set(*old_, of_old_, Step::shadow, by);
+    return set(*old_, of_old_, {Step::shadow, number}, by);
   }
 
-  Status undo(TimePoint by) {
-    if (Status status = set(*old_, of_old_, Step::none, by); !status) return status;
-    return set(*new_, of_new_, Step::none, by);
+  Status back_from_new(TimePoint by) {
+    if (mutant_ != Mutant::no_compare) {
+      if (Status status = raise_old(by); !status) return status;
+    }
+    return set(*new_, of_new_, Step::prepared, by);
   }
 
   // A stamp greater than all that were granted in `store`.
@@ -167,13 +185,13 @@ class ByHand final : public Steering {
     return grant->stamp;
   }
 
-  // Nothing but this may have happened to the old store since it was set to its switching mark.
+  // Of the old store, while it is being switched.
   Status raise_base(Stamp at_least, TimePoint by) {
-    const std::int64_t version = of_old_.version;
+    const std::int64_t mark = of_old_.migration_phase;
     const Result<SpaceConfig> now = old_->change_config(RaiseStampBase{at_least}, by);
     if (!now) return now.error();
     of_old_ = *now;
-    if (of_old_.version != version + 1) return obstacle("somebody else steers, too");
+    if (of_old_.migration_phase != mark) return obstacle("somebody else steers, too");
     return {};
   }
 
@@ -189,6 +207,13 @@ class ByHand final : public Steering {
     }
     if (mutant_ != Mutant::no_base_forward) {
       if (Status status = raise_base(*greatest, by); !status) return status;
+      // Others may have set the mark back and on again before.
+      const Result<Inspection> held = old_->inspect({}, by);
+      if (!held) return held.error();
+      for (const HoldInfo& hold : held->holds) {
+        const bool reserved = is_reserved_name(hold.items.front().name);
+        if (!reserved && hold.stamp > of_old_.stamp_base) return obstacle("a hold is above");
+      }
     }
     return set(*old_, of_old_, Step::dual_new, by);
   }
@@ -201,15 +226,35 @@ class ByHand final : public Steering {
       if (!alone) return alone;
     }
     if (Status status = set(*old_, of_old_, Step::to_old, by); !status) return status;
+    Stamp base;
+    if (mutant_ != Mutant::no_base_back) {
+      const Result<Stamp> about = probe_now(by);
+      if (!about) return about.error();
+      base = Stamp{about->value + room};
+      if (Status status = raise_base(base, by); !status) return status;
+    }
     if (mutant_ != Mutant::no_fence_back) {
+      const Result<SpaceConfig> of_new = new_->load_config(by);
+      if (!of_new) return of_new.error();
+      of_new_ = *of_new;
+      const Result<MigrationMark> mark = MigrationMark::decode(of_new_.migration_phase);
+      // Opened since. If not, it is as drained as it was: of_old_ is of no other version.
+      if (!mark || mark->step != Step::prepared) return obstacle("somebody else has gone on");
       if (Status status = set(*new_, of_new_, Step::prepared, by); !status) return status;
     }
     if (mutant_ != Mutant::no_base_back) {
-      const Result<Stamp> greatest = probe(*new_, of_new_, by);
-      if (!greatest) return greatest.error();
-      if (Status status = raise_base(*greatest, by); !status) return status;
+      const Result<Stamp> last = probe_now(by);
+      if (!last) return last.error();
+      if (*last > base) return obstacle("it took too long");
     }
     return set(*old_, of_old_, Step::dual_old, by);
+  }
+
+  // Of the new store as it is by now.
+  Result<Stamp> probe_now(TimePoint by) {
+    const Result<SpaceConfig> of_new = new_->load_config(by);
+    if (!of_new) return of_new.error();
+    return probe(*new_, *of_new, by);
   }
 
   Status open_new(TimePoint by) {

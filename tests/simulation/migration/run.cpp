@@ -37,6 +37,7 @@ class Run {
     record_permits(world_, profile_);
     world_.record(history::FaultBegin{"seed"});
     world_.set_pauses(profile_.pauses, profile_.longest_pause);
+    begin_at(setting_.begins);
     stores_.begin();
     for (std::uint32_t i = 0; i < setting_.programs; ++i) start(i, 1);
     for (std::uint32_t i = 0; i < setting_.steerers; ++i) steer(i, 1);
@@ -68,6 +69,20 @@ class Run {
   }
 
  private:
+  void begin_at(MigrationPhase phase) {
+    if (phase == MigrationPhase::old_only) return;
+    using Step = MigrationMark::Step;
+    constexpr Step of_old[] = {Step::none, Step::shadow, Step::dual_old, Step::dual_new,
+                               Step::dual_new};
+    const auto set = [](Store& store, Step step) {
+      constexpr std::uint32_t number = 77;
+      const SetMigrationPhase change{MigrationMark{step, number}.encode(), {}};
+      static_cast<void>(store.serve(nullptr).change_config(change, TimePoint::max()).ok());
+    };
+    set(stores_.new_store, phase == MigrationPhase::new_only ? Step::open : Step::prepared);
+    set(stores_.old_store, of_old[static_cast<std::size_t>(phase)]);
+  }
+
   // --- programs: one that ends or dies is started again ---
 
   void start(std::uint32_t actor, int life) {

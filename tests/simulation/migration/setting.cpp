@@ -1,6 +1,7 @@
 #include "tests/simulation/migration/setting.h"
 
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "core/history/check.h"
@@ -12,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Mutant>, 11> mutants{{
+constexpr std::array<std::pair<std::string_view, Mutant>, 12> mutants{{
     {"no-drain", Mutant::no_drain},
     {"no-drain-back", Mutant::no_drain_back},
     {"legacy", Mutant::legacy},
@@ -24,6 +25,7 @@ constexpr std::array<std::pair<std::string_view, Mutant>, 11> mutants{{
     {"no-base-forward", Mutant::no_base_forward},
     {"no-base-new", Mutant::no_base_new},
     {"old-stamps", Mutant::old_stamps},
+    {"no-compare", Mutant::no_compare},
 }};
 
 // What holds of both stores have in common, from that of the old one.
@@ -70,6 +72,7 @@ std::set<std::string> broken_by(Mutant mutant) {
     case Mutant::legacy:
     case Mutant::lost_old_ignored:
     case Mutant::old_part_left_out:
+    case Mutant::no_compare:
       return {exclusion};
     case Mutant::no_min_stamp:
     case Mutant::no_base_back:
@@ -106,10 +109,40 @@ Setting make_setting(std::uint64_t seed, Mutant mutant) {
   if (!one_in(3)) setting.new_wall_ahead = random.between(-1h, 1h);
 
   setting.programs = 3 + static_cast<std::uint32_t>(random.below(3));
-  setting.steerers = one_in(3) ? 2 : 1;
+  setting.steerers = 1 + static_cast<std::uint32_t>(random.below(3));
+  setting.bursts = one_in(2) ? up_to(0.9) : 0;
+  if (one_in(2)) {
+    constexpr MigrationPhase begun[] = {MigrationPhase::shadow, MigrationPhase::dual_old,
+                                        MigrationPhase::dual_new, MigrationPhase::new_only};
+    setting.begins = begun[random.below(std::size(begun))];
+  }
   if (one_in(2)) setting.steering_crashes = up_to(0.2);
-  setting.backwards = one_in(3) ? 0 : up_to(0.5);
+  setting.rocks = one_in(3);
+  setting.hesitates = one_in(2) ? up_to(0.5) : 0;
+  setting.hesitation = random.between(200ms, 3s);
+  setting.backwards = one_in(3) ? 0 : up_to(0.6);
   setting.ends_finished = !one_in(3);
+  // A slow store beside short leases: calls take long, and few of them end too late.
+  if (one_in(6)) {
+    (one_in(2) ? profile : setting.new_store).usual = random.between(100ms, profile.io_timeout / 3);
+  }
+  if (mutant == Mutant::no_compare || (mutant == Mutant::none && one_in(8))) {
+    // One goes back while another goes on and back: before anybody holds anything in the new store
+    // alone, so at the beginning.
+    setting.begins = MigrationPhase::dual_new;
+    setting.steerers = 3;
+    setting.steering_crashes = 0;
+    setting.bursts = 0.9;
+    setting.rocks = true;
+    setting.backwards = 0.5;
+    setting.hesitates = 0.5;
+    setting.hesitation = 3s;
+    setting.programs = 5;
+    for (Profile* const each : {&profile, &setting.new_store}) {
+      each->loss = each->refusal = each->slow = each->downs = each->crashes = each->pauses = 0;
+      each->usual = 20ms;
+    }
+  }
   return setting;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "lockset/migration.h"
 #include "tests/simulation/profile.h"
 
 namespace lockset::simulation {
@@ -25,6 +26,7 @@ enum class Mutant : std::uint8_t {
   no_base_forward,    // the old store's stamp base is not raised on the way to dual_new
   no_base_new,        // nor is the new store's
   old_stamps,         // the new store is opened while holds of both have stamps of the old one
+  no_compare,         // a way back is gone to its end though the new store was open in between
 };
 
 // "no-drain". Mutant::none for a name that is none.
@@ -45,6 +47,15 @@ struct Setting {
   double steering_crashes = 0;
   // The share of its steps that go back.
   double backwards = 0;
+  // The share of their changes before which they wait, and for how long at most.
+  double hesitates = 0;
+  Duration hesitation{};
+  // They go there and back, and there again.
+  bool rocks = false;
+  // The share of its steps after which the next one follows at once.
+  double bursts = 0;
+  // Where it stands at the beginning: old_only, or begun before.
+  MigrationPhase begins = MigrationPhase::old_only;
   // By the test's own hand instead of lockset::Migration: needed for what is done wrong there.
   bool by_hand = false;
   // Where it is brought when all is calm again: to the end or to the start.

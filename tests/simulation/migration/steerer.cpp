@@ -7,9 +7,36 @@ namespace lockset::simulation {
 
 using namespace std::chrono_literals;
 
+namespace {
+
+// Of one who is stopped now and then between what he has seen and what he does.
+class Hesitant final : public ForwardingBackend {
+ public:
+  Hesitant(World& world, const Setting& setting, Process& process, Line& line)
+      : ForwardingBackend(std::make_unique<Remote>(line)),
+        world_(world),
+        setting_(setting),
+        process_(process) {}
+  Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override {
+    const auto share = static_cast<double>(process_.chance.below(1000)) / 1000;
+    if (!world_.calm() && share < setting_.hesitates) {
+      const Duration time = process_.chance.between(Duration::zero(), setting_.hesitation);
+      sleep_until(world_.now() + time, process_.killed.get_token());
+    }
+    return inner().change_config(change, by);
+  }
+
+ private:
+  World& world_;
+  const Setting& setting_;
+  Process& process_;
+};
+
+}  // namespace
+
 std::unique_ptr<Steering> Steerer::steering() {
-  auto from = std::make_unique<Remote>(lines_.old_line);
-  auto to = std::make_unique<Remote>(lines_.new_line);
+  auto from = std::make_unique<Hesitant>(world_, setting_, process_, lines_.old_line);
+  auto to = std::make_unique<Hesitant>(world_, setting_, process_, lines_.new_line);
   return setting_.by_hand ? steer_by_hand(std::move(from), std::move(to), setting_.mutant)
                           : steer_by_product(std::move(from), std::move(to));
 }
@@ -21,6 +48,7 @@ void Steerer::sleep(Duration time) {
 void Steerer::wander() {
   const std::unique_ptr<Steering> steering = this->steering();
   const TimePoint calm = setting_.old_store.calm;
+  std::optional<bool> went_on;  // with the last step that was done
   while (!process_.dead && world_.now() < calm) {
     const auto drawn =
         world_.schedule().draw(Kind::steer, process_.actor, 1, 0, std::int64_t{1} << 40);
@@ -29,18 +57,20 @@ void Steerer::wander() {
       continue;
     }
     Random random(static_cast<std::uint64_t>(*drawn));
-    // Often at once: nobody may count on anybody having noticed.
-    sleep(random.below(3) == 0 ? random.between(0ms, 50ms) : random.between(0ms, 2500ms));
-    if (process_.dead || world_.now() >= calm) return;
     const auto share = [&] { return static_cast<double>(random.below(1000)) / 1000; };
+    // Often at once: nobody may count on anybody having noticed.
+    if (share() >= setting_.bursts)
+      sleep(random.below(3) == 0 ? random.between(0ms, 50ms) : random.between(0ms, 2500ms));
+    if (process_.dead || world_.now() >= calm) return;
     if (share() < setting_.steering_crashes) {
       world_.after(random.between(0ms, 200ms), [this] { world_.kill(process_); });
     }
     const TimePoint by = world_.now() + random.between(500ms, random.below(2) == 0 ? 5s : 25s);
-    const bool back = share() < setting_.backwards;
+    const bool back = setting_.rocks && went_on ? *went_on : share() < setting_.backwards;
     const Result<MigrationPhase> now = back ? steering->back(by) : steering->forward(by);
     ++world_.counts[std::string(back ? "back" : "forward") +
                     (now ? "" : ": " + std::string(to_string(now.error().code)))];
+    if (now) went_on = !back;
     if (now) ++world_.counts["phase reached: " + std::string(to_string(*now))];
   }
 }

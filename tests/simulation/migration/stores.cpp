@@ -140,8 +140,9 @@ void Stores::take_picture() {
       const auto tag = migrate::tag_of(hold.owner.instance);
       if (!(in_new ? decides_in_the_new(tag) : decides_in_old(tag))) continue;
       if (is_reserved_name(hold.items.front().name)) continue;
-      // What has lost a part is no hold any more.
-      if (!handed_over_.contains(hold.stamp) || !live(hold.stamp)) continue;
+      // What has lost a part is no hold any more; also if a request that comes once more makes such
+      // a part anew, which is nobody's.
+      if (!handed_over_.contains(hold.stamp) || !live(hold.stamp) || ended(hold.stamp)) continue;
       history::Seen seen{hold.stamp, {}};
       for (const LockRequest& item : hold.items) seen.set.push_back({item.name, item.mode, 0});
       world_.record(std::move(seen));
