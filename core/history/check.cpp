@@ -37,6 +37,7 @@ void count(const Timeline& line, Counts& counts) {
   counts.kills = line.kills;
   counts.stops = line.stops;
   counts.faults = line.faults.size();
+  counts.restores = line.restores.size();
   counts.snapshots = line.snapshots.size();
   counts.uses = line.uses.size();
   counts.ends = line.ends.size();

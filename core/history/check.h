@@ -93,6 +93,7 @@ struct Counts {
   std::uint64_t kills = 0;
   std::uint64_t stops = 0;
   std::uint64_t faults = 0;  // of other kinds
+  std::uint64_t restores = 0;
   std::uint64_t snapshots = 0;
   std::uint64_t uses = 0;
   std::uint64_t wakeups = 0;       // acquires that waited until their set became free
