@@ -79,6 +79,7 @@ Result<Report> check(const History& history, const Rules& rules) {
   Findings findings(rules, report);
   count(line, report.counts);
   if (rules.leases_last) check_exclusion(line, rules, findings);
+  check_demotion(line, rules, findings);
   check_fencing(line, rules, findings);
   check_atomic_sets(line, rules, findings);
   check_busy(line, rules, findings, report.counts);

@@ -165,6 +165,16 @@ struct RestoreEnd {
   bool operator==(const RestoreEnd&) const = default;
 };
 
+// From here to the end the server may grant and renew nothing, for another one may have taken its
+// place: it was made read-only, or a replica. Noted once that is surely so.
+struct DemotedBegin {
+  bool operator==(const DemotedBegin&) const = default;
+};
+// Noted before it is undone.
+struct DemotedEnd {
+  bool operator==(const DemotedEnd&) const = default;
+};
+
 // A change of the permits of one name; both values as they are afterwards. What changes
 // the default stands once for each name that it concerns.
 struct PermitsBegin {
@@ -218,8 +228,8 @@ struct Expect {
 using What =
     std::variant<Ask, Granted, Busy, TimedOut, Unknown, Refused, Renew, Renewed, NotRenewed,
                  RenewUnknown, Lost, Valid, Release, Released, ReleaseUnknown, NotHeld, Use, Kill,
-                 Stop, Cont, FaultBegin, FaultEnd, RestoreBegin, RestoreEnd, PermitsBegin,
-                 PermitsEnd, SeenBegin, Seen, SeenEnd, End, Expect>;
+                 Stop, Cont, FaultBegin, FaultEnd, RestoreBegin, RestoreEnd, DemotedBegin,
+                 DemotedEnd, PermitsBegin, PermitsEnd, SeenBegin, Seen, SeenEnd, End, Expect>;
 
 struct Event {
   TimePoint time;

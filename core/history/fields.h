@@ -12,13 +12,13 @@ namespace lockset::history {
 
 // In the order of What.
 inline constexpr std::array<std::string_view, std::variant_size_v<What>> kind_names = {
-    "ask",         "granted",    "busy",          "timeout",     "unknown",
-    "refused",     "renew",      "renewed",       "not_renewed", "renew_unknown",
-    "lost",        "valid",      "release",       "released",    "release_unknown",
-    "not_held",    "use",        "kill",          "stop",        "cont",
-    "fault_begin", "fault_end",  "restore_begin", "restore_end", "permits_begin",
-    "permits_end", "seen_begin", "seen",          "seen_end",    "end",
-    "expect"};
+    "ask",         "granted",       "busy",          "timeout",     "unknown",
+    "refused",     "renew",         "renewed",       "not_renewed", "renew_unknown",
+    "lost",        "valid",         "release",       "released",    "release_unknown",
+    "not_held",    "use",           "kill",          "stop",        "cont",
+    "fault_begin", "fault_end",     "restore_begin", "restore_end", "demoted_begin",
+    "demoted_end", "permits_begin", "permits_end",   "seen_begin",  "seen",
+    "seen_end",    "end",           "expect"};
 
 // Works for T and const T.
 template <class T, class Each>

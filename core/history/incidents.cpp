@@ -109,6 +109,23 @@ class Incidents {
     restore_.reset();
   }
 
+  void operator()(const DemotedBegin&) {
+    if (demotion_) {
+      all_.complaint = "a server is demoted that was demoted before";
+      return;
+    }
+    demotion_ = all_.line.demotions.size();
+    all_.line.demotions.push_back({all_.now, TimePoint::max()});
+  }
+  void operator()(const DemotedEnd&) {
+    if (!demotion_) {
+      all_.complaint = "a demotion ends that did not begin";
+      return;
+    }
+    all_.line.demotions[*demotion_].end = all_.now;
+    demotion_.reset();
+  }
+
   void operator()(const PermitsBegin& what) {
     const std::uint32_t name = all_.name_of(what.name);
     open_permits_[name] = all_.line.permits.size();
@@ -206,6 +223,7 @@ class Incidents {
   std::unordered_map<std::string, std::vector<std::size_t>> open_faults_;
   std::unordered_map<std::uint32_t, std::size_t> open_permits_;
   std::optional<std::size_t> restore_;  // the one under way
+  std::optional<std::size_t> demotion_;
   std::optional<Snapshot> snapshot_;
 };
 

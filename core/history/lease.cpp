@@ -78,7 +78,7 @@ class LeaseCheck {
 
     const auto lasts = [&](TimePoint arrived, TimePoint until) {
       if (until == TimePoint::max()) return until;
-      return later(later(arrived, op_.lease), rules_.slack);
+      return expiry(rules_, op_.lease, arrived);
     };
     TimePoint expires = lasts(op_.returned, op_.until);
     for (const Renewal& each : line_.renewals.of(index_)) {

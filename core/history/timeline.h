@@ -187,8 +187,9 @@ struct Timeline {
   std::vector<PermitsChange> permits;         // by name, then begin
   std::vector<Restore> restores;              // by begin
   ByOp<Return> returns;                       // by begin
-  std::vector<Snapshot> snapshots;            // by begin
-  std::vector<Interval> faults;               // of kinds other than kill and stop; by begin
+  std::vector<Interval> demotions;
+  std::vector<Snapshot> snapshots;  // by begin
+  std::vector<Interval> faults;     // of kinds other than kill and stop; by begin
   std::vector<Quiet> ends;
   Expect expect;
   std::uint64_t kills = 0;
@@ -218,6 +219,9 @@ struct Timeline {
   [[nodiscard]] std::string tell(const Op& op) const;  // one line
 };
 
+// When a hold of such a lease that reached the store at `arrived` has surely ended there.
+TimePoint expiry(const Rules& rules, Duration lease, TimePoint arrived);
+
 // Errors as of check().
 Result<Timeline> make_timeline(const History& history, const Rules& rules);
 
@@ -241,6 +245,7 @@ class Findings {
 };
 
 void check_exclusion(const Timeline& line, const Rules& rules, Findings& findings);
+void check_demotion(const Timeline& line, const Rules& rules, Findings& findings);
 void check_fencing(const Timeline& line, const Rules& rules, Findings& findings);
 void check_atomic_sets(const Timeline& line, const Rules& rules, Findings& findings);
 // Counts busy answers that nothing explains, too.

@@ -55,10 +55,7 @@ TimePoint must_end(const Timeline& line, const Op& op, std::size_t index) {
 }
 
 TimePoint may_end(const Timeline& line, const Rules& rules, const Op& op, std::size_t index) {
-  const auto expiry = [&](TimePoint arrived) {
-    return later(arrived, op.lease > Duration::max() - rules.slack ? Duration::max()
-                                                                   : op.lease + rules.slack);
-  };
+  const auto expiry = [&](TimePoint arrived) { return history::expiry(rules, op.lease, arrived); };
   if (!op.granted()) {
     // One that never returned may have been on its way until its process died.
     TimePoint gave_up = op.returned;
@@ -115,7 +112,7 @@ void work_out_returns(Timeline& line, const Rules& rules) {
         there = there || in_backup(all[k].during.begin, all[k].during.end);
       }
       if (!there) continue;
-      const auto lasts = [&](TimePoint from) { return later(later(from, op.lease), rules.slack); };
+      const auto lasts = [&](TimePoint from) { return expiry(rules, op.lease, from); };
       TimePoint end = op.until == TimePoint::max() ? op.until : lasts(restore.during.end);
       for (const Renewal& each : line.renewals.of(i)) {
         if (each.answer == Renewal::Answer::gone || each.returned < restore.during.begin) continue;
@@ -132,6 +129,12 @@ void work_out_returns(Timeline& line, const Rules& rules) {
 }
 
 }  // namespace
+
+TimePoint expiry(const Rules& rules, Duration lease, TimePoint arrived) {
+  TimePoint end = later(later(arrived, lease), rules.slack);
+  for (int i = 0; i < rules.slack_per_lease; ++i) end = later(end, lease);
+  return end;
+}
 
 void work_out(Timeline& line, const Rules& rules) {
   work_out_permits(line, rules);

@@ -49,7 +49,9 @@ class Run {
         progress_(progress),
         chosen_(choose_faults(options, store.faults())),
         log_("controller", (folders.logs() / "controller.log").string()),
-        workers_(options, store, folders, log_, loses_state()),
+        workers_(options, store, folders, log_,
+                 {.lost_state = chosen(FaultKind::state),
+                  .unfit = chosen(FaultKind::restore) || chosen(FaultKind::unfit)}),
         grants_(folders.logs()) {}
 
   Outcome play() {
@@ -63,9 +65,10 @@ class Run {
     Observer::Options looking{.url = store_.direct_url(),
                               .log = (folders_.logs() / "observer.log").string(),
                               .seed = options_.seed,
-                              .names = options_.names};
+                              .names = options_.names,
+                              .permits_turn = &store_.permits_turn()};
     // A store that loses its state forgets that a hold was broken: its holder puts it back.
-    if (loses_state()) looking.break_every = Duration::zero();
+    if (chosen(FaultKind::state)) looking.break_every = Duration::zero();
     Observer observer(std::move(looking));
     for (const std::string& each : store_.missing()) progress_.say("Not done here: " + each);
     observer.start();
@@ -75,6 +78,7 @@ class Run {
     outcome.interrupted = test::interrupted();
     if (auto wrong = workers_.finish(patience)) troubles_.push_back(std::move(*wrong));
     wait_for_leases(observer, outcome.rules);
+    outcome.forks = count_lines(folders_.output(), "forked ");
     expect(outcome);
     outcome.kills = workers_.kills();
     outcome.stops = workers_.stops();
@@ -83,10 +87,9 @@ class Run {
   }
 
  private:
-  [[nodiscard]] bool loses_state() const {
-    return std::any_of(chosen_.begin(), chosen_.end(), [&](std::size_t index) {
-      return store_.faults().at(index).kind == FaultKind::state;
-    });
+  [[nodiscard]] bool chosen(FaultKind kind) const {
+    return std::any_of(chosen_.begin(), chosen_.end(),
+                       [&](std::size_t index) { return store_.faults().at(index).kind == kind; });
   }
 
   // Faults, then calm.
@@ -94,7 +97,8 @@ class Run {
     // A short run has less of both.
     const Duration lease = store_.lease();
     const Duration apart = std::clamp<Duration>(options_.time / 8, lease / 2, 2 * lease);
-    store_.record_with([this](history::What what) { log_.record(std::move(what)); });
+    store_.record_with(
+        [this](TimePoint at, history::What what) { log_.record_at(at, std::move(what)); });
     StoreTrouble faults(store_, chosen_, apart, options_.seed * 2 + 1, log_,
                         [this](const std::string& what) { progress_.note(what); });
     ProcessSchedule schedule(options_.seed * 2, options_.processes, lease, apart * 3 / 2,
@@ -199,7 +203,8 @@ class Run {
         const Left left = store_.left();
         return history::End{left.holds, left.waiters, left.connections};
       };
-      observer.finish(count, store_.lease() + rules.slack + rules.late);
+      observer.finish(count,
+                      (1 + rules.slack_per_lease) * store_.lease() + rules.slack + rules.late);
     } catch (const std::runtime_error& error) {
       troubles_.push_back(std::string("what is left can't be seen: ") + error.what());
     }
@@ -215,6 +220,8 @@ class Run {
     if (outcome.interrupted) return;
     if (options_.clock_forward()) expect_notice(outcome);
     if (outcome.lasted < long_run) return;
+    const bool forks = options_.wants("fork", "fork") && !options_.migrate;
+    if (forks && outcome.forks == 0) troubles_.push_back("no process has forked");
     for (const auto& [name, given] : outcome.faults) {
       if (given.times == 0) troubles_.push_back("the fault " + name + " was never given");
       // In a migration there may have been nobody to strike: not every phase uses both stores.

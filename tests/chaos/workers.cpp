@@ -29,16 +29,22 @@ std::string worker_program() {
 }  // namespace
 
 Workers::Workers(const Options& options, const Store& store, const Folders& folders,
-                 test::Recorder& log, bool loses_state)
+                 test::Recorder& log, Losses losses)
     : options_(options),
       store_(store),
       folders_(folders),
       log_(log),
-      loses_state_(loses_state),
+      losses_(losses),
       slots_(options.processes) {}
 
 void Workers::start() {
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) fill(slot);
+  if (options_.migrate) return;
+  for (const std::string& url : store_.keeper_urls()) {
+    Slot& keeper = keepers_.emplace_back();
+    keeper.name = "keeper-" + std::to_string(keepers_.size());
+    keeper.process = start(keeper.name, url, true);
+  }
 }
 
 std::filesystem::path Workers::log_of(const std::string& name) const {
@@ -61,18 +67,31 @@ void Workers::fill(std::size_t slot) {
   place.leaves_by.reset();
 }
 
-std::unique_ptr<Process> Workers::one_more(const std::string& name, const std::string& url) {
-  const auto lease = std::chrono::duration_cast<std::chrono::milliseconds>(store_.lease());
+std::unique_ptr<Process> Workers::start(const std::string& name, const std::string& url,
+                                        bool keeps) {
+  const auto lease = std::chrono::duration_cast<std::chrono::milliseconds>(
+      keeps ? store_.long_lease() : store_.lease());
+  // Beside a slow store some have leases that hardly outlive an answer, and wait for it.
+  const std::size_t number = started_ + 1;
+  const bool patient = !options_.migrate && !keeps && number % 2 == 1;
+  const bool short_one = patient && number % 4 == 1;
   std::vector<std::string> argv{worker_program(),
                                 "--log=" + log_of(name).string(),
                                 "--process=" + name,
                                 "--seed=" + std::to_string(options_.seed * 1000 + ++started_),
                                 "--names=" + std::to_string(options_.names),
                                 "--resource=" + folders_.resource().string(),
-                                "--lease=" + std::to_string(lease.count()),
+                                "--lease=" + std::to_string(lease.count() / (short_one ? 2 : 1)),
+                                "--io-timeout=" + std::to_string(patient ? lease.count() : 1000),
                                 "--threads=" + std::to_string(options_.threads),
                                 "--stop=" + (folders_.stops() / name).string()};
-  if (loses_state_) argv.emplace_back("--lost-state");
+  // A third of them: who forks also opens the space anew, which the others never do.
+  if (keeps) argv.emplace_back("--keeps");
+  if (!options_.migrate && !keeps && options_.wants("fork", "fork") && number % 3 == 0) {
+    argv.emplace_back("--forks");
+  }
+  if (losses_.lost_state) argv.emplace_back("--lost-state");
+  if (losses_.unfit) argv.emplace_back("--unfit");
   if (options_.migrate) argv.emplace_back("--tell-failures");
   // Not among the arguments, which everybody sees: the address has a password.
   return std::make_unique<Process>(argv, std::vector{"LOCKSET_URL=" + url},
@@ -88,10 +107,19 @@ void Workers::replace(std::size_t slot) {
 void Workers::kill(std::size_t slot) {
   Slot& place = slots_.at(slot);
   if (place.stands_until || place.process->ended()) return;
-  log_.record(history::Kill{place.name});
+  record_kill(place);
   place.process->kill();
   ++kills_;
   fill(slot);
+}
+
+// Its forks die with it.
+void Workers::record_kill(const Slot& slot) {
+  for (const auto& each : std::filesystem::directory_iterator(folders_.logs())) {
+    const std::string name = each.path().stem().string();
+    if (name.starts_with(slot.name + ".")) log_.record(history::Kill{name});
+  }
+  log_.record(history::Kill{slot.name});
 }
 
 void Workers::stop(std::size_t slot, TimePoint until) {
@@ -138,23 +166,30 @@ std::optional<std::string> Workers::trouble() {
       return place.name + " was asked to end and does not";
     }
   }
+  for (const Slot& keeper : keepers_) {
+    if (const auto code = keeper.process->ended()) return says(keeper, *code);
+  }
   return {};
 }
 
 std::optional<std::string> Workers::finish(Duration limit) {
   continue_all();
-  for (const Slot& place : slots_) {
-    if (place.process) ask_to_end(place.name);
+  std::vector<Slot*> all;
+  for (Slot& place : slots_) all.push_back(&place);
+  for (Slot& place : keepers_) all.push_back(&place);
+  for (const Slot* const place : all) {
+    if (place->process) ask_to_end(place->name);
   }
   const TimePoint until = BootClock::now() + limit;
   std::optional<std::string> wrong;
-  for (Slot& place : slots_) {
+  for (Slot* const each : all) {
+    Slot& place = *each;
     if (!place.process) continue;
     const auto code = place.process->ended(until);
     if (code && *code == 0) continue;
     if (!wrong) wrong = code ? says(place, *code) : place.name + " does not end";
     if (!code) {
-      log_.record(history::Kill{place.name});
+      record_kill(place);
       place.process->kill();
     }
   }
