@@ -38,18 +38,18 @@ bool refused_as_fork(const WorkerOptions& options) {
 
 }  // namespace
 
-Forks::Forks(const WorkerOptions& parent, std::function<bool()> stop)
-    : parent_(parent), stop_(std::move(stop)) {}
+Forks::Forks(const WorkerOptions& parent, test::Recorder& recorder, std::function<bool()> stop)
+    : parent_(parent), recorder_(recorder), stop_(std::move(stop)) {}
 
-void Forks::fork_one(std::mt19937_64& dice) {
+void Forks::fork_one(std::uint64_t seed, Duration time) {
   if (child_ > 0 && !reaped(false)) return;
   const std::string name = parent_.process + "." + std::to_string(++made_);
-  const std::uint64_t seed = dice();
-  const Duration time = 1s + std::chrono::milliseconds(dice() % 4000);
   const pid_t parent = getpid();
+  recorder_.record(history::FaultBegin{"fork"});
   const pid_t child = fork();
   if (child < 0) throw std::runtime_error(std::string("can't fork: ") + std::strerror(errno));
   if (child == 0) live(name, seed, time, parent);
+  recorder_.record(history::FaultEnd{"fork"});
   child_ = child;
   name_ = name;
   std::printf("forked %s\n", name.c_str());
@@ -65,7 +65,7 @@ void Forks::live(const std::string& name, std::uint64_t seed, Duration time, pid
     WorkerOptions mine = parent_;
     mine.process = name;
     mine.seed = seed;
-    mine.forks = false;
+    mine.forks = mine.closes = false;
     mine.threads = 1;
     if (refused_as_fork(mine)) become(mine, time);
     const TimePoint end = BootClock::now() + time;

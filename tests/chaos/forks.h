@@ -18,12 +18,13 @@ namespace lockset::chaos {
 class Forks {
  public:
   // `parent`: how this process works, and outlives this. `stop` as in work().
-  Forks(const WorkerOptions& parent, std::function<bool()> stop);
+  Forks(const WorkerOptions& parent, test::Recorder& recorder, std::function<bool()> stop);
   Forks(const Forks&) = delete;
   Forks& operator=(const Forks&) = delete;
 
-  // One more child, unless one lives still; prints "forked NAME". Throws when one has ended badly.
-  void fork_one(std::mt19937_64& dice);
+  // One more child, unless one lives still, that works for so long; noted as a fault, and printed
+  // as "forked NAME". Throws when one has ended badly.
+  void fork_one(std::uint64_t seed, Duration time);
   // Waits for the last one. REQUIRES: `stop` holds. Throws as above, or if it does not end.
   void finish();
 
@@ -34,6 +35,7 @@ class Forks {
   bool reaped(bool wait);
 
   const WorkerOptions& parent_;
+  test::Recorder& recorder_;
   const std::function<bool()> stop_;
   std::size_t made_ = 0;
   pid_t child_ = -1;  // none

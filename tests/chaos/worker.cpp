@@ -1,6 +1,7 @@
 #include "tests/chaos/worker.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <functional>
@@ -260,6 +261,11 @@ class Life {
   std::vector<std::jthread> threads_;
 };
 
+void tell(const char* line) {
+  std::puts(line);
+  std::fflush(stdout);
+}
+
 // Until then, or the end of either.
 void pause_until(TimePoint until, const std::stop_token& stop) {
   while (!stop.stop_requested() && BootClock::now() < until) pause(milliseconds(5));
@@ -280,16 +286,26 @@ void work(const WorkerOptions& options, std::shared_ptr<test::Recorder> recorder
   });
   FencedResource resource(options.resource, *recorder);
   std::mt19937_64 dice(options.seed);
-  Forks forks(options, stop);
+  Forks forks(options, *recorder, stop);
   while (!over.stop_requested()) {
     const auto life = Life::begin(options, recorder, resource, dice(), over.get_token());
     if (!life) break;
+    if (options.closes) {
+      pause_until(BootClock::now() + milliseconds(300), life->ending());
+      forks.fork_one(dice(), seconds(10));
+      life->end();
+      tell("closed");
+      pause_until(TimePoint::max(), over.get_token());
+      break;
+    }
     if (!options.forks) {
       pause_until(TimePoint::max(), life->ending());
     } else {
       // Often enough, that one of them forks while it has much under way.
       pause_until(BootClock::now() + milliseconds(1000 + dice() % 4000), life->ending());
-      if (!life->ending().stop_requested()) forks.fork_one(dice);
+      if (!life->ending().stop_requested()) {
+        forks.fork_one(dice(), milliseconds(1000 + dice() % 4000));
+      }
       // It closes while the fork works, or much later.
       const milliseconds more(dice() % 2 == 0 ? dice() % 500 : 2000 + dice() % 6000);
       pause_until(BootClock::now() + more, life->ending());

@@ -28,6 +28,8 @@ struct WorkerOptions {
   bool tell_failures = false;
   // It forks now and then, and opens the space anew (forks.h).
   bool forks = false;
+  // It forks once, closes at once, prints "closed", and does nothing more.
+  bool closes = false;
   // It takes one of kept_names() at a time, and keeps it for several leases.
   bool keeps = false;
   // Ends it when it is there.

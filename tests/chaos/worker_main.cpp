@@ -36,6 +36,7 @@ int run(int argc, char** argv) {
       ("unfit", po::bool_switch(&options.unfit), "for a while it may not be fit")             //
       ("forks", po::bool_switch(&options.forks), "forks now and then")                        //
       ("keeps", po::bool_switch(&options.keeps), "keeps what it takes for long")              //
+      ("closes", po::bool_switch(&options.closes), "forks once, and closes")                  //
       ("for", po::value(&life)->default_value(0), "ends after so many milliseconds, if any")  //
       ("tell-failures", po::bool_switch(&options.tell_failures), "a line for each")           //
       ("help", "this");

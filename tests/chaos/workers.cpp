@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 namespace lockset::chaos {
 namespace {
@@ -37,13 +38,27 @@ Workers::Workers(const Options& options, const Store& store, const Folders& fold
       losses_(losses),
       slots_(options.processes) {}
 
+std::optional<std::string> Workers::open_and_fork(Duration limit) {
+  Slot& first = others_.emplace_back();
+  first.name = "first";
+  first.process = start(first.name, store_.worker_url(0), Role::closes);
+  const TimePoint until = BootClock::now() + limit;
+  while (tail_of(output_of(first.name)).find("closed\n") == std::string::npos) {
+    if (const auto code = first.process->ended()) return says(first, *code);
+    if (BootClock::now() > until) return first.name + " does not open, fork and close";
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return {};
+}
+
 void Workers::start() {
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) fill(slot);
   if (options_.migrate) return;
+  std::size_t keepers = 0;
   for (const std::string& url : store_.keeper_urls()) {
-    Slot& keeper = keepers_.emplace_back();
-    keeper.name = "keeper-" + std::to_string(keepers_.size());
-    keeper.process = start(keeper.name, url, true);
+    Slot& keeper = others_.emplace_back();
+    keeper.name = "keeper-" + std::to_string(++keepers);
+    keeper.process = start(keeper.name, url, Role::keeps);
   }
 }
 
@@ -68,12 +83,12 @@ void Workers::fill(std::size_t slot) {
 }
 
 std::unique_ptr<Process> Workers::start(const std::string& name, const std::string& url,
-                                        bool keeps) {
+                                        Role role) {
   const auto lease = std::chrono::duration_cast<std::chrono::milliseconds>(
-      keeps ? store_.long_lease() : store_.lease());
+      role == Role::keeps ? store_.long_lease() : store_.lease());
   // Beside a slow store some have leases that hardly outlive an answer, and wait for it.
   const std::size_t number = started_ + 1;
-  const bool patient = !options_.migrate && !keeps && number % 2 == 1;
+  const bool patient = !options_.migrate && role == Role::works && number % 2 == 1;
   const bool short_one = patient && number % 4 == 1;
   std::vector<std::string> argv{worker_program(),
                                 "--log=" + log_of(name).string(),
@@ -86,8 +101,10 @@ std::unique_ptr<Process> Workers::start(const std::string& name, const std::stri
                                 "--threads=" + std::to_string(options_.threads),
                                 "--stop=" + (folders_.stops() / name).string()};
   // A third of them: who forks also opens the space anew, which the others never do.
-  if (keeps) argv.emplace_back("--keeps");
-  if (!options_.migrate && !keeps && options_.wants("fork", "fork") && number % 3 == 0) {
+  if (role == Role::keeps) argv.emplace_back("--keeps");
+  if (role == Role::closes) argv.emplace_back("--closes");
+  if (!options_.migrate && role == Role::works && options_.wants("fork", "fork") &&
+      number % 3 == 0) {
     argv.emplace_back("--forks");
   }
   if (losses_.lost_state) argv.emplace_back("--lost-state");
@@ -166,8 +183,8 @@ std::optional<std::string> Workers::trouble() {
       return place.name + " was asked to end and does not";
     }
   }
-  for (const Slot& keeper : keepers_) {
-    if (const auto code = keeper.process->ended()) return says(keeper, *code);
+  for (const Slot& other : others_) {
+    if (const auto code = other.process->ended()) return says(other, *code);
   }
   return {};
 }
@@ -176,7 +193,7 @@ std::optional<std::string> Workers::finish(Duration limit) {
   continue_all();
   std::vector<Slot*> all;
   for (Slot& place : slots_) all.push_back(&place);
-  for (Slot& place : keepers_) all.push_back(&place);
+  for (Slot& place : others_) all.push_back(&place);
   for (const Slot* const place : all) {
     if (place->process) ask_to_end(place->name);
   }

@@ -201,7 +201,7 @@ void MigrationCourse::end_leg(TimePoint now) {
 void MigrationCourse::begin_quarrel() {
   if (!quarrel_ || legs_.at(at_ - 1).phase != MigrationPhase::dual_new) return begin_step();
   progress_.note("two begin to quarrel");
-  quarrel_->begin(time_of_quarrel);
+  quarrel_->begin(of_leg_, of_leg_ + time_of_quarrel);
   doing_ = Doing::quarrel;
 }
 

@@ -68,22 +68,27 @@ std::shared_ptr<Backend> opened(const std::string& url) {
 Quarrel::Quarrel(std::string from, std::string to, std::uint64_t seed, const std::string& log)
     : old_(std::move(from)),
       new_(std::move(to)),
-      dice_(seed),
+      at_(seed % most_calls),
       recorder_(std::make_shared<test::Recorder>("quarrel", log)) {}
 
-void Quarrel::begin(Duration limit) {
+void Quarrel::begin(Duration time, Duration limit) {
   end();
   over_ = false;
   outcome_ = {};
   thread_ = std::jthread([=, this](const std::stop_token& stop) {
+    const TimePoint enough = BootClock::now() + time;
     const TimePoint until = BootClock::now() + limit;
-    try {
-      quarrel(until, stop);
-    } catch (const std::exception& error) {  // a store is in trouble: the next time
-      outcome_.moves.push_back(std::string("given up: ") + error.what());
-    }
-    let_go();
-    bring_back(until, stop);
+    do {
+      try {
+        quarrel(until, stop);
+      } catch (const std::exception& error) {  // a store is in trouble: the next time
+        outcome_.moves.push_back(std::string("given up: ") + error.what());
+      }
+      let_go();
+      bring_back(until, stop);
+      // Far from the last one: few points are of one kind.
+      at_ = (at_ + 7) % most_calls;
+    } while (BootClock::now() < enough && !stop.stop_requested() && !outcome_.failure);
     over_ = true;
   });
 }
@@ -103,16 +108,15 @@ void Quarrel::end() {
 
 void Quarrel::quarrel(TimePoint limit, const std::stop_token& stop) {
   std::size_t calls = 0;
-  const std::size_t at = dice_() % most_calls;
   bool inside = false;
   const auto told = [&] {
-    if (inside || calls++ != at) return;
+    if (inside || calls++ != at_) return;
     inside = true;
     second(stop);
   };
   Migration first(std::make_unique<Told>(opened(old_), told),
                   std::make_unique<Told>(opened(new_), told));
-  outcome_.moves.push_back("the second comes at call " + std::to_string(at) + " of the first");
+  outcome_.moves.push_back("the second comes at call " + std::to_string(at_) + " of the first");
   // Whoever is interrupted for so long finds that his time is over, but for the calls he makes.
   tell("first", false, first.roll_back(std::min(limit, BootClock::now() + 5min)));
   if (!inside) second(stop);

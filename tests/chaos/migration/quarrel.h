@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -33,8 +32,9 @@ class Quarrel {
     // Why the migration is not where it was; unset: it is.
     std::optional<std::string> failure;
   };
-  // REQUIRES: none is under way, the migration stands in dual-new, and all who lock follow it.
-  void begin(Duration limit);
+  // One quarrel after the other for so long, one at least; given up after `limit`. REQUIRES: none
+  // is under way, the migration stands in dual-new, and all who lock follow it.
+  void begin(Duration time, Duration limit);
   // Once it is over; once.
   std::optional<Outcome> done();
   void end();
@@ -55,7 +55,7 @@ class Quarrel {
 
   const std::string old_;
   const std::string new_;
-  std::mt19937_64 dice_;
+  std::size_t at_;  // the call of the first at which the second comes
   const std::shared_ptr<test::Recorder> recorder_;
   std::shared_ptr<Backend> program_;
   std::vector<Stamp> held_;
