@@ -51,7 +51,8 @@ class Run {
         log_("controller", (folders.logs() / "controller.log").string()),
         workers_(options, store, folders, log_,
                  {.lost_state = chosen(FaultKind::state),
-                  .unfit = chosen(FaultKind::restore) || chosen(FaultKind::unfit)}),
+                  .unfit = store.becomes_unfit() &&
+                           (chosen(FaultKind::restore) || chosen(FaultKind::unfit))}),
         grants_(folders.logs()) {}
 
   Outcome play() {

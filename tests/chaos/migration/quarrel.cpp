@@ -21,40 +21,41 @@ constexpr Duration time_of_call = 15s;
 constexpr Duration patience_of_the_second = 60s;
 // More calls than that a step back does not make.
 constexpr std::size_t most_calls = 25;
+constexpr std::size_t most_changes = 5;
 constexpr const char* name_in_dispute = "in dispute";
 
-// Says so before each call to a store.
+// Says so before each call to a store, and whether it changes the configuration.
 class Told final : public ForwardingBackend {
  public:
-  Told(std::shared_ptr<Backend> inner, std::function<void()> told)
+  Told(std::shared_ptr<Backend> inner, std::function<void(bool change)> told)
       : ForwardingBackend(std::move(inner)), told_(std::move(told)) {}
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
-    told_();
+    told_(false);
     return ForwardingBackend::try_acquire(request);
   }
   Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) override {
-    told_();
+    told_(false);
     return ForwardingBackend::resolve(token, by);
   }
   Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override {
-    told_();
+    told_(false);
     return ForwardingBackend::release(stamp, app, by);
   }
   Result<Inspection> inspect(const InspectQuery& query, TimePoint by) override {
-    told_();
+    told_(false);
     return ForwardingBackend::inspect(query, by);
   }
   Result<SpaceConfig> load_config(TimePoint by) override {
-    told_();
+    told_(false);
     return ForwardingBackend::load_config(by);
   }
   Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override {
-    told_();
+    told_(true);
     return ForwardingBackend::change_config(change, by);
   }
 
  private:
-  const std::function<void()> told_;
+  const std::function<void(bool change)> told_;
 };
 
 std::shared_ptr<Backend> opened(const std::string& url) {
@@ -109,14 +110,18 @@ void Quarrel::end() {
 void Quarrel::quarrel(TimePoint limit, const std::stop_token& stop) {
   std::size_t calls = 0;
   bool inside = false;
-  const auto told = [&] {
-    if (inside || calls++ != at_) return;
+  // At any call; or, since most of them look whether holds have ended, at one that changes a mark.
+  const bool at_change = at_ % 2 == 1;
+  const std::size_t at = at_change ? at_ / 2 % most_changes : at_;
+  const auto told = [&](bool change) {
+    if (inside || (at_change && !change) || calls++ != at) return;
     inside = true;
     second(stop);
   };
   Migration first(std::make_unique<Told>(opened(old_), told),
                   std::make_unique<Told>(opened(new_), told));
-  outcome_.moves.push_back("the second comes at call " + std::to_string(at_) + " of the first");
+  outcome_.moves.push_back("the second comes at call " + std::to_string(at) + " of the first" +
+                           (at_change ? " that changes a mark" : ""));
   // Whoever is interrupted for so long finds that his time is over, but for the calls he makes.
   tell("first", false, first.roll_back(std::min(limit, BootClock::now() + 5min)));
   if (!inside) second(stop);
@@ -126,8 +131,8 @@ void Quarrel::quarrel(TimePoint limit, const std::stop_token& stop) {
 }
 
 void Quarrel::second(const std::stop_token& stop) {
-  Migration migration(std::make_unique<Told>(opened(old_), [] {}),
-                      std::make_unique<Told>(opened(new_), [] {}));
+  Migration migration(std::make_unique<Told>(opened(old_), [](bool) {}),
+                      std::make_unique<Told>(opened(new_), [](bool) {}));
   if (!move("second", migration, true, patience_of_the_second, stop)) return;
   take();
   move("second", migration, false, patience_of_the_second, stop);

@@ -124,6 +124,8 @@ class SqliteStore final : public Store {
   [[nodiscard]] Duration lease() const override { return 2s; }
   [[nodiscard]] std::vector<Fault>& faults() override { return faults_; }
   [[nodiscard]] std::vector<std::string> missing() const override { return missing_; }
+  // One transaction puts all of it in place.
+  [[nodiscard]] bool becomes_unfit() const override { return false; }
   void settle() override {
     end_all();
     if (!test::eventually([this] { return answers(direct_url()); }, 60s)) {

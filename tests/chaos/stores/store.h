@@ -118,6 +118,9 @@ class Store {
   [[nodiscard]] virtual std::vector<Fault>& faults() = 0;
   // Faults that this machine can't do, each with the reason: "disk-full: ...".
   [[nodiscard]] virtual std::vector<std::string> missing() const { return {}; }
+  // Whether its clients may be told for a while that there is no space, or none that is fit, while
+  // a fault of the kinds restore and unfit is under way.
+  [[nodiscard]] virtual bool becomes_unfit() const { return true; }
   // Ends all faults, and waits until the server answers and nothing is late any more.
   virtual void settle() = 0;
   // A fault that ends holds on purpose, as a person who breaks them may, says so by this: release
