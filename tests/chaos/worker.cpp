@@ -145,7 +145,8 @@ class Worker {
     if (kind < 14) hold.release_again();
   }
 
-  // As one who has a name for as long as it can, and another when that is over.
+  // As one who has a name for as long as it can, and another when that is over. It asks for more
+  // time always, so that it is just being asked for at whatever moment.
   void keep_one() {
     std::stop_source cancel;
     const std::stop_callback at_end(stop_, [&] { cancel.request_stop(); });
@@ -159,7 +160,8 @@ class Worker {
     const TimePoint until = now_plus(between(options_.lease, 6 * options_.lease));
     while (hold->valid() && BootClock::now() < until && !stop_.stop_requested()) {
       use(*hold);
-      pause(milliseconds(50));
+      hold->renew();
+      pause(milliseconds(100));
     }
     hold->release();
   }

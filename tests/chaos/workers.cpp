@@ -130,12 +130,11 @@ void Workers::kill(std::size_t slot) {
   fill(slot);
 }
 
-// Its forks die with it.
+// The fork that it has dies with it: its last one.
 void Workers::record_kill(const Slot& slot) {
-  for (const auto& each : std::filesystem::directory_iterator(folders_.logs())) {
-    const std::string name = each.path().stem().string();
-    if (name.starts_with(slot.name + ".")) log_.record(history::Kill{name});
-  }
+  std::size_t forks = 0;
+  while (std::filesystem::exists(log_of(slot.name + "." + std::to_string(forks + 1)))) ++forks;
+  if (forks > 0) log_.record(history::Kill{slot.name + "." + std::to_string(forks)});
   log_.record(history::Kill{slot.name});
 }
 

@@ -109,7 +109,7 @@ class Store {
   // Addresses of processes beside the workers, that are not killed or stopped: each keeps long
   // leases on names of their own (names.h), for what happens only to those.
   [[nodiscard]] virtual std::vector<std::string> keeper_urls() const { return {}; }
-  [[nodiscard]] virtual Duration long_lease() const { return 10 * lease(); }
+  [[nodiscard]] virtual Duration long_lease() const { return 15 * lease(); }
   // Past the proxies, for the observer.
   [[nodiscard]] virtual std::string direct_url() const = 0;
   // Of the shortest leases that make sense here.

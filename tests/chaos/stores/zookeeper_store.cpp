@@ -177,7 +177,7 @@ class ZookeeperStore final : public ServerStore {
     // half. When the first goes on it does not know that yet, and answers whom it has at hand; then
     // it is gone for good, with all who know no other.
     add(
-        "leader-deposed", FaultKind::server, long_lease() * 3 / 4, long_lease() * 9 / 10,
+        "leader-deposed", FaultKind::server, long_lease() * 80 / 100, long_lease() * 86 / 100,
         [this](Dice&) {
           deposed_ = server().leader();
           take(*deposed_, false);
