@@ -77,6 +77,8 @@ class ZookeeperStore final : public ServerStore {
     rules.slack_per_lease = 3;
     rules.idle += 10s;
     rules.recovery += 10s;
+    // Who knows one member hears of nobody while that is paused, and then dead.
+    rules.outage += 2 * long_lease();
     // A client whose hold is over by its own clock says so before it has deleted the node.
     rules.denials_end = false;
     return rules;
