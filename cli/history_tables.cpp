@@ -29,6 +29,7 @@ std::string counts_table(const history::Counts& counts) {
   add("kills", counts.kills);
   add("stops", counts.stops);
   add("other faults", counts.faults);
+  add("restores", counts.restores);
   add("snapshots", counts.snapshots);
   add("uses of the resource", counts.uses);
   add("wake-ups", counts.wakeups);

@@ -92,14 +92,23 @@ void check_atomic_sets(const Timeline& line, const Rules& rules, Findings& findi
     if (op.granted()) {
       granted.emplace_back(op.stamp, i);
     } else if (op.may_hold()) {
-      perhaps[names_of(line.set_of(op))].add({op.asked, op.may_end});
+      Perhaps& times = perhaps[names_of(line.set_of(op))];
+      times.add({op.asked, op.may_end});
+      for (const Return& again : line.returns.of(i)) times.add(again.during);
     }
   }
   std::sort(granted.begin(), granted.end());
   for (auto& [names, intervals] : perhaps) intervals.arrange();
 
+  // A restore need not be one step: a picture taken meanwhile shows what there is so far.
+  const auto disturbed = [&](const Snapshot& snapshot) {
+    return std::any_of(line.restores.begin(), line.restores.end(), [&](const Restore& each) {
+      return each.during.begin <= snapshot.taken.end && each.during.end >= snapshot.taken.begin;
+    });
+  };
   SurelyThere surely(line);
   for (const Snapshot& snapshot : line.snapshots) {
+    if (disturbed(snapshot)) continue;
     std::set<Stamp> shown;
     for (const Row& row : snapshot.rows) {
       const auto complain = [&](const std::string& rule, const Op* op) {
@@ -124,7 +133,7 @@ void check_atomic_sets(const Timeline& line, const Rules& rules, Findings& findi
         complain("a part of a set, or another one", &op);
       } else if (snapshot.taken.end < op.asked) {
         complain("a hold before it was asked for", &op);
-      } else if (snapshot.taken.begin > op.may_end) {
+      } else if (!line.may_be_there(at->second, snapshot.taken)) {
         complain("a hold after its end", &op);
       }
     }

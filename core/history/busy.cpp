@@ -26,7 +26,7 @@ std::string false_witness(const Timeline& line, const Holds& holds, const Op& op
     return "was told that a hold is in its way which does not have the name " +
            in_quotes(line.names[op.name]) + "\n  " + line.tell(witness);
   }
-  if (witness.asked <= op.returned && witness.may_end >= op.asked) return {};
+  if (line.may_be_there(at->second, {op.asked, op.returned})) return {};
   return "was told that a hold is in its way which was not there\n  " + line.tell(witness);
 }
 

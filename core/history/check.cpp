@@ -37,6 +37,7 @@ void count(const Timeline& line, Counts& counts) {
   counts.kills = line.kills;
   counts.stops = line.stops;
   counts.faults = line.faults.size();
+  counts.restores = line.restores.size();
   counts.snapshots = line.snapshots.size();
   counts.uses = line.uses.size();
   counts.ends = line.ends.size();
@@ -78,6 +79,7 @@ Result<Report> check(const History& history, const Rules& rules) {
   Findings findings(rules, report);
   count(line, report.counts);
   if (rules.leases_last) check_exclusion(line, rules, findings);
+  check_demotion(line, rules, findings);
   check_fencing(line, rules, findings);
   check_atomic_sets(line, rules, findings);
   check_busy(line, rules, findings, report.counts);

@@ -21,6 +21,8 @@ struct Rules {
   StampOrder stamps = StampOrder::global;
   // How much later than its lease a store may end a hold.
   Duration slack = std::chrono::seconds(1);
+  // And that much for each unit of its lease: a store that gives every hold its whole time again.
+  int slack_per_lease = 0;
   // How long after its caller gave up a request may still reach the store.
   Duration late = std::chrono::seconds(10);
   // How long after the end of validity lost() may come, on a busy machine.
@@ -29,6 +31,10 @@ struct Rules {
   Duration reply = std::chrono::seconds(10);
   // How long a set may be free for certain while somebody waits for it, without faults.
   Duration idle = std::chrono::seconds(10);
+  // How long after the last trouble a process may be told nothing but errors, whatever it asks for.
+  Duration recovery = std::chrono::seconds(10);
+  // How long at any time, stops of the process not counted.
+  Duration outage = Duration::max();
   // How soon after a set has become free one that waits for it should have it: well below the
   // time after which it would look by itself where the store wakes it.
   Duration wakeup = std::chrono::milliseconds(250);
@@ -93,6 +99,7 @@ struct Counts {
   std::uint64_t kills = 0;
   std::uint64_t stops = 0;
   std::uint64_t faults = 0;  // of other kinds
+  std::uint64_t restores = 0;
   std::uint64_t snapshots = 0;
   std::uint64_t uses = 0;
   std::uint64_t wakeups = 0;       // acquires that waited until their set became free

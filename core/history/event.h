@@ -151,6 +151,30 @@ struct FaultEnd {
   bool operator==(const FaultEnd&) const = default;
 };
 
+// The store is emptied; then what it had at some moment from `from` to `until` is put back, or
+// nothing if both are zero: a backup, or a space made anew. One at a time in a log.
+struct RestoreBegin {
+  TimePoint from;
+  TimePoint until;
+  // Whether what it granted before may be gone. Not so where the store waits, before it grants
+  // anything, until all of that has ended.
+  bool forgets = true;
+  bool operator==(const RestoreBegin&) const = default;
+};
+struct RestoreEnd {
+  bool operator==(const RestoreEnd&) const = default;
+};
+
+// From here to the end the server may grant and renew nothing, for another one may have taken its
+// place: it was made read-only, or a replica. Noted once that is surely so.
+struct DemotedBegin {
+  bool operator==(const DemotedBegin&) const = default;
+};
+// Noted before it is undone.
+struct DemotedEnd {
+  bool operator==(const DemotedEnd&) const = default;
+};
+
 // A change of the permits of one name; both values as they are afterwards. What changes
 // the default stands once for each name that it concerns.
 struct PermitsBegin {
@@ -201,10 +225,11 @@ struct Expect {
   bool operator==(const Expect&) const = default;
 };
 
-using What = std::variant<Ask, Granted, Busy, TimedOut, Unknown, Refused, Renew, Renewed,
-                          NotRenewed, RenewUnknown, Lost, Valid, Release, Released, ReleaseUnknown,
-                          NotHeld, Use, Kill, Stop, Cont, FaultBegin, FaultEnd, PermitsBegin,
-                          PermitsEnd, SeenBegin, Seen, SeenEnd, End, Expect>;
+using What =
+    std::variant<Ask, Granted, Busy, TimedOut, Unknown, Refused, Renew, Renewed, NotRenewed,
+                 RenewUnknown, Lost, Valid, Release, Released, ReleaseUnknown, NotHeld, Use, Kill,
+                 Stop, Cont, FaultBegin, FaultEnd, RestoreBegin, RestoreEnd, DemotedBegin,
+                 DemotedEnd, PermitsBegin, PermitsEnd, SeenBegin, Seen, SeenEnd, End, Expect>;
 
 struct Event {
   TimePoint time;

@@ -12,12 +12,13 @@ namespace lockset::history {
 
 // In the order of What.
 inline constexpr std::array<std::string_view, std::variant_size_v<What>> kind_names = {
-    "ask",         "granted",   "busy",          "timeout",     "unknown",
-    "refused",     "renew",     "renewed",       "not_renewed", "renew_unknown",
-    "lost",        "valid",     "release",       "released",    "release_unknown",
-    "not_held",    "use",       "kill",          "stop",        "cont",
-    "fault_begin", "fault_end", "permits_begin", "permits_end", "seen_begin",
-    "seen",        "seen_end",  "end",           "expect"};
+    "ask",         "granted",       "busy",          "timeout",     "unknown",
+    "refused",     "renew",         "renewed",       "not_renewed", "renew_unknown",
+    "lost",        "valid",         "release",       "released",    "release_unknown",
+    "not_held",    "use",           "kill",          "stop",        "cont",
+    "fault_begin", "fault_end",     "restore_begin", "restore_end", "demoted_begin",
+    "demoted_end", "permits_begin", "permits_end",   "seen_begin",  "seen",
+    "seen_end",    "end",           "expect"};
 
 // Works for T and const T.
 template <class T, class Each>
@@ -26,6 +27,7 @@ void for_fields(T& what, Each&& each) {
   if constexpr (requires { what.stamp; }) each("stamp", what.stamp);
   if constexpr (requires { what.asked; }) each("asked", what.asked);
   if constexpr (requires { what.answer; }) each("answer", what.answer);
+  if constexpr (requires { what.from; }) each("from", what.from);
   if constexpr (requires { what.until; }) each("until", what.until);
   if constexpr (requires { what.floors; }) each("floors", what.floors);
   if constexpr (requires { what.set; }) each("set", what.set);
@@ -47,6 +49,7 @@ void for_fields(T& what, Each&& each) {
   if constexpr (requires { what.faults; }) each("faults", what.faults);
   if constexpr (requires { what.wakeups; }) each("wakeups", what.wakeups);
   if constexpr (requires { what.ends; }) each("ends", what.ends);
+  if constexpr (requires { what.forgets; }) each("forgets", what.forgets);
 }
 
 }  // namespace lockset::history

@@ -85,6 +85,47 @@ class Incidents {
     open.pop_back();
   }
 
+  void operator()(const RestoreBegin& what) {
+    if (restore_) {
+      all_.complaint = "a restore begins while another is under way";
+      return;
+    }
+    if (what.from > what.until) {
+      all_.complaint = "a backup that ended before it began";
+      return;
+    }
+    restore_ = all_.line.restores.size();
+    Restore& restore = all_.line.restores.emplace_back();
+    restore.during = {all_.now, TimePoint::max()};
+    if (what.until != TimePoint{}) restore.backup = Interval{what.from, what.until};
+    restore.forgets = what.forgets;
+  }
+  void operator()(const RestoreEnd&) {
+    if (!restore_) {
+      all_.complaint = "a restore ends that did not begin";
+      return;
+    }
+    all_.line.restores[*restore_].during.end = all_.now;
+    restore_.reset();
+  }
+
+  void operator()(const DemotedBegin&) {
+    if (demotion_) {
+      all_.complaint = "a server is demoted that was demoted before";
+      return;
+    }
+    demotion_ = all_.line.demotions.size();
+    all_.line.demotions.push_back({all_.now, TimePoint::max()});
+  }
+  void operator()(const DemotedEnd&) {
+    if (!demotion_) {
+      all_.complaint = "a demotion ends that did not begin";
+      return;
+    }
+    all_.line.demotions[*demotion_].end = all_.now;
+    demotion_.reset();
+  }
+
   void operator()(const PermitsBegin& what) {
     const std::uint32_t name = all_.name_of(what.name);
     open_permits_[name] = all_.line.permits.size();
@@ -181,6 +222,8 @@ class Incidents {
   std::unordered_map<std::uint64_t, std::vector<std::size_t>> pending_;
   std::unordered_map<std::string, std::vector<std::size_t>> open_faults_;
   std::unordered_map<std::uint32_t, std::size_t> open_permits_;
+  std::optional<std::size_t> restore_;  // the one under way
+  std::optional<std::size_t> demotion_;
   std::optional<Snapshot> snapshot_;
 };
 

@@ -78,15 +78,18 @@ class LeaseCheck {
 
     const auto lasts = [&](TimePoint arrived, TimePoint until) {
       if (until == TimePoint::max()) return until;
-      return later(later(arrived, op_.lease), rules_.slack);
+      return expiry(rules_, op_.lease, arrived);
     };
     TimePoint expires = lasts(op_.returned, op_.until);
     for (const Renewal& each : line_.renewals.of(index_)) {
       const bool renewed = each.answer == Renewal::Answer::renewed;
-      if (renewed && each.sent > gone) {
+      const auto returned_since = [&](TimePoint ended) {
+        return line_.may_have_returned(op_, ended, each.returned);
+      };
+      if (renewed && each.sent > gone && !returned_since(gone)) {
         complain("renewed, asked at " + line_.at(each.sent) + ", though it had ended at " +
                  line_.at(gone));
-      } else if (renewed && each.sent > expires) {
+      } else if (renewed && each.sent > expires && !returned_since(expires)) {
         complain("renewed, asked at " + line_.at(each.sent) + ", though its lease had ended by " +
                  line_.at(expires));
       }
@@ -109,6 +112,11 @@ class LeaseCheck {
     std::vector<Ending> done;
     for (const Ending& each : line_.endings.of(index_)) {
       if (each.answer == Ending::Answer::released) done.push_back(each);
+    }
+    // One that came back is ended once more.
+    for (std::size_t i = 0; i + 1 < done.size();) {
+      const bool returned = line_.may_have_returned(op_, done[i].sent, done[i + 1].returned);
+      i = returned ? (done.erase(done.begin() + static_cast<std::ptrdiff_t>(i)), i) : i + 1;
     }
     const bool explained =
         done.size() == 2 && (may_claim(done[0], done[1]) || may_claim(done[1], done[0]));

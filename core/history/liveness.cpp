@@ -80,11 +80,49 @@ void check_free(const Timeline& line, const Rules& rules, Findings& findings) {
   }
 }
 
+// Who is told nothing but errors, and goes on asking, has not recovered from the trouble there was.
+// What a wait was too short for says neither. A call that was cancelled looks like an error, so few
+// say nothing.
+constexpr std::size_t least_errors = 5;
+void check_recovery(const Timeline& line, const Rules& rules, Findings& findings) {
+  const TimePoint calm = line.last_trouble();
+  std::vector<std::vector<std::uint32_t>> calls(line.processes.size());
+  for (std::uint32_t i = 0; i < line.ops.size(); ++i) {
+    if (line.ops[i].returned != TimePoint::max()) calls[line.ops[i].process].push_back(i);
+  }
+  for (std::vector<std::uint32_t>& of_one : calls) {
+    std::sort(of_one.begin(), of_one.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return line.ops[a].returned < line.ops[b].returned;
+    });
+    const Op* first = nullptr;  // of the errors since the last other answer
+    std::size_t errors = 0;
+    for (const std::uint32_t i : of_one) {
+      const Op& op = line.ops[i];
+      if (op.granted() || op.outcome == Op::Outcome::busy) first = nullptr;
+      if (op.outcome != Op::Outcome::refused && op.outcome != Op::Outcome::unknown) continue;
+      if (first == nullptr) errors = 0;
+      if (first == nullptr) first = &op;
+      const TimePoint outage = line.put_off(op.process, first->returned, rules.outage);
+      const TimePoint recovered =
+          line.put_off(op.process, std::max(first->returned, calm), rules.recovery);
+      if (++errors < least_errors || op.asked <= std::min(outage, recovered)) continue;
+      findings.add(Invariant::liveness, [&] {
+        return line.processes[op.process].name + " was told nothing but errors from " +
+               line.at(first->returned) + " to " + line.at(op.returned) +
+               (op.asked > recovered ? ", though all trouble was over at " + line.at(calm) : "") +
+               "\n  " + line.tell(*first) + "\n  " + line.tell(op);
+      });
+      break;
+    }
+  }
+}
+
 }  // namespace
 
 void check_liveness(const Timeline& line, const Rules& rules, Findings& findings) {
   check_returns(line, rules, findings);
   check_free(line, rules, findings);
+  check_recovery(line, rules, findings);
 }
 
 }  // namespace lockset::history

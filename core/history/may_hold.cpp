@@ -26,6 +26,10 @@ MayHold::MayHold(const Timeline& line, std::uint32_t name, Since since) {
     edges.push_back({begin, 1, mode});
     // Times are whole nanoseconds: the next is where it has surely ended.
     edges.push_back({later(std::max(op.may_end, begin), Duration(1)), -1, mode});
+    for (const Return& again : line.returns.of(ref.op)) {
+      edges.push_back({again.during.begin, 1, mode});
+      edges.push_back({later(again.during.end, Duration(1)), -1, mode});
+    }
   }
   std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.at < b.at; });
   Count count;

@@ -17,6 +17,7 @@ std::string_view to_string(Invariant invariant) noexcept {
 TimePoint Timeline::last_trouble() const {
   TimePoint end = first;
   for (const Interval& fault : faults) end = std::max(end, fault.end);
+  for (const Restore& restore : restores) end = std::max(end, restore.during.end);
   for (const Process& process : processes) {
     if (process.killed) end = std::max(end, *process.killed);
     for (const Interval& stop : process.stops) {
@@ -33,7 +34,26 @@ bool Timeline::had_trouble(std::uint32_t process, Interval during) const {
   };
   const std::vector<Interval>& of_it = processes[process].stops;
   return std::any_of(faults.begin(), faults.end(), meets) ||
+         std::any_of(restores.begin(), restores.end(),
+                     [&](const Restore& each) { return meets(each.during); }) ||
          std::any_of(of_it.begin(), of_it.end(), meets);
+}
+
+bool Timeline::may_be_there(std::uint32_t op, Interval during) const {
+  const auto meets = [&](TimePoint begin, TimePoint end) {
+    return begin <= during.end && end >= during.begin;
+  };
+  if (meets(ops[op].asked, ops[op].may_end)) return true;
+  const std::span<const Return> again = returns.of(op);
+  return std::any_of(again.begin(), again.end(),
+                     [&](const Return& each) { return meets(each.during.begin, each.during.end); });
+}
+
+bool Timeline::may_have_returned(const Op& op, TimePoint ended, TimePoint seen) const {
+  return std::any_of(restores.begin(), restores.end(), [&](const Restore& each) {
+    return each.backup && each.concerns(op.asked) && each.during.begin <= seen &&
+           each.during.end >= ended;
+  });
 }
 
 TimePoint Timeline::put_off(std::uint32_t process, TimePoint from, Duration delay) const {

@@ -109,6 +109,22 @@ struct PermitsChange {
   std::uint32_t write = 1;
 };
 
+struct Restore {
+  Interval during;  // end is TimePoint::max() if it never returned
+  // When the backup was taken that is put back; unset: nothing is.
+  std::optional<Interval> backup;
+  bool forgets = true;
+
+  // Whether it may change what an op that was asked for then was granted.
+  [[nodiscard]] bool concerns(TimePoint asked) const { return asked <= during.end; }
+};
+
+// A hold that was in a backup: since when, and how long, it was perhaps there again.
+struct Return {
+  std::uint32_t op = 0;
+  Interval during;
+};
+
 struct Row {  // of a snapshot
   Stamp stamp;
   std::vector<Item> set;
@@ -169,8 +185,11 @@ struct Timeline {
   ByOp<Loss> losses;                          // by time
   std::vector<ResourceUse> uses;              // by name, then time
   std::vector<PermitsChange> permits;         // by name, then begin
-  std::vector<Snapshot> snapshots;            // by begin
-  std::vector<Interval> faults;               // of kinds other than kill and stop; by begin
+  std::vector<Restore> restores;              // by begin
+  ByOp<Return> returns;                       // by begin
+  std::vector<Interval> demotions;
+  std::vector<Snapshot> snapshots;  // by begin
+  std::vector<Interval> faults;     // of kinds other than kill and stop; by begin
   std::vector<Quiet> ends;
   Expect expect;
   std::uint64_t kills = 0;
@@ -182,9 +201,15 @@ struct Timeline {
   // When whatever was wrong is over: the end of the last fault, kill or stop; `first` if
   // there was none, TimePoint::max() if one never ended.
   [[nodiscard]] TimePoint last_trouble() const;
-  [[nodiscard]] bool had_trouble() const { return kills + stops + faults.size() > 0; }
+  [[nodiscard]] bool had_trouble() const {
+    return kills + stops + faults.size() + restores.size() > 0;
+  }
   // Whether a fault was under way meanwhile, or the process stopped.
   [[nodiscard]] bool had_trouble(std::uint32_t process, Interval during) const;
+  // Whether the hold was perhaps there at some moment of `during`.
+  [[nodiscard]] bool may_be_there(std::uint32_t op, Interval during) const;
+  // Whether what had ended by `ended` may have been put back by `seen`.
+  [[nodiscard]] bool may_have_returned(const Op& op, TimePoint ended, TimePoint seen) const;
   // `deadline`, put off for the time in which the process was stopped: all that it owes
   // between `from` and then, it owes so long after it went on.
   [[nodiscard]] TimePoint put_off(std::uint32_t process, TimePoint from, Duration delay) const;
@@ -193,6 +218,9 @@ struct Timeline {
   [[nodiscard]] std::string at(TimePoint time) const;  // "12.345 ms"
   [[nodiscard]] std::string tell(const Op& op) const;  // one line
 };
+
+// When a hold of such a lease that reached the store at `arrived` has surely ended there.
+TimePoint expiry(const Rules& rules, Duration lease, TimePoint arrived);
 
 // Errors as of check().
 Result<Timeline> make_timeline(const History& history, const Rules& rules);
@@ -217,6 +245,7 @@ class Findings {
 };
 
 void check_exclusion(const Timeline& line, const Rules& rules, Findings& findings);
+void check_demotion(const Timeline& line, const Rules& rules, Findings& findings);
 void check_fencing(const Timeline& line, const Rules& rules, Findings& findings);
 void check_atomic_sets(const Timeline& line, const Rules& rules, Findings& findings);
 // Counts busy answers that nothing explains, too.

@@ -48,14 +48,14 @@ TimePoint must_end(const Timeline& line, const Op& op, std::size_t index) {
   }
   for (const Loss& each : line.losses.of(index)) end = std::min(end, each.at);
   if (const auto& killed = line.processes[op.process].killed) end = std::min(end, *killed);
+  for (const Restore& each : line.restores) {
+    if (each.forgets && each.concerns(op.asked)) end = std::min(end, each.during.begin);
+  }
   return end;
 }
 
 TimePoint may_end(const Timeline& line, const Rules& rules, const Op& op, std::size_t index) {
-  const auto expiry = [&](TimePoint arrived) {
-    return later(arrived, op.lease > Duration::max() - rules.slack ? Duration::max()
-                                                                   : op.lease + rules.slack);
-  };
+  const auto expiry = [&](TimePoint arrived) { return history::expiry(rules, op.lease, arrived); };
   if (!op.granted()) {
     // One that never returned may have been on its way until its process died.
     TimePoint gave_up = op.returned;
@@ -93,7 +93,48 @@ TimePoint may_end(const Timeline& line, const Rules& rules, const Op& op, std::s
   return end;
 }
 
+// Of the holds that were perhaps in the store when a backup was taken, each may be there again
+// when that is put back: with the lease that it had then, or a new one; and then its holder, who
+// knows nothing of it, renews it.
+void work_out_returns(Timeline& line, const Rules& rules) {
+  std::vector<Return> all;
+  for (std::uint32_t i = 0; i < line.ops.size(); ++i) {
+    const Op& op = line.ops[i];
+    if (!op.may_hold()) continue;
+    const std::size_t first = all.size();
+    for (const Restore& restore : line.restores) {
+      if (!restore.backup || !restore.concerns(op.asked)) continue;
+      const auto in_backup = [&](TimePoint begin, TimePoint end) {
+        return begin <= restore.backup->end && end >= restore.backup->begin;
+      };
+      bool there = in_backup(op.asked, op.may_end);
+      for (std::size_t k = first; k < all.size(); ++k) {
+        there = there || in_backup(all[k].during.begin, all[k].during.end);
+      }
+      if (!there) continue;
+      const auto lasts = [&](TimePoint from) { return expiry(rules, op.lease, from); };
+      TimePoint end = op.until == TimePoint::max() ? op.until : lasts(restore.during.end);
+      for (const Renewal& each : line.renewals.of(i)) {
+        if (each.answer == Renewal::Answer::gone || each.returned < restore.during.begin) continue;
+        const bool done = each.answer == Renewal::Answer::renewed;
+        end = std::max(end, lasts(done ? each.returned : later(each.sent, rules.late)));
+      }
+      // What it was without that is told by may_end.
+      const TimePoint begin = std::max(restore.during.begin, later(op.may_end, Duration(1)));
+      if (begin < end) all.push_back({i, {begin, end}});
+    }
+  }
+  line.returns.all = std::move(all);
+  line.returns.index(line.ops.size());
+}
+
 }  // namespace
+
+TimePoint expiry(const Rules& rules, Duration lease, TimePoint arrived) {
+  TimePoint end = later(later(arrived, lease), rules.slack);
+  for (int i = 0; i < rules.slack_per_lease; ++i) end = later(end, lease);
+  return end;
+}
 
 void work_out(Timeline& line, const Rules& rules) {
   work_out_permits(line, rules);
@@ -105,6 +146,7 @@ void work_out(Timeline& line, const Rules& rules) {
     }
     if (op.may_hold()) op.may_end = may_end(line, rules, op, i);
   }
+  work_out_returns(line, rules);
 }
 
 }  // namespace lockset::history

@@ -47,6 +47,8 @@ refused '--migrate takes two stores' --migrate sqlite sqlite sqlite --minutes 1
 refused 'there is no backend "sqlte"; did you mean sqlite?' --migrate sqlite sqlte --minutes 1
 refused "--backend and --migrate don't go together" --backend sqlite --migrate sqlite sqlite --minutes 1
 refused '--rollback belongs to --migrate' --backend sqlite --rollback new-only --minutes 1
+refused '--steerers belongs to --migrate' --backend sqlite --steerers 2 --minutes 1
+refused '--steerers takes a number from 1 to 2' --migrate sqlite sqlite --steerers 3 --minutes 1
 refused '--command belongs to --migrate' --backend sqlite --command lockset --minutes 1
 refused 'dual-new or new-only, not "shadow"' --migrate sqlite sqlite --rollback shadow --minutes 1
 refused 'sqlite -> sqlite has no fault "vacum"; did you mean vacuum?' \

@@ -11,9 +11,9 @@ namespace {
 
 // Every kind is known everywhere: a list may serve several backends.
 bool is_kind(const std::string& word) {
-  for (const FaultKind kind :
-       {FaultKind::network, FaultKind::server, FaultKind::session, FaultKind::load,
-        FaultKind::state, FaultKind::clock, FaultKind::partition}) {
+  for (const FaultKind kind : {FaultKind::network, FaultKind::server, FaultKind::session,
+                               FaultKind::load, FaultKind::state, FaultKind::clock,
+                               FaultKind::partition, FaultKind::restore, FaultKind::unfit}) {
     if (word == to_string(kind)) return true;
   }
   return false;
@@ -23,6 +23,8 @@ bool is_kind(const std::string& word) {
 
 std::vector<std::size_t> choose_faults(const Options& options, const std::vector<Fault>& faults) {
   std::vector<std::string_view> known{"kill", "stop"};
+  // A process that forks moves by no migration yet.
+  if (!options.migrate) known.emplace_back("fork");
   for (const Fault& fault : faults) {
     known.push_back(fault.name);
     const bool new_one = std::find(known.begin(), known.end(), fault.also) == known.end();
@@ -39,6 +41,11 @@ std::vector<std::size_t> choose_faults(const Options& options, const std::vector
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < faults.size(); ++i) {
     const std::string kind(to_string(faults[i].kind));
+    const bool by_name = std::find(options.faults.begin(), options.faults.end(), faults[i].name) !=
+                         options.faults.end();
+    const bool too_long = faults[i].takes > Duration::zero() &&
+                          faults[i].longest + faults[i].takes > options.time / 4;
+    if (too_long && !by_name) continue;
     if (options.wants(faults[i].name, kind) || options.wants(faults[i].also, kind)) {
       chosen.push_back(i);
     }

@@ -81,14 +81,21 @@ Outcome run_migration(const Options& options, const Folders& folders, Progress& 
                                                              .output = folders.report / "steps.txt",
                                                              .kills = options.wants("kill", "kill"),
                                                              .seed = options.seed});
+  std::unique_ptr<Quarrel> quarrel;
+  if (options.migrate->quarrels) {
+    quarrel = std::make_unique<Quarrel>(stores.direct_old(), stores.direct_new(), options.seed,
+                                        (folders.logs() / "quarrel.log").string());
+  }
   const auto course = std::make_shared<MigrationCourse>(
       journey(options.processes, options.migrate->back_from), options.processes,
-      time_of_faults(options), stores, std::move(helm), progress,
+      time_of_faults(options), stores, std::move(helm), std::move(quarrel), progress,
       (folders.logs() / "migration.log").string());
   Outcome outcome = run(options, folders, stores, *course, progress);
   if (!course->finished() && !outcome.interrupted && outcome.troubles.empty()) {
     outcome.troubles.emplace_back("the migration did not come to its end");
   }
+  const bool no_quarrel = options.migrate->quarrels && course->quarrelled() == 0;
+  if (course->finished() && no_quarrel) outcome.troubles.emplace_back("no two steered at once");
   stores.save_logs(folders.servers());
   const bool stops_hinder_all = !stores.bears_stopped(Way::both);
   told = [=, output = folders.output()](const history::History& history, Outcome& found) {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lockset/space_config.h"
@@ -15,6 +16,9 @@ struct HotName {
   Permits permits;       // at the beginning
   bool changes = false;  // the observer changes them during the run
 };
+
+// Whether it is one of those whose permits change during the run.
+inline bool permits_change(std::string_view name) { return name.starts_with("changing"); }
 
 inline std::vector<HotName> hot_names(std::size_t count) {
   static const HotName kinds[] = {
@@ -32,5 +36,8 @@ inline std::vector<HotName> hot_names(std::size_t count) {
   }
   return names;
 }
+
+// Those that keepers fight for: fewer than there are of them.
+inline std::vector<HotName> kept_names() { return {{"kept 1", {}, false}, {"kept 2", {}, false}}; }
 
 }  // namespace lockset::chaos

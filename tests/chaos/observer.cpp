@@ -101,8 +101,21 @@ bool Observer::set_permits(HotName& name, Mode mode, std::uint32_t value,
   return true;
 }
 
+// What they are now: since the last change the store may have been put back. REQUIRES: the turn.
+bool Observer::read_permits() {
+  const Result<SpaceConfig> config = backend_->load_config(soon());
+  if (!config) return false;
+  for (HotName& name : names_) name.permits = config->permits_of(name.name);
+  return true;
+}
+
 void Observer::change_one(const std::stop_token& stop) {
   constexpr std::array<std::uint32_t, 4> values = {1, 2, 3, 1000};
+  std::unique_lock<std::mutex> turn;
+  if (options_.permits_turn != nullptr) {
+    turn = std::unique_lock(*options_.permits_turn, std::try_to_lock);
+    if (!turn.owns_lock() || !read_permits()) return;
+  }
   std::vector<HotName*> changing;
   for (HotName& name : names_) {
     if (name.changes) changing.push_back(&name);

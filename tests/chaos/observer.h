@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <string>
 #include <thread>
@@ -35,6 +36,8 @@ class Observer {
     std::string log;  // a new file
     std::uint64_t seed = 0;
     std::size_t names = 4;
+    // Held while permits are changed; somebody else who holds it may have changed them all.
+    std::mutex* permits_turn = nullptr;
     Duration picture_every = std::chrono::milliseconds(100);
     Duration permits_every = std::chrono::milliseconds(700);
     // Zero: never.
@@ -68,6 +71,7 @@ class Observer {
   void run(const std::stop_token& stop);
   void take_picture();
   void change_one(const std::stop_token& stop);
+  [[nodiscard]] bool read_permits();
   bool set_permits(HotName& name, Mode mode, std::uint32_t value, const std::stop_token& stop);
   void break_one();
   void count(const CountLeft& left, history::End& all);

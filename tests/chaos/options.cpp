@@ -17,6 +17,8 @@ namespace {
 
 namespace po = boost::program_options;
 
+// A quarrel takes about a minute.
+constexpr Duration time_with_quarrels = std::chrono::minutes(2);
 constexpr double longest_minutes = 7 * 24 * 60;
 
 cli::Failure wrong(const std::string& what) {
@@ -75,7 +77,7 @@ po::options_description description() {
   po::options_description known;
   auto add = known.add_options();
   for (const char* const name : {"backend", "rollback", "command", "minutes", "seed", "processes",
-                                 "names", "threads", "faults", "report"}) {
+                                 "names", "threads", "faults", "report", "steerers"}) {
     add(name, po::value<std::string>(), "");
   }
   add("migrate", po::value<std::vector<std::string>>()->multitoken(), "");
@@ -84,7 +86,7 @@ po::options_description description() {
 
 Migrate migrate(const std::vector<std::string>& stores, const std::string* back_from) {
   if (stores.size() != 2) throw wrong("--migrate takes two stores: the old one and the new one");
-  Migrate migrate{backend(stores[0]), backend(stores[1]), {}, {}};
+  Migrate migrate{backend(stores[0]), backend(stores[1]), {}, {}, true};
   if (back_from == nullptr) return migrate;
   for (const MigrationPhase phase : {MigrationPhase::dual_new, MigrationPhase::new_only}) {
     if (*back_from == to_string(phase)) migrate.back_from = phase;
@@ -122,7 +124,8 @@ std::string Options::command() const {
           : "--migrate " + migrate->from + " " + migrate->to +
                 (migrate->back_from ? " --rollback " + std::string(to_string(*migrate->back_from))
                                     : "") +
-                (migrate->command.empty() ? "" : " --command " + migrate->command);
+                (migrate->command.empty() ? "" : " --command " + migrate->command) +
+                " --steerers " + (migrate->quarrels ? "2" : "1");
   return "scripts/chaos " + of + " --minutes " + text + " --seed " + std::to_string(seed) +
          " --processes " + std::to_string(processes) + " --names " + std::to_string(names) +
          " --threads " + std::to_string(threads) + " --faults " + (list.empty() ? "none" : list);
@@ -152,6 +155,7 @@ Options parse_options(const std::vector<std::string>& words) {
   }
   if (text("rollback") != nullptr && !moves) throw wrong("--rollback belongs to --migrate");
   if (text("command") != nullptr && !moves) throw wrong("--command belongs to --migrate");
+  if (text("steerers") != nullptr && !moves) throw wrong("--steerers belongs to --migrate");
   if (text("minutes") == nullptr) throw wrong("--minutes is missing");
   if (moves) {
     options.migrate = migrate(given["migrate"].as<std::vector<std::string>>(), text("rollback"));
@@ -163,6 +167,11 @@ Options parse_options(const std::vector<std::string>& words) {
     options.backend = backend(*text("backend"));
   }
   options.time = minutes(*text("minutes"));
+  if (moves) {
+    const auto* const steerers = text("steerers");
+    options.migrate->quarrels = steerers == nullptr ? options.time >= time_with_quarrels
+                                                    : number("--steerers", *steerers, 1, 2) == 2;
+  }
   options.seed = fresh_seed();
   if (const auto* seed = text("seed")) {
     options.seed = number("--seed", *seed, 0, 999'999'999'999'999'999);
@@ -196,12 +205,15 @@ std::string usage() {
       "  --rollback P    first forward to phase P, dual-new or new-only, and all the way back\n"
       "  --command FILE  the lockset command, which then makes the steps; with kills it is\n"
       "                  killed now and then\n"
+      "  --steerers N    2: at the end of each dual-new two people go back and forth at once;\n"
+      "                  default 2 from two minutes on, else 1\n"
       "  --seed S        decides faults and sets; default: a new one, which is shown\n"
       "  --processes N   default 8, of a migration 16; each opens the space by itself\n"
       "  --threads N     of each process; default 2, of a migration 1\n"
       "  --names N       few names are hot names; default 6\n"
-      "  --faults LIST   with commas between: kill, stop (of processes), a fault's name, a kind\n"
-      "                  (network, server, session, load, state, clock, partition), all, none.\n"
+      "  --faults LIST   with commas between: kill, stop, fork (of processes), a fault's\n"
+      "                  name, a kind (network, server, session, load, state, clock, partition,\n"
+      "                  restore, unfit), all, none.\n"
       "                  Default: all. clock-forward is a run of its own: exclusion may break\n"
       "  --report DIR    keeps logs and summary there. Without it they are kept on failure only\n"
       "\n"

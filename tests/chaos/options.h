@@ -20,6 +20,8 @@ struct Migrate {
   std::optional<MigrationPhase> back_from;
   // The command that makes the steps; empty: the library does.
   std::string command;
+  // Two people steer at once for a while.
+  bool quarrels = true;
 };
 
 struct Options {

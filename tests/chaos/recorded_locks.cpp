@@ -12,6 +12,9 @@
 namespace lockset::chaos {
 namespace {
 
+// How long a store may be without its space, or read-only, on a busy machine.
+constexpr Duration time_unfit = std::chrono::seconds(60);
+
 // One line of the output for each step of the store's clock that is noticed.
 class StepReport final : public lockset::Observer {
  public:
@@ -65,6 +68,7 @@ std::unique_ptr<RecordedLocks> RecordedLocks::open(const Options& options,
   std::mutex mutex;
   std::condition_variable_any never;
   std::unique_lock lock(mutex);
+  const TimePoint began = BootClock::now();
   while (!stop.stop_requested()) {
     Result<Locks> locks = open_once(options, recorder);
     if (locks) {
@@ -72,7 +76,9 @@ std::unique_ptr<RecordedLocks> RecordedLocks::open(const Options& options,
           new RecordedLocks(*std::move(locks), options, std::move(recorder)));
     }
     // Of a space that is lost a newcomer knows nothing, until somebody puts it back.
-    if (!options.lost_state && !is_trouble(locks.error(), false)) {
+    const bool unfit = options.unfit && locks.error().code == Errc::misconfigured &&
+                       BootClock::now() < began + time_unfit;
+    if (!options.lost_state && !unfit && !is_trouble(locks.error(), false)) {
       throw Unexpected("open", locks.error());
     }
     never.wait_for(lock, stop, std::chrono::milliseconds(50), [] { return false; });
@@ -81,6 +87,9 @@ std::unique_ptr<RecordedLocks> RecordedLocks::open(const Options& options,
 }
 
 void RecordedLocks::bear(const std::string& what, const Error& error) const {
+  const bool unfit = options_.unfit && error.code == Errc::misconfigured &&
+                     BootClock::now() < last_answer_.load() + time_unfit;
+  if (unfit) return;
   if (!is_trouble(error, options_.lost_state)) throw Unexpected(what, error);
 }
 
@@ -110,7 +119,10 @@ std::unique_ptr<RecordedHold> RecordedLocks::acquire(const Wish& wish, bool& tro
   }();
   if (!answer || !*answer) {
     note_refusal(op, set, answer ? nullptr : &answer.error());
-    if (answer) return nullptr;
+    if (answer) {
+      note_answer();
+      return nullptr;
+    }
     const Errc code = answer.error().code;
     if (code == Errc::timeout || code == Errc::cancelled) return nullptr;
     bear("acquire", answer.error());
@@ -118,6 +130,7 @@ std::unique_ptr<RecordedHold> RecordedLocks::acquire(const Wish& wish, bool& tro
     trouble = true;
     return nullptr;
   }
+  note_answer();
   Hold hold = **std::move(answer);
   // Nowhere if it is lost already.
   const TimePoint until = hold.valid_until();

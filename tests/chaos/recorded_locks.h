@@ -2,6 +2,7 @@
 // RecordingBackend adds the renewals.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -70,6 +71,9 @@ class RecordedLocks {
     Duration io_timeout = std::chrono::seconds(1);
     // The store may lose what it had: clients may then see that it went back in time.
     bool lost_state = false;
+    // For a while the store may not be fit: there is no space, while it is put back from a backup;
+    // or it is read-only. Whoever is still told so long after that has not recovered.
+    bool unfit = false;
     // A line on standard output for each acquire that trouble of the store made fail, for
     // migration/failures.h: "failed 81234567890123 unavailable: the store does not answer".
     bool tell_failures = false;
@@ -99,9 +103,12 @@ class RecordedLocks {
   RecordedLocks(Locks locks, Options options, std::shared_ptr<test::Recorder> recorder);
   // Throws Unexpected unless it is trouble of the store.
   void bear(const std::string& what, const Error& error) const;
+  void note_answer() { last_answer_ = BootClock::now(); }
   void note_refusal(std::uint64_t op, const LockSet& set, const Error* error);
 
   Locks locks_;
+  // When the store last did what it was asked for.
+  std::atomic<TimePoint> last_answer_{BootClock::now()};
   const Options options_;
   const std::shared_ptr<test::Recorder> recorder_;
 };

@@ -49,7 +49,10 @@ class Run {
         progress_(progress),
         chosen_(choose_faults(options, store.faults())),
         log_("controller", (folders.logs() / "controller.log").string()),
-        workers_(options, store, folders, log_, loses_state()),
+        workers_(options, store, folders, log_,
+                 {.lost_state = chosen(FaultKind::state),
+                  .unfit = store.becomes_unfit() &&
+                           (chosen(FaultKind::restore) || chosen(FaultKind::unfit))}),
         grants_(folders.logs()) {}
 
   Outcome play() {
@@ -63,9 +66,14 @@ class Run {
     Observer::Options looking{.url = store_.direct_url(),
                               .log = (folders_.logs() / "observer.log").string(),
                               .seed = options_.seed,
-                              .names = options_.names};
+                              .names = options_.names,
+                              .permits_turn = &store_.permits_turn()};
     // A store that loses its state forgets that a hold was broken: its holder puts it back.
-    if (loses_state()) looking.break_every = Duration::zero();
+    if (chosen(FaultKind::state)) looking.break_every = Duration::zero();
+    const bool forks = !options_.migrate && options_.wants("fork", "fork");
+    if (forks) {
+      if (auto wrong = workers_.open_and_fork(patience)) troubles_.push_back(std::move(*wrong));
+    }
     Observer observer(std::move(looking));
     for (const std::string& each : store_.missing()) progress_.say("Not done here: " + each);
     observer.start();
@@ -75,6 +83,7 @@ class Run {
     outcome.interrupted = test::interrupted();
     if (auto wrong = workers_.finish(patience)) troubles_.push_back(std::move(*wrong));
     wait_for_leases(observer, outcome.rules);
+    outcome.forks = count_lines(folders_.output(), "forked ");
     expect(outcome);
     outcome.kills = workers_.kills();
     outcome.stops = workers_.stops();
@@ -83,10 +92,9 @@ class Run {
   }
 
  private:
-  [[nodiscard]] bool loses_state() const {
-    return std::any_of(chosen_.begin(), chosen_.end(), [&](std::size_t index) {
-      return store_.faults().at(index).kind == FaultKind::state;
-    });
+  [[nodiscard]] bool chosen(FaultKind kind) const {
+    return std::any_of(chosen_.begin(), chosen_.end(),
+                       [&](std::size_t index) { return store_.faults().at(index).kind == kind; });
   }
 
   // Faults, then calm.
@@ -94,7 +102,8 @@ class Run {
     // A short run has less of both.
     const Duration lease = store_.lease();
     const Duration apart = std::clamp<Duration>(options_.time / 8, lease / 2, 2 * lease);
-    store_.record_with([this](history::What what) { log_.record(std::move(what)); });
+    store_.record_with(
+        [this](TimePoint at, history::What what) { log_.record_at(at, std::move(what)); });
     StoreTrouble faults(store_, chosen_, apart, options_.seed * 2 + 1, log_,
                         [this](const std::string& what) { progress_.note(what); });
     ProcessSchedule schedule(options_.seed * 2, options_.processes, lease, apart * 3 / 2,
@@ -108,6 +117,7 @@ class Run {
     faults.end();
     workers_.continue_all();
     outcome.faults = faults.given();
+    busy_ = faults.busy();
     if (auto why = faults.failure()) troubles_.push_back(std::move(*why));
     settle();
     progress_.note("all faults are over");
@@ -199,7 +209,8 @@ class Run {
         const Left left = store_.left();
         return history::End{left.holds, left.waiters, left.connections};
       };
-      observer.finish(count, store_.lease() + rules.slack + rules.late);
+      observer.finish(count,
+                      (1 + rules.slack_per_lease) * store_.lease() + rules.slack + rules.late);
     } catch (const std::runtime_error& error) {
       troubles_.push_back(std::string("what is left can't be seen: ") + error.what());
     }
@@ -209,12 +220,16 @@ class Run {
   void expect(Outcome& outcome) {
     const auto seconds = static_cast<std::uint64_t>(outcome.lasted / 1s);
     history::Expect least{seconds, seconds, seconds / 4, 0};
-    if (!options_.faults.empty()) least.faults = seconds / 10;
+    // Some last long.
+    const Duration calm = std::max<Duration>(outcome.lasted - busy_, Duration::zero());
+    if (!options_.faults.empty()) least.faults = static_cast<std::uint64_t>(calm / 10s);
     least.ends = 1;
     log_.record(least);
     if (outcome.interrupted) return;
     if (options_.clock_forward()) expect_notice(outcome);
     if (outcome.lasted < long_run) return;
+    const bool forks = options_.wants("fork", "fork") && !options_.migrate;
+    if (forks && outcome.forks == 0) troubles_.push_back("no process has forked");
     for (const auto& [name, given] : outcome.faults) {
       if (given.times == 0) troubles_.push_back("the fault " + name + " was never given");
       // In a migration there may have been nobody to strike: not every phase uses both stores.
@@ -244,6 +259,7 @@ class Run {
   test::Recorder log_;
   Workers workers_;
   GrantWatch grants_;
+  Duration busy_{};
   std::vector<std::string> troubles_;
 };
 

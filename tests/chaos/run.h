@@ -22,6 +22,7 @@ struct Outcome {
   bool interrupted = false;
   std::size_t kills = 0;
   std::size_t stops = 0;
+  std::size_t forks = 0;
   std::map<std::string, Given> faults;  // by name; also those that were not given
   // How often a client said that the server's clock had stepped.
   std::size_t steps_noticed = 0;

@@ -68,6 +68,8 @@ void StoreTrouble::play(const StoreSchedule::Round& round, const std::stop_token
     const std::scoped_lock lock(mutex_);
     running_ = mine;
   }
+  const std::scoped_lock lock(mutex_);
+  busy_ += BootClock::now() - began;
 }
 
 bool StoreTrouble::begin(const StoreSchedule::One& one) {
@@ -132,6 +134,11 @@ std::string StoreTrouble::present() const {
 std::map<std::string, Given> StoreTrouble::given() const {
   const std::scoped_lock lock(mutex_);
   return given_;
+}
+
+Duration StoreTrouble::busy() const {
+  const std::scoped_lock lock(mutex_);
+  return busy_;
 }
 
 std::size_t StoreTrouble::total() const {

@@ -45,6 +45,8 @@ class StoreTrouble {
   // By name; also those that have not begun.
   [[nodiscard]] std::map<std::string, Given> given() const;
   [[nodiscard]] std::size_t total() const;
+  // How long some fault was under way, all times together.
+  [[nodiscard]] Duration busy() const;
   // Why one could not be begun or ended.
   [[nodiscard]] std::optional<std::string> failure() const;
 
@@ -69,6 +71,7 @@ class StoreTrouble {
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
   std::vector<Running> running_;
+  Duration busy_{};
   std::map<std::string, Given> given_;
   std::optional<std::string> failure_;
   std::jthread thread_;  // last: it uses all of the above

@@ -42,6 +42,7 @@ std::string faults(const Outcome& outcome) {
   cli::Table table({"FAULT", "TIMES", "HITS"});
   table.add({"kill", std::to_string(outcome.kills), ""});
   table.add({"stop", std::to_string(outcome.stops), ""});
+  table.add({"fork", std::to_string(outcome.forks), ""});
   for (const auto& [name, given] : outcome.faults) {
     table.add({name, std::to_string(given.times), given.hits ? std::to_string(*given.hits) : ""});
   }

@@ -1,7 +1,10 @@
 #include "tests/chaos/worker.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <random>
@@ -12,6 +15,7 @@
 
 #include "core/time_math.h"
 #include "tests/chaos/fenced_resource.h"
+#include "tests/chaos/forks.h"
 #include "tests/chaos/names.h"
 #include "tests/chaos/recorded_locks.h"
 
@@ -32,7 +36,7 @@ class Worker {
       : options_(options),
         locks_(locks),
         resource_(resource),
-        names_(hot_names(options.names)),
+        names_(options.keeps ? kept_names() : hot_names(options.names)),
         dice_(seed),
         stop_(std::move(stop)) {}
 
@@ -40,6 +44,7 @@ class Worker {
     // Seldom, or the others would do nothing but wait.
     next_long_ = now_plus(between(seconds(0), seconds(60)));
     next_orphan_ = now_plus(between(seconds(5), seconds(90)));
+    while (options_.keeps && !stop_.stop_requested()) keep_one();
     while (!stop_.stop_requested()) {
       bool trouble = false;
       if (const auto hold = take(trouble)) keep(*hold);
@@ -140,6 +145,27 @@ class Worker {
     if (kind < 14) hold.release_again();
   }
 
+  // As one who has a name for as long as it can, and another when that is over. It asks for more
+  // time always, so that it is just being asked for at whatever moment.
+  void keep_one() {
+    std::stop_source cancel;
+    const std::stop_callback at_end(stop_, [&] { cancel.request_stop(); });
+    bool trouble = false;
+    const auto hold = locks_.acquire({{{names_[dice_() % names_.size()].name, Mode::write}},
+                                      between(seconds(1), 2 * options_.lease),
+                                      cancel.get_token()},
+                                     trouble);
+    if (trouble) pause(between(milliseconds(5), milliseconds(25)));
+    if (!hold) return;
+    const TimePoint until = now_plus(between(options_.lease, 6 * options_.lease));
+    while (hold->valid() && BootClock::now() < until && !stop_.stop_requested()) {
+      use(*hold);
+      hold->renew();
+      pause(milliseconds(100));
+    }
+    hold->release();
+  }
+
   // Renewed by hand and released by their stamps, or left to their leases.
   void look_after_detached() {
     for (const Stamp stamp : std::exchange(detached_, {})) {
@@ -179,7 +205,79 @@ class FirstError {
   std::exception_ptr error_;
 };
 
+// From the opening to the end: until `stop`.
+class Life {
+ public:
+  // Null if it is over before the space could be opened.
+  static std::unique_ptr<Life> begin(const WorkerOptions& options,
+                                     const std::shared_ptr<test::Recorder>& recorder,
+                                     FencedResource& resource, std::uint64_t seed,
+                                     const std::stop_token& stop) {
+    auto locks = RecordedLocks::open({.url = options.url,
+                                      .app = "chaos-" + options.process,
+                                      .lease = options.lease,
+                                      .io_timeout = options.io_timeout,
+                                      .lost_state = options.lost_state,
+                                      .unfit = options.unfit,
+                                      .tell_failures = options.tell_failures},
+                                     recorder, stop);
+    if (!locks) return nullptr;
+    return std::unique_ptr<Life>(new Life(options, std::move(locks), resource, seed, stop));
+  }
+  // Its threads end by themselves, or by an error, which stops the others.
+  [[nodiscard]] std::stop_token ending() const { return over_.get_token(); }
+  // Releases all, closes, and throws what was wrong.
+  void end() {
+    over_.request_stop();
+    threads_.clear();
+    error_.rethrow();
+    locks_.reset();
+  }
+  ~Life() {
+    over_.request_stop();
+    threads_.clear();
+  }
+  Life(const Life&) = delete;
+  Life& operator=(const Life&) = delete;
+
+ private:
+  Life(const WorkerOptions& options, std::unique_ptr<RecordedLocks> locks, FencedResource& resource,
+       std::uint64_t seed, const std::stop_token& stop)
+      : locks_(std::move(locks)), from_outside_(stop, [this] { over_.request_stop(); }) {
+    for (std::size_t i = 0; i < options.threads; ++i) {
+      threads_.emplace_back([this, &options, &resource, seed = seed * 64 + i] {
+        try {
+          Worker(options, *locks_, resource, seed, over_.get_token()).run();
+        } catch (...) {
+          error_.take();
+          over_.request_stop();
+        }
+      });
+    }
+  }
+
+  std::unique_ptr<RecordedLocks> locks_;
+  std::stop_source over_;
+  std::stop_callback<std::function<void()>> from_outside_;
+  FirstError error_;
+  std::vector<std::jthread> threads_;
+};
+
+void tell(const char* line) {
+  std::puts(line);
+  std::fflush(stdout);
+}
+
+// Until then, or the end of either.
+void pause_until(TimePoint until, const std::stop_token& stop) {
+  while (!stop.stop_requested() && BootClock::now() < until) pause(milliseconds(5));
+}
+
 }  // namespace
+
+std::string WorkerOptions::log_of(const std::string& name) const {
+  return (std::filesystem::path(log).parent_path() / (name + ".log")).string();
+}
 
 void work(const WorkerOptions& options, std::shared_ptr<test::Recorder> recorder,
           const std::function<bool()>& stop) {
@@ -189,29 +287,34 @@ void work(const WorkerOptions& options, std::shared_ptr<test::Recorder> recorder
     over.request_stop();
   });
   FencedResource resource(options.resource, *recorder);
-  const auto locks = RecordedLocks::open({.url = options.url,
-                                          .app = "chaos-" + options.process,
-                                          .lease = options.lease,
-                                          .io_timeout = options.io_timeout,
-                                          .lost_state = options.lost_state,
-                                          .tell_failures = options.tell_failures},
-                                         recorder, over.get_token());
-  if (!locks) return;
-  FirstError error;
-  {
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 0; i < options.threads; ++i) {
-      threads.emplace_back([&, seed = options.seed * 64 + i] {
-        try {
-          Worker(options, *locks, resource, seed, over.get_token()).run();
-        } catch (...) {
-          error.take();
-          over.request_stop();
-        }
-      });
+  std::mt19937_64 dice(options.seed);
+  Forks forks(options, *recorder, stop);
+  while (!over.stop_requested()) {
+    const auto life = Life::begin(options, recorder, resource, dice(), over.get_token());
+    if (!life) break;
+    if (options.closes) {
+      pause_until(BootClock::now() + milliseconds(300), life->ending());
+      forks.fork_one(dice(), seconds(10));
+      life->end();
+      tell("closed");
+      pause_until(TimePoint::max(), over.get_token());
+      break;
     }
+    if (!options.forks) {
+      pause_until(TimePoint::max(), life->ending());
+    } else {
+      // Often enough, that one of them forks while it has much under way.
+      pause_until(BootClock::now() + milliseconds(1000 + dice() % 4000), life->ending());
+      if (!life->ending().stop_requested()) {
+        forks.fork_one(dice(), milliseconds(1000 + dice() % 4000));
+      }
+      // It closes while the fork works, or much later.
+      const milliseconds more(dice() % 2 == 0 ? dice() % 500 : 2000 + dice() % 6000);
+      pause_until(BootClock::now() + more, life->ending());
+    }
+    life->end();
   }
-  error.rethrow();
+  forks.finish();
 }
 
 }  // namespace lockset::chaos

@@ -24,7 +24,19 @@ struct WorkerOptions {
   Duration lease = std::chrono::seconds(1);
   Duration io_timeout = std::chrono::seconds(1);
   bool lost_state = false;
+  bool unfit = false;
   bool tell_failures = false;
+  // It forks now and then, and opens the space anew (forks.h).
+  bool forks = false;
+  // It forks once, closes at once, prints "closed", and does nothing more.
+  bool closes = false;
+  // It takes one of kept_names() at a time, and keeps it for several leases.
+  bool keeps = false;
+  // Ends it when it is there.
+  std::string stop;
+  // Its history, and those of its forks beside it.
+  std::string log;
+  [[nodiscard]] std::string log_of(const std::string& name) const;
 };
 
 // Works until `stop` holds, which is asked all the time; then all is released. Throws when

@@ -18,23 +18,27 @@ using std::chrono::milliseconds;
 
 int run(int argc, char** argv) {
   WorkerOptions options;
-  std::string log;
-  std::string stop;
+  std::int64_t life = 0;
   std::int64_t lease = 0;
   std::int64_t io_timeout = 0;
   po::options_description all("lockset_chaos_worker");
-  all.add_options()                                                                         //
-      ("log", po::value(&log)->required(), "the history to write: a new file")              //
-      ("process", po::value(&options.process)->required(), "its name in the history")       //
-      ("seed", po::value(&options.seed)->default_value(1), "of all choices")                //
-      ("names", po::value(&options.names)->default_value(4), "how many hot names")          //
-      ("resource", po::value(&options.resource)->required(), "folder of fenced resources")  //
-      ("lease", po::value(&lease)->default_value(1000), "in milliseconds")                  //
-      ("io-timeout", po::value(&io_timeout)->default_value(1000), "in milliseconds")        //
-      ("threads", po::value(&options.threads)->default_value(2), "how many")                //
-      ("stop", po::value(&stop)->required(), "ends when this file is there")                //
-      ("lost-state", po::bool_switch(&options.lost_state), "the store may lose its state")  //
-      ("tell-failures", po::bool_switch(&options.tell_failures), "a line for each")         //
+  all.add_options()                                                                           //
+      ("log", po::value(&options.log)->required(), "the history to write: a new file")        //
+      ("process", po::value(&options.process)->required(), "its name in the history")         //
+      ("seed", po::value(&options.seed)->default_value(1), "of all choices")                  //
+      ("names", po::value(&options.names)->default_value(4), "how many hot names")            //
+      ("resource", po::value(&options.resource)->required(), "folder of fenced resources")    //
+      ("lease", po::value(&lease)->default_value(1000), "in milliseconds")                    //
+      ("io-timeout", po::value(&io_timeout)->default_value(1000), "in milliseconds")          //
+      ("threads", po::value(&options.threads)->default_value(2), "how many")                  //
+      ("stop", po::value(&options.stop)->required(), "ends when this file is there")          //
+      ("lost-state", po::bool_switch(&options.lost_state), "the store may lose its state")    //
+      ("unfit", po::bool_switch(&options.unfit), "for a while it may not be fit")             //
+      ("forks", po::bool_switch(&options.forks), "forks now and then")                        //
+      ("keeps", po::bool_switch(&options.keeps), "keeps what it takes for long")              //
+      ("closes", po::bool_switch(&options.closes), "forks once, and closes")                  //
+      ("for", po::value(&life)->default_value(0), "ends after so many milliseconds, if any")  //
+      ("tell-failures", po::bool_switch(&options.tell_failures), "a line for each")           //
       ("help", "this");
   po::variables_map given;
   po::store(po::parse_command_line(argc, argv, all), given);
@@ -48,8 +52,12 @@ int run(int argc, char** argv) {
   options.url = url;
   options.lease = milliseconds(lease);
   options.io_timeout = milliseconds(io_timeout);
-  lockset::chaos::work(options, std::make_shared<lockset::test::Recorder>(options.process, log),
-                       [&] { return std::filesystem::exists(stop); });
+  const lockset::TimePoint end = lockset::BootClock::now() + milliseconds(life);
+  lockset::chaos::work(
+      options, std::make_shared<lockset::test::Recorder>(options.process, options.log), [&] {
+        return std::filesystem::exists(options.stop) ||
+               (life > 0 && lockset::BootClock::now() > end);
+      });
   return 0;
 }
 

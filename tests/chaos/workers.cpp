@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 namespace lockset::chaos {
 namespace {
@@ -29,16 +30,36 @@ std::string worker_program() {
 }  // namespace
 
 Workers::Workers(const Options& options, const Store& store, const Folders& folders,
-                 test::Recorder& log, bool loses_state)
+                 test::Recorder& log, Losses losses)
     : options_(options),
       store_(store),
       folders_(folders),
       log_(log),
-      loses_state_(loses_state),
+      losses_(losses),
       slots_(options.processes) {}
+
+std::optional<std::string> Workers::open_and_fork(Duration limit) {
+  Slot& first = others_.emplace_back();
+  first.name = "first";
+  first.process = start(first.name, store_.worker_url(0), Role::closes);
+  const TimePoint until = BootClock::now() + limit;
+  while (tail_of(output_of(first.name)).find("closed\n") == std::string::npos) {
+    if (const auto code = first.process->ended()) return says(first, *code);
+    if (BootClock::now() > until) return first.name + " does not open, fork and close";
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return {};
+}
 
 void Workers::start() {
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) fill(slot);
+  if (options_.migrate) return;
+  std::size_t keepers = 0;
+  for (const std::string& url : store_.keeper_urls()) {
+    Slot& keeper = others_.emplace_back();
+    keeper.name = "keeper-" + std::to_string(++keepers);
+    keeper.process = start(keeper.name, url, Role::keeps);
+  }
 }
 
 std::filesystem::path Workers::log_of(const std::string& name) const {
@@ -61,18 +82,33 @@ void Workers::fill(std::size_t slot) {
   place.leaves_by.reset();
 }
 
-std::unique_ptr<Process> Workers::one_more(const std::string& name, const std::string& url) {
-  const auto lease = std::chrono::duration_cast<std::chrono::milliseconds>(store_.lease());
+std::unique_ptr<Process> Workers::start(const std::string& name, const std::string& url,
+                                        Role role) {
+  const auto lease = std::chrono::duration_cast<std::chrono::milliseconds>(
+      role == Role::keeps ? store_.long_lease() : store_.lease());
+  // Beside a slow store some have leases that hardly outlive an answer, and wait for it.
+  const std::size_t number = started_ + 1;
+  const bool patient = !options_.migrate && role == Role::works && number % 2 == 1;
+  const bool short_one = patient && number % 4 == 1;
   std::vector<std::string> argv{worker_program(),
                                 "--log=" + log_of(name).string(),
                                 "--process=" + name,
                                 "--seed=" + std::to_string(options_.seed * 1000 + ++started_),
                                 "--names=" + std::to_string(options_.names),
                                 "--resource=" + folders_.resource().string(),
-                                "--lease=" + std::to_string(lease.count()),
+                                "--lease=" + std::to_string(lease.count() / (short_one ? 2 : 1)),
+                                "--io-timeout=" + std::to_string(patient ? lease.count() : 1000),
                                 "--threads=" + std::to_string(options_.threads),
                                 "--stop=" + (folders_.stops() / name).string()};
-  if (loses_state_) argv.emplace_back("--lost-state");
+  // A third of them: who forks also opens the space anew, which the others never do.
+  if (role == Role::keeps) argv.emplace_back("--keeps");
+  if (role == Role::closes) argv.emplace_back("--closes");
+  if (!options_.migrate && role == Role::works && options_.wants("fork", "fork") &&
+      number % 3 == 0) {
+    argv.emplace_back("--forks");
+  }
+  if (losses_.lost_state) argv.emplace_back("--lost-state");
+  if (losses_.unfit) argv.emplace_back("--unfit");
   if (options_.migrate) argv.emplace_back("--tell-failures");
   // Not among the arguments, which everybody sees: the address has a password.
   return std::make_unique<Process>(argv, std::vector{"LOCKSET_URL=" + url},
@@ -88,10 +124,18 @@ void Workers::replace(std::size_t slot) {
 void Workers::kill(std::size_t slot) {
   Slot& place = slots_.at(slot);
   if (place.stands_until || place.process->ended()) return;
-  log_.record(history::Kill{place.name});
+  record_kill(place);
   place.process->kill();
   ++kills_;
   fill(slot);
+}
+
+// The fork that it has dies with it: its last one.
+void Workers::record_kill(const Slot& slot) {
+  std::size_t forks = 0;
+  while (std::filesystem::exists(log_of(slot.name + "." + std::to_string(forks + 1)))) ++forks;
+  if (forks > 0) log_.record(history::Kill{slot.name + "." + std::to_string(forks)});
+  log_.record(history::Kill{slot.name});
 }
 
 void Workers::stop(std::size_t slot, TimePoint until) {
@@ -138,23 +182,30 @@ std::optional<std::string> Workers::trouble() {
       return place.name + " was asked to end and does not";
     }
   }
+  for (const Slot& other : others_) {
+    if (const auto code = other.process->ended()) return says(other, *code);
+  }
   return {};
 }
 
 std::optional<std::string> Workers::finish(Duration limit) {
   continue_all();
-  for (const Slot& place : slots_) {
-    if (place.process) ask_to_end(place.name);
+  std::vector<Slot*> all;
+  for (Slot& place : slots_) all.push_back(&place);
+  for (Slot& place : others_) all.push_back(&place);
+  for (const Slot* const place : all) {
+    if (place->process) ask_to_end(place->name);
   }
   const TimePoint until = BootClock::now() + limit;
   std::optional<std::string> wrong;
-  for (Slot& place : slots_) {
+  for (Slot* const each : all) {
+    Slot& place = *each;
     if (!place.process) continue;
     const auto code = place.process->ended(until);
     if (code && *code == 0) continue;
     if (!wrong) wrong = code ? says(place, *code) : place.name + " does not end";
     if (!code) {
-      log_.record(history::Kill{place.name});
+      record_kill(place);
       place.process->kill();
     }
   }

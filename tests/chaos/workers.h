@@ -30,13 +30,23 @@ struct Folders {
 class Workers {
  public:
   // `log`: that of the controller, where signals are noted before they are sent.
-  // `loses_state`: faults will make the store lose its state.
+  // What faults will do to the store, so that the processes bear it.
+  struct Losses {
+    bool lost_state = false;  // it loses its state
+    bool unfit = false;       // for a while it has no space, or is read-only
+  };
   Workers(const Options& options, const Store& store, const Folders& folders, test::Recorder& log,
-          bool loses_state);
+          Losses losses);
 
+  // One process opens the space while nobody else has it open, forks, and closes: some stores do
+  // more when the last one closes. Returns when it has; its fork works on. REQUIRES: nobody has it
+  // open. What went wrong.
+  std::optional<std::string> open_and_fork(Duration limit);
   void start();
   // One more process, beside those in the slots, under this name and at this address.
-  [[nodiscard]] std::unique_ptr<Process> one_more(const std::string& name, const std::string& url);
+  [[nodiscard]] std::unique_ptr<Process> one_more(const std::string& name, const std::string& url) {
+    return start(name, url, Role::works);
+  }
   // Where that one writes, and is asked to end.
   [[nodiscard]] std::filesystem::path log_of(const std::string& name) const;
   [[nodiscard]] std::filesystem::path output_of(const std::string& name) const;
@@ -74,14 +84,19 @@ class Workers {
     std::optional<TimePoint> leaves_by;  // it was asked to end
   };
   void fill(std::size_t slot);
+  enum class Role : std::uint8_t { works, keeps, closes };
+  [[nodiscard]] std::unique_ptr<Process> start(const std::string& name, const std::string& url,
+                                               Role role);
+  void record_kill(const Slot& slot);
   [[nodiscard]] std::string says(const Slot& slot, int code) const;
 
   const Options& options_;
   const Store& store_;
   const Folders folders_;
   test::Recorder& log_;
-  const bool loses_state_;
+  const Losses losses_;
   std::vector<Slot> slots_;
+  std::vector<Slot> others_;  // nobody kills or stops them
   std::size_t started_ = 0;
   std::size_t kills_ = 0;
   std::size_t stops_ = 0;

@@ -1,4 +1,6 @@
 // I7 and I8: SEM 13, 14
+#include <functional>
+
 #include "tests/history/story.h"
 
 namespace lockset::history {
@@ -40,6 +42,50 @@ TEST(Liveness, TheStoppedReturnWhenTheyGoOn) {
   };
   expect_kept(stopped(20000));
   expect_only(stopped(20001), Invariant::liveness, "did not return by 20000 ms");
+}
+
+// p is told this once a second, from 1000 to 1000 * `times`.
+Story told(std::int64_t times, const std::function<What(std::uint64_t op)>& answer) {
+  Story story;
+  story.had("h", 1, 9, {w("a")}, 0, 1, 900, 1000);
+  for (std::int64_t i = 1; i <= times; ++i) {
+    const auto op = static_cast<std::uint64_t>(i);
+    story.ask("p", op, 1000 * i - 10, {w("a")}).add("p", 1000 * i, answer(op));
+  }
+  return story;
+}
+What refused(std::uint64_t op) { return Refused{op}; }
+
+TEST(Liveness, WhoeverGoesOnAskingIsServedAgain) {
+  expect_kept(told(11, refused).check());
+  expect_only(told(12, refused).check(), Invariant::liveness,
+              "p was told nothing but errors from 1000 ms to 12000 ms");
+  expect_only(told(12, [](std::uint64_t op) { return Unknown{op}; }).check(), Invariant::liveness,
+              "nothing but errors");
+}
+
+TEST(Liveness, AnAnswerInBetweenIsService) {
+  const auto with = [](const What& answer) {
+    return told(20, [&](std::uint64_t op) { return op == 10 ? answer : refused(op); });
+  };
+  expect_kept(with(Granted{10, Stamp{10}, ms(20000), {}}).check());
+  Story busy = with(Busy{10, "a", Stamp{11}});
+  expect_kept(busy.had("h", 2, 11, {w("a")}, 9980, 9981, 10020, 10021).check());
+  expect_only(with(TimedOut{10}).check(), Invariant::liveness, "nothing but errors");
+}
+
+TEST(Liveness, TroubleAndStopsPutItOff) {
+  Story fault = told(20, refused);
+  fault.add("c", 2000, FaultBegin{"cut"}).add("c", 9999, FaultEnd{"cut"});
+  expect_kept(fault.check());
+  Rules rules;
+  rules.outage = seconds(15);
+  expect_only(fault.check(rules), Invariant::liveness, "nothing but errors from 1000 ms");
+  fault.add("c", 3000, Stop{"p"}).add("c", 9000, Cont{"p"});
+  expect_kept(fault.check(rules));
+  Story early = told(21, refused);
+  early.add("c", 2000, FaultBegin{"cut"}).add("c", 9999, FaultEnd{"cut"});
+  expect_only(early.check(), Invariant::liveness, "all trouble was over at 9999 ms");
 }
 
 // h gives "a" back at 1000; p waits for it from 0 on.

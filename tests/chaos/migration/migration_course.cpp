@@ -14,6 +14,7 @@ using namespace std::chrono_literals;
 // A step waits for leases, for waiters that a dead client has left (15 s), and for stores that come
 // back.
 constexpr Duration time_of_step = 3min;
+constexpr Duration time_of_quarrel = 8min;
 // By how much a leg may be longer than planned: restarts of processes that stand still, faults of
 // both stores.
 constexpr Duration longest_extension = 2min;
@@ -26,15 +27,16 @@ bool permits_are_changed_in_all_stores(MigrationPhase phase) {
 }  // namespace
 
 MigrationCourse::MigrationCourse(std::vector<Leg> legs, std::size_t processes, Duration length,
-                                 PairStore& stores, Helm helm, Progress& progress,
-                                 const std::string& log)
+                                 PairStore& stores, Helm helm, std::unique_ptr<Quarrel> quarrel,
+                                 Progress& progress, const std::string& log)
     : legs_(std::move(legs)),
       processes_(processes),
       of_leg_(length / static_cast<Duration::rep>(legs_.size())),
       stores_(stores),
       progress_(progress),
       log_("migration", log),
-      pilot_(stores.direct_old(), stores.direct_new(), std::move(helm)) {}
+      pilot_(stores.direct_old(), stores.direct_new(), std::move(helm)),
+      quarrel_(std::move(quarrel)) {}
 
 void MigrationCourse::begin(TimePoint began, const Cast& cast) {
   cast_.emplace(cast);
@@ -52,7 +54,14 @@ bool MigrationCourse::go_on(TimePoint now) {
       end_leg(now);
       break;
     case Doing::waiting_for_permits:
-      if (!cast_->observer.changing_permits()) begin_step();
+      if (!cast_->observer.changing_permits()) begin_quarrel();
+      break;
+    case Doing::quarrel:
+      if (auto quarrel = quarrel_->done()) {
+        for (const std::string& each : quarrel->moves) progress_.note("quarrel: " + each);
+        if (quarrel->failure) fail(*quarrel->failure);
+        begin_step();
+      }
       break;
     case Doing::step:
       if (auto step = pilot_.done()) {
@@ -80,6 +89,7 @@ std::optional<std::string> MigrationCourse::trouble() {
 
 void MigrationCourse::end() {
   pilot_.end();
+  if (quarrel_) quarrel_->end();
   if (!left_overs_) return;
   refused_ = left_overs_->refused();
   refused_after_sleep_ = left_overs_->refused_after_sleep();
@@ -97,6 +107,7 @@ std::string MigrationCourse::state(TimePoint) const {
   const std::string place =
       " (" + std::to_string(at_ + 1) + " of " + std::to_string(legs_.size()) + ")";
   if (doing_ == Doing::leg) return phase + place;
+  if (doing_ == Doing::quarrel) return phase + place + ", two steer at once";
   constexpr std::size_t room = 60;
   const std::string obstacle = pilot_.obstacle().substr(0, room);
   return "to " + phase + place + (obstacle.empty() ? "" : ", " + obstacle);
@@ -183,6 +194,15 @@ void MigrationCourse::end_leg(TimePoint now) {
   spans_.push_back({.step = {}, .phase = leg().phase, .from = now, .to = {}});
   faults_before_ = count_faults();
   doing_ = Doing::waiting_for_permits;
+}
+
+// Where all have the address of both: whoever knows one store alone is refused in some of the
+// phases that a quarrel leads through, and served in others.
+void MigrationCourse::begin_quarrel() {
+  if (!quarrel_ || legs_.at(at_ - 1).phase != MigrationPhase::dual_new) return begin_step();
+  progress_.note("two begin to quarrel");
+  quarrel_->begin(of_leg_, of_leg_ + time_of_quarrel);
+  doing_ = Doing::quarrel;
 }
 
 void MigrationCourse::begin_step() {

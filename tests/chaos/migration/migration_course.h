@@ -13,6 +13,7 @@
 #include "tests/chaos/migration/left_overs.h"
 #include "tests/chaos/migration/pair_store.h"
 #include "tests/chaos/migration/pilot.h"
+#include "tests/chaos/migration/quarrel.h"
 #include "tests/chaos/migration/span.h"
 #include "tests/chaos/progress.h"
 #include "tests/chaos/store_trouble.h"
@@ -24,8 +25,11 @@ class MigrationCourse final : public Course {
  public:
   // `length` is shared out among the legs; each takes longer if its work does. All outlive this.
   // `log`: a new file of the history, for the signals to the processes that are left over.
+  // With a quarrel (quarrel.h) at the end of each phase in which all follow the migration and two
+  // may disagree about the way, if there is one.
   MigrationCourse(std::vector<Leg> legs, std::size_t processes, Duration length, PairStore& stores,
-                  Helm helm, Progress& progress, const std::string& log);
+                  Helm helm, std::unique_ptr<Quarrel> quarrel, Progress& progress,
+                  const std::string& log);
 
   void begin(TimePoint began, const Cast& cast) override;
   bool go_on(TimePoint now) override;
@@ -38,6 +42,8 @@ class MigrationCourse final : public Course {
   [[nodiscard]] bool finished() const noexcept { return over_; }
   // How each process was configured, by its name in the history.
   [[nodiscard]] std::map<std::string, Way> ways() const;
+  // Moves of two who steered at once.
+  [[nodiscard]] std::size_t quarrelled() const { return quarrel_ ? quarrel_->moves() : 0; }
   [[nodiscard]] std::size_t refused() const { return refused_; }
   [[nodiscard]] std::size_t refused_after_sleep() const { return refused_after_sleep_; }
 
@@ -55,6 +61,7 @@ class MigrationCourse final : public Course {
   bool restart_next(TimePoint now);
   void note_ways();
   void end_leg(TimePoint now);
+  void begin_quarrel();
   void begin_step();
   void close_span(TimePoint now);
   void fail(const std::string& what);
@@ -66,11 +73,12 @@ class MigrationCourse final : public Course {
   Progress& progress_;
   test::Recorder log_;
   Pilot pilot_;
+  const std::unique_ptr<Quarrel> quarrel_;  // null: nobody disagrees
   std::optional<Cast> cast_;
   std::unique_ptr<LeftOvers> left_overs_;
 
   std::size_t at_ = 0;  // the leg
-  enum class Doing : std::uint8_t { leg, waiting_for_permits, step } doing_ = Doing::leg;
+  enum class Doing : std::uint8_t { leg, waiting_for_permits, quarrel, step } doing_ = Doing::leg;
   std::vector<Span> spans_;  // the last one is open
   Faults faults_before_;
   std::vector<std::pair<std::size_t, Way>> to_restart_;  // in the reverse order

@@ -17,7 +17,7 @@ Left operator+(const Left& a, const Left& b) {
 
 // Why a fault is left out here; empty if it is not.
 std::string left_out(const Fault& fault) {
-  if (fault.kind == FaultKind::state) {
+  if (fault.kind == FaultKind::state || fault.kind == FaultKind::restore) {
     return "a store that is put back to an earlier state takes part in no migration";
   }
   if (fault.name == "sessions-expired") {
@@ -112,10 +112,13 @@ history::Rules PairStore::rules() const {
   history::Rules rules = from_->rules();
   const history::Rules other = to_->rules();
   rules.slack = std::max(rules.slack, other.slack);
+  rules.slack_per_lease = std::max(rules.slack_per_lease, other.slack_per_lease);
   rules.late = std::max(rules.late, other.late);
   rules.lost_delay = std::max(rules.lost_delay, other.lost_delay);
   rules.reply = std::max(rules.reply, other.reply);
   rules.idle = std::max(rules.idle, other.idle);
+  rules.recovery = std::max(rules.recovery, other.recovery);
+  rules.outage = std::max(rules.outage, other.outage);
   rules.denials_end = rules.denials_end && other.denials_end;
   return rules;
 }

@@ -91,7 +91,9 @@ std::string migration_report(const MigrationCourse& course, const history::Histo
          number("%.0f ms", milliseconds(longest_without_grant(history))) +
          "\nProcesses of another phase's configuration that were refused: " +
          std::to_string(course.refused()) + " new ones, " +
-         std::to_string(course.refused_after_sleep()) + " that had slept\n";
+         std::to_string(course.refused_after_sleep()) +
+         " that had slept\nMoves of two who steered at once: " +
+         std::to_string(course.quarrelled()) + "\n";
 }
 
 }  // namespace lockset::chaos

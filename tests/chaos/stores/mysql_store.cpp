@@ -28,7 +28,7 @@ class MysqlStore final : public ServerStore {
     init_space(direct_url(), test::soon()).value();
     RawMysql admin = session();
     admin.rows("CREATE USER chaos_worker@'%' IDENTIFIED BY '" + password_ + "'");
-    admin.rows("GRANT SELECT, EXECUTE ON lockset.* TO chaos_worker@'%'");
+    grant();
     version_ = (kind == "mysql" ? "MySQL " : "MariaDB ") + admin.value("SELECT VERSION()");
     make_network({{.port = server().port()}}, options.proxies);
     add_server_faults();
@@ -36,6 +36,10 @@ class MysqlStore final : public ServerStore {
     add_session_faults();
     add_load();
     add_clock_faults();
+    add_restores(vault());
+    add_demotion(
+        "read_only=1", [this] { session().rows("SET GLOBAL read_only = 1"); },
+        [this] { session().rows("SET GLOBAL read_only = 0"); });
   }
 
   [[nodiscard]] std::string version() const override { return version_; }
@@ -60,6 +64,62 @@ class MysqlStore final : public ServerStore {
     return "127.0.0.1:" + std::to_string(server().port());
   }
   [[nodiscard]] RawMysql session() const { return RawMysql(server().admin_url()); }
+
+  // What a program needs.
+  void grant() const { session().rows("GRANT SELECT, EXECUTE ON lockset.* TO chaos_worker@'%'"); }
+
+  // Row by row, of all tables at one moment; what a dump has, without its program.
+  [[nodiscard]] Vault vault() {
+    Vault vault;
+    vault.back_up = [this] {
+      RawMysql admin = session();
+      admin.rows("DROP DATABASE IF EXISTS lockset_backup");
+      admin.rows("CREATE DATABASE lockset_backup");
+      for (const std::string& table : tables(admin)) {
+        admin.rows("CREATE TABLE lockset_backup." + table + " LIKE lockset." + table);
+      }
+      copy_rows(admin, "lockset", "lockset_backup");
+    };
+    vault.put_back = [this] {
+      drop_and_init();
+      RawMysql admin = session();
+      copy_rows(admin, "lockset_backup", "lockset");
+      grant();
+    };
+    vault.wipe = [this] {
+      drop_and_init();
+      grant();
+    };
+    return vault;
+  }
+  void drop_and_init() const {
+    RawMysql admin = session();
+    admin.rows("DROP DATABASE lockset");
+    admin.rows("CREATE DATABASE lockset");
+    init_space(direct_url(), test::soon()).value();
+  }
+  static std::vector<std::string> tables(RawMysql& admin) {
+    std::vector<std::string> names;
+    for (const auto& row : admin.rows("SELECT table_name FROM information_schema.tables WHERE "
+                                      "table_schema = 'lockset' AND table_name LIKE 'chaos%'")) {
+      names.push_back(row.front().value());
+    }
+    return names;
+  }
+  static void copy_rows(RawMysql& admin, const std::string& from, const std::string& to) {
+    std::string locks;
+    const std::vector<std::string> names = tables(admin);
+    for (const std::string& name : names) {
+      locks += (locks.empty() ? "LOCK TABLES " : ", ") + from + "." + name + " READ, " + to + "." +
+               name + " WRITE";
+    }
+    admin.rows(locks);
+    for (const std::string& name : names) {
+      admin.rows("DELETE FROM " + to + "." + name);
+      admin.rows("INSERT INTO " + to + "." + name + " SELECT * FROM " + from + "." + name);
+    }
+    admin.rows("UNLOCK TABLES");
+  }
 
   // Some of the workers' sessions, at least one. Their number.
   std::size_t kill(const std::string& what, double share) {

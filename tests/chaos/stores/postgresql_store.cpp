@@ -42,7 +42,7 @@ class PostgresqlStore final : public ServerStore {
     init_space(direct_url(), test::soon()).value();
     Session admin = session();
     admin.run("CREATE ROLE chaos_worker LOGIN PASSWORD '" + password_ + "'");
-    allow(direct_url(), Role::programs, "chaos_worker", test::soon()).value();
+    grant();
     version_ = "PostgreSQL " + admin.run("SHOW server_version")[0][0].as<std::string>();
     make_network({{.port = server().port()}}, options.proxies);
     add_server_faults();
@@ -50,6 +50,10 @@ class PostgresqlStore final : public ServerStore {
     add_session_faults();
     add_load();
     add_clock_faults();
+    add_restores(vault());
+    add_demotion(
+        "default_transaction_read_only=on", [this] { read_only(true); },
+        [this] { read_only(false); });
   }
 
   [[nodiscard]] std::string version() const override { return version_; }
@@ -73,6 +77,43 @@ class PostgresqlStore final : public ServerStore {
     return "postgresql://chaos_worker:" + password_ + "@" + hosts;
   }
   [[nodiscard]] Session session() const { return Session(server().admin_url()); }
+
+  // What a program needs.
+  void grant() const { allow(direct_url(), Role::programs, "chaos_worker", test::soon()).value(); }
+
+  // A session that begins and finds it so comes after all others have been told.
+  void read_only(bool wanted) const {
+    const std::string value = wanted ? "on" : "off";
+    session().run("ALTER SYSTEM SET default_transaction_read_only = " + value);
+    session().run("SELECT pg_reload_conf()");
+    const bool done = test::eventually([&] {
+      return session().run("SHOW default_transaction_read_only")[0][0].as<std::string>() == value;
+    });
+    if (!done) throw std::runtime_error("PostgreSQL does not read its configuration");
+  }
+
+  // As a person does it. pg_dump has the rights as well.
+  [[nodiscard]] Vault vault() {
+    const std::string file = (server().folder() / "backup.sql").string();
+    Vault vault;
+    vault.back_up = [this, file] {
+      run({"/usr/bin/pg_dump", "--schema=chaos", "--file=" + file,
+           "--dbname=" + server().admin_url()});
+    };
+    vault.put_back = [this, file] {
+      run({"/usr/bin/psql", "--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1", "--output=/dev/null",
+           "--single-transaction", "--command=SET client_min_messages = warning",
+           "--command=DROP SCHEMA chaos CASCADE", "--file=" + file, server().admin_url()});
+    };
+    vault.wipe = [this] {
+      Session admin = session();
+      admin.run("SET client_min_messages = warning");
+      admin.run("DROP SCHEMA chaos CASCADE");
+      init_space(direct_url(), test::soon()).value();
+      grant();
+    };
+    return vault;
+  }
 
   void add_session_faults() {
     const auto each = [this](const std::string& call, const std::string& what) {

@@ -38,6 +38,7 @@ class RedisStore final : public ServerStore {
     history::Rules rules = ServerStore::rules();
     // A quarantine, which the clock's steps back make longer, is no trouble of its own.
     rules.idle += longest_lease + rules.slack;
+    rules.recovery += longest_lease + rules.slack;
     return rules;
   }
   [[nodiscard]] Left count() override {
@@ -75,6 +76,16 @@ class RedisStore final : public ServerStore {
     add_sweep();
     add_session_faults();
     add_losses();
+    add_restores(vault(), FaultKind::state);
+    // Of a primary that can't be reached, so that it keeps what it has.
+    add_demotion(
+        "a replica",
+        [this] {
+          session().say({"REPLICAOF", "127.0.0.1", "1"});
+        },
+        [this] {
+          session().say({"REPLICAOF", "NO", "ONE"});
+        });
     add_clock_faults();
   }
 
@@ -111,6 +122,32 @@ class RedisStore final : public ServerStore {
         });
     add_repeated("rewrite", FaultKind::load, 100ms, "the append-only file is written anew",
                  [this] { session().ask({"BGREWRITEAOF"}); });
+  }
+
+  [[nodiscard]] std::filesystem::path beside(const std::string& name) {
+    return server().folder() / name;
+  }
+
+  // Its file as it was some time ago, which is a restart as well: the quarantine keeps the promise.
+  // (Wiped it is by "flushall".)
+  [[nodiscard]] Vault vault() {
+    const auto copy = [](const std::filesystem::path& from, const std::filesystem::path& to) {
+      std::filesystem::remove_all(to);
+      std::filesystem::copy(from, to, std::filesystem::copy_options::recursive);
+    };
+    Vault vault;
+    vault.quarantine = true;
+    vault.back_up = [this, copy] {
+      server().pause();
+      copy(beside("data") / "appendonlydir", beside("backup"));
+      server().resume();
+    };
+    vault.put_back = [this, copy] {
+      take_down();
+      copy(beside("backup"), beside("data") / "appendonlydir");
+      start_again();
+    };
+    return vault;
   }
 
   void add_losses() {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 
@@ -10,6 +11,7 @@ namespace lockset::chaos {
 
 void ServerClock::step(Duration by) {
   offset_ += by;
+  farthest_ = std::max(farthest_, offset_);
   const std::int64_t offset = offset_.count();
   const std::filesystem::path path = folder_ / "clock";
   const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);

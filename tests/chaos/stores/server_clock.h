@@ -19,10 +19,13 @@ class ServerClock {
 
   // Steps it by that much: at once, and for good.
   void step(Duration by);
+  // As far ahead as it ever was: never behind a time that it has shown.
+  void catch_up() { step(farthest_ - offset_); }
 
  private:
   std::filesystem::path folder_;
   Duration offset_{};
+  Duration farthest_{};
 };
 
 }  // namespace lockset::chaos

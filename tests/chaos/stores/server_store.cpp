@@ -7,6 +7,7 @@
 #include "lockset/lockset.h"
 #include "tests/chaos/stores/dice.h"
 #include "tests/chaos/stores/quiet.h"
+#include "tests/support/child.h"
 #include "tests/support/wait.h"
 
 namespace lockset::chaos {
@@ -136,6 +137,46 @@ void ServerStore::add_clock_faults() {
   }
 }
 
+void ServerStore::add_restores(Vault vault, FaultKind kind) {
+  vault.freeze = [this] { return network_->freeze(); };
+  vault.thaw = [this] { network_->thaw(); };
+  if (!vault.quarantine) {
+    // A clock that is behind would give old stamps again; and nobody's lease counts now.
+    vault.prepare = [this, more = vault.prepare] {
+      clock_.catch_up();
+      more();
+    };
+  }
+  restores_ = std::make_unique<Restores>(
+      direct_url(), std::move(vault), permits_turn(),
+      [this](TimePoint at, history::What what) { record_at(at, std::move(what)); });
+  restores_->add_faults(faults_, kind, "server", lease());
+}
+
+void ServerStore::add_demotion(std::string what, std::function<void()> demote,
+                               std::function<void()> promote) {
+  add(
+      "demoted", FaultKind::unfit, lease() / 2, 2 * lease(),
+      [this, what = std::move(what), demote = std::move(demote)](Dice&) {
+        demoted_ = true;
+        demote();
+        record(history::DemotedBegin{});
+        demotion_told_ = true;
+        return what;
+      },
+      [this, promote = std::move(promote)] {
+        if (!std::exchange(demoted_, false)) return;
+        if (std::exchange(demotion_told_, false)) record(history::DemotedEnd{});
+        promote();
+      });
+}
+
+void ServerStore::run(const std::vector<std::string>& words) {
+  if (const int code = test::Child(words).wait(60s); code != 0) {
+    throw std::runtime_error(words.front() + " ended with " + std::to_string(code));
+  }
+}
+
 void ServerStore::settle() {
   for (const Fault& fault : faults_) fault.end();
   if (!test::eventually([this] { return network_->calm(); }, Network::latest(lease()) + 10s)) {
@@ -154,6 +195,9 @@ history::Rules ServerStore::rules() const {
   history::Rules rules;
   // A request may be held by the network, and then by a server that stands still.
   rules.late = Network::latest(lease()) + 3 * lease() + 5s;
+  // Several faults may keep a process from the server; but whoever hears of nothing else for a
+  // minute has not recovered from one.
+  rules.outage = 60s;
   // Several steps back may hit one hold.
   rules.slack += 4 * longest_step_back;
   // The server may take its time for later than it is (semantics 20).

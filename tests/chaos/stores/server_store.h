@@ -8,6 +8,7 @@
 
 #include "tests/chaos/stores/network.h"
 #include "tests/chaos/stores/repeater.h"
+#include "tests/chaos/stores/restores.h"
 #include "tests/chaos/stores/server_clock.h"
 #include "tests/chaos/stores/store.h"
 #include "tests/support/private_server.h"
@@ -51,6 +52,12 @@ class ServerStore : public Store {
   // Sweeps and looks beside the workers, over a client of its own.
   void add_sweep();
   void add_clock_faults();
+  // "wiped" and "restored", between which workers may be kept out.
+  void add_restores(Vault vault, FaultKind kind = FaultKind::restore);
+  // "demoted": the server grants nothing between these two, for another one might.
+  void add_demotion(std::string what, std::function<void()> demote, std::function<void()> promote);
+  // What a person would type.
+  static void run(const std::vector<std::string>& words);
   // kill -9; start_again() brings it back, as it does one that pauses. Harmless otherwise.
   void take_down();
   void start_again();
@@ -64,7 +71,10 @@ class ServerStore : public Store {
   std::vector<Fault> faults_;
   bool down_ = false;
   bool paused_ = false;
+  bool demoted_ = false;
+  bool demotion_told_ = false;
   Repeater repeater_;
+  std::unique_ptr<Restores> restores_;
 };
 
 }  // namespace lockset::chaos

@@ -10,6 +10,7 @@
 #include "tests/chaos/stores/kinds.h"
 #include "tests/chaos/stores/quiet.h"
 #include "tests/chaos/stores/repeater.h"
+#include "tests/chaos/stores/restores.h"
 #include "tests/chaos/stores/small_disk.h"
 #include "tests/support/wait.h"
 
@@ -17,6 +18,37 @@ namespace lockset::chaos {
 namespace {
 
 using namespace std::chrono_literals;
+
+// The whole of one database file into another, in one transaction of its own there: as
+// `sqlite3 PATH ".restore FILE"` does it, and ".backup".
+void copy_database(const std::string& from, const std::string& to) {
+  sqlite3* source = nullptr;
+  sqlite3* target = nullptr;
+  std::string why;
+  if (sqlite3_open_v2(from.c_str(), &source, SQLITE_OPEN_READWRITE, nullptr) != SQLITE_OK ||
+      sqlite3_open(to.c_str(), &target) != SQLITE_OK) {
+    why = "can't open one of them";
+  } else {
+    sqlite3_busy_timeout(target, 60000);
+    sqlite3_backup* const work = sqlite3_backup_init(target, "main", source, "main");
+    if (work == nullptr) {
+      why = sqlite3_errmsg(target);
+    } else {
+      int code = SQLITE_OK;
+      const bool done = test::eventually(
+          [&] {
+            code = sqlite3_backup_step(work, -1);
+            return code == SQLITE_DONE || (code != SQLITE_BUSY && code != SQLITE_LOCKED);
+          },
+          60s);
+      const int end = sqlite3_backup_finish(work);
+      if (!done || code != SQLITE_DONE || end != SQLITE_OK) why = sqlite3_errmsg(target);
+    }
+  }
+  sqlite3_close(target);
+  sqlite3_close(source);
+  if (!why.empty()) throw std::runtime_error(from + " can't be copied to " + to + ": " + why);
+}
 
 // A connection past the backend.
 class Handle {
@@ -92,6 +124,8 @@ class SqliteStore final : public Store {
   [[nodiscard]] Duration lease() const override { return 2s; }
   [[nodiscard]] std::vector<Fault>& faults() override { return faults_; }
   [[nodiscard]] std::vector<std::string> missing() const override { return missing_; }
+  // One transaction puts all of it in place.
+  [[nodiscard]] bool becomes_unfit() const override { return false; }
   void settle() override {
     end_all();
     if (!test::eventually([this] { return answers(direct_url()); }, 60s)) {
@@ -161,6 +195,7 @@ class SqliteStore final : public Store {
       (void)client->sweep(test::soon());
       (void)client->inspect({}, test::soon());
     });
+    add_restores();
     if (!disk_) return;
     add(
         "disk-full", FaultKind::server, lease / 20, lease * 3 / 2,
@@ -178,7 +213,30 @@ class SqliteStore final : public Store {
         [this] { disk_->clear(); });
   }
 
+  void add_restores() {
+    Vault vault;
+    vault.back_up = [this] {
+      std::filesystem::remove(beside("backup.db"));
+      copy_database(file(), beside("backup.db"));
+    };
+    vault.put_back = [this] { copy_database(beside("backup.db"), file()); };
+    vault.wipe = [this] {
+      for (const char* const end : {"", "-wal", "-shm", "-gate"}) {
+        std::filesystem::remove(beside("fresh.db") + end);
+      }
+      init_space("sqlite:" + beside("fresh.db"), test::soon()).value();
+      copy_database(beside("fresh.db"), file());
+    };
+    restores_.emplace(direct_url(), std::move(vault), permits_turn(),
+                      [this](TimePoint at, history::What what) { record_at(at, std::move(what)); });
+    restores_->add_faults(faults_, FaultKind::restore, "file", lease());
+  }
+  [[nodiscard]] std::string beside(const std::string& name) const {
+    return (folder_.path() / name).string();
+  }
+
   Folder folder_;
+  std::optional<Restores> restores_;
   std::optional<SmallDisk> disk_;
   std::vector<std::string> missing_;
   std::vector<Fault> faults_;

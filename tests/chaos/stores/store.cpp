@@ -60,6 +60,10 @@ std::string_view to_string(FaultKind kind) noexcept {
       return "clock";
     case FaultKind::partition:
       return "partition";
+    case FaultKind::restore:
+      return "restore";
+    case FaultKind::unfit:
+      return "unfit";
   }
   return "?";
 }

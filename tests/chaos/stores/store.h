@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <string>
@@ -30,6 +31,8 @@ enum class FaultKind : std::uint8_t {
   state,      // the store loses state that it may lose
   clock,      // the server's clock steps
   partition,  // members of the store don't reach each other
+  restore,    // wiped and made anew, or put back from a backup
+  unfit,      // for a while it is not fit to grant anything: read-only
 };
 std::string_view to_string(FaultKind kind) noexcept;
 
@@ -48,6 +51,8 @@ struct Fault {
   std::function<void()> end = [] {};
   // Not together with others of the same group: there is one server to kill.
   std::string group;
+  // How long end() takes besides; a short run leaves such a fault out.
+  Duration takes{};
   // How often it has struck since begin(); empty: it is one blow.
   std::function<std::size_t()> hits{};
   // Another name by which it may be asked for, not unique: "server-kill" for "old-server-kill".
@@ -101,6 +106,10 @@ class Store {
   [[nodiscard]] virtual std::string version() const = 0;
   // The space's address for this worker: through a proxy, if there is a network.
   [[nodiscard]] virtual std::string worker_url(std::size_t worker) const = 0;
+  // Addresses of processes beside the workers, that are not killed or stopped: each keeps long
+  // leases on names of their own (names.h), for what happens only to those.
+  [[nodiscard]] virtual std::vector<std::string> keeper_urls() const { return {}; }
+  [[nodiscard]] virtual Duration long_lease() const { return 15 * lease(); }
   // Past the proxies, for the observer.
   [[nodiscard]] virtual std::string direct_url() const = 0;
   // Of the shortest leases that make sense here.
@@ -109,11 +118,17 @@ class Store {
   [[nodiscard]] virtual std::vector<Fault>& faults() = 0;
   // Faults that this machine can't do, each with the reason: "disk-full: ...".
   [[nodiscard]] virtual std::vector<std::string> missing() const { return {}; }
+  // Whether its clients may be told for a while that there is no space, or none that is fit, while
+  // a fault of the kinds restore and unfit is under way.
+  [[nodiscard]] virtual bool becomes_unfit() const { return true; }
   // Ends all faults, and waits until the server answers and nothing is late any more.
   virtual void settle() = 0;
   // A fault that ends holds on purpose, as a person who breaks them may, says so by this: release
   // before it, and the answer afterwards. Set before the first begin().
-  void record_with(std::function<void(history::What)> record) { record_ = std::move(record); }
+  using Record = std::function<void(TimePoint at, history::What what)>;
+  void record_with(Record record) { record_ = std::move(record); }
+  // Whoever changes permits holds it meanwhile: a restore changes them all.
+  [[nodiscard]] std::mutex& permits_turn() noexcept { return permits_turn_; }
   // What is there now.
   [[nodiscard]] virtual Left count() = 0;
   // REQUIRES: settle() is done and the workers have ended. Sweeps the store until nothing is
@@ -128,12 +143,14 @@ class Store {
   virtual void save_logs(const std::filesystem::path& /*folder*/) {}
 
  protected:
-  void record(history::What what) const {
-    if (record_) record_(std::move(what));
+  void record(history::What what) const { record_at(BootClock::now(), std::move(what)); }
+  void record_at(TimePoint at, history::What what) const {
+    if (record_) record_(at, std::move(what));
   }
 
  private:
-  std::function<void(history::What)> record_;
+  Record record_;
+  std::mutex permits_turn_;
 };
 
 }  // namespace lockset::chaos

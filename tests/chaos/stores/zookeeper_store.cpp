@@ -1,6 +1,8 @@
 // An ensemble of three ZooKeeper servers. Each worker knows all three, by proxies.
+#include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <utility>
@@ -9,6 +11,7 @@
 #include "tests/chaos/stores/dice.h"
 #include "tests/chaos/stores/kinds.h"
 #include "tests/chaos/stores/server_store.h"
+#include "tests/support/client.h"
 #include "tests/support/wait.h"
 #include "tests/zookeeper/four_letters.h"
 #include "tests/zookeeper/raw_client.h"
@@ -40,6 +43,7 @@ class ZookeeperStore final : public ServerStore {
     add_member_faults();
     add_session_faults();
     add_clock_faults();
+    add_restores(vault());
     if (const auto why = no_namespaces()) {
       missing_.push_back("partition: " + *why);
     } else {
@@ -52,6 +56,16 @@ class ZookeeperStore final : public ServerStore {
   [[nodiscard]] std::string worker_url(std::size_t worker) const override {
     return "zookeeper://" + network().hosts(worker) + parameters_;
   }
+  // One for each member: it hears of no other.
+  [[nodiscard]] std::vector<std::string> keeper_urls() const override {
+    std::vector<std::string> urls;
+    for (const int member : members) {
+      const auto index = static_cast<std::size_t>(member) - 1;
+      urls.push_back("zookeeper://127.0.0.1:" + std::to_string(network().ports(index)[index]) +
+                     parameters_);
+    }
+    return urls;
+  }
   [[nodiscard]] std::string direct_url() const override {
     return server().admin_url() + parameters_;
   }
@@ -59,8 +73,12 @@ class ZookeeperStore final : public ServerStore {
     history::Rules rules = ServerStore::rules();
     // Whoever leads anew gives every session its whole time again, and while nobody leads no
     // session ends. A lease takes two thirds of its session.
-    rules.slack += 3 * lease() + 10s;
+    rules.slack += 10s;
+    rules.slack_per_lease = 3;
     rules.idle += 10s;
+    rules.recovery += 10s;
+    // Who knows one member hears of nobody while that is paused, and then dead.
+    rules.outage += 2 * long_lease();
     // A client whose hold is over by its own clock says so before it has deleted the node.
     rules.denials_end = false;
     return rules;
@@ -82,6 +100,61 @@ class ZookeeperStore final : public ServerStore {
   }
 
  private:
+  // Stamps may come again, so its page has the stamp base raised before programs start.
+  [[nodiscard]] Vault vault() {
+    const auto each = [this](auto copy) {
+      for (const int member : members) {
+        const auto data = server().folder() / "data" / std::to_string(member) / "version-2";
+        copy(data, server().folder() / ("backup-" + std::to_string(member)));
+      }
+    };
+    const auto copy = [](const std::filesystem::path& from, const std::filesystem::path& to) {
+      std::filesystem::remove_all(to);
+      std::filesystem::copy(from, to, std::filesystem::copy_options::recursive);
+    };
+    Vault vault;
+    vault.needs_frost = true;
+    vault.back_up = [this, each, copy] {
+      server().pause();
+      each([&](const auto& data, const auto& kept) { copy(data, kept); });
+      server().resume();
+    };
+    vault.put_back = [this, each, copy] {
+      highest_ = draw_stamp();
+      take_down();
+      each([&](const auto& data, const auto& kept) { copy(kept, data); });
+      start_again();
+    };
+    vault.wipe = [this] {
+      highest_ = draw_stamp();
+      test::RawZookeeper(hosts()).remove_tree("/chaos");
+      init_space(direct_url(), test::soon()).value();
+    };
+    vault.prepare = [this] {
+      const auto client = open_backend(direct_url(), test::soon()).value();
+      // Above those, too, that are granted while this is done.
+      client->change_config(RaiseStampBase{{highest_.value + 1'000'000}}, test::soon()).value();
+    };
+    return vault;
+  }
+
+  // One that is above all that were granted so far. In the history as any other.
+  Stamp draw_stamp() {
+    const std::uint64_t op = ++drawn_;
+    test::Client client(open_backend(direct_url(), test::soon()).value(), "highest");
+    test::Ask ask;
+    ask.lease = lease();
+    record(history::Ask{op, {{"highest", Mode::write, 1}}, ask.lease, Duration::zero()});
+    const TimePoint asked = BootClock::now();
+    const Stamp stamp = client.take({{"highest", Mode::write}}, ask).stamp;
+    record(history::Granted{op, stamp, asked + ask.lease / 2, {}});
+    record(history::Release{stamp});
+    const bool released = client.release(stamp);
+    record(released ? history::What(history::Released{stamp})
+                    : history::What(history::NotHeld{stamp}));
+    return stamp;
+  }
+
   void add_member_faults() {
     const auto pick = [this](Dice& dice, bool leader) {
       return leader ? server().leader() : static_cast<int>(between(dice, 1, 3));
@@ -102,6 +175,27 @@ class ZookeeperStore final : public ServerStore {
     one("member-pause", false, false, 3 * lease());
     one("leader-kill", true, true, 2 * lease());
     one("leader-pause", true, false, 3 * lease());
+    // The others elect another one, who gives every session its whole time again, a lease and a
+    // half. When the first goes on it does not know that yet, and answers whom it has at hand; then
+    // it is gone for good, with all who know no other.
+    add(
+        "leader-deposed", FaultKind::server, long_lease() * 80 / 100, long_lease() * 86 / 100,
+        [this](Dice&) {
+          deposed_ = server().leader();
+          take(*deposed_, false);
+          return "member " + std::to_string(*deposed_) +
+                 ", which leads, is paused for longer than an election, but less than long leases";
+        },
+        [this] {
+          if (!deposed_) return;
+          const int member = *std::exchange(deposed_, std::nullopt);
+          give_back();
+          test::linger(100ms);
+          take(member, true);
+          test::linger(long_lease());
+          give_back();
+        });
+    faults().back().takes = long_lease();
     add(
         "no-quorum", FaultKind::server, lease() / 20, 2 * lease(),
         [this](Dice& dice) {
@@ -261,6 +355,9 @@ class ZookeeperStore final : public ServerStore {
   std::vector<std::string> missing_;
   bool parted_ = false;
   std::vector<int> killed_;
+  std::optional<int> deposed_;
+  Stamp highest_;
+  std::uint64_t drawn_ = 0;
   std::vector<int> stopped_;
 };
 

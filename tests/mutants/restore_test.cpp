@@ -1,0 +1,177 @@
+// The checker against a store that is made anew under its living clients, and what may be wrong
+// then: stamps, permits and what a client thought it knew. SEM 7, 8, 20
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "lockset/memory_backend.h"
+#include "tests/mutants/load.h"
+#include "tests/support/client.h"
+#include "tests/support/recording_backend.h"
+#include "tests/support/threads.h"
+
+namespace lockset::mutants {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A store of which there may be a next one.
+class Place {
+ public:
+  Place() { make_anew(); }
+  // Its versions begin anew too, unless it had `changes` more.
+  void make_anew(int changes = 0) {
+    std::shared_ptr<Backend> made = make_memory_backend(make_memory_store());
+    test::Client client(made);
+    for (int i = 0; i < changes; ++i) client.set_permits("a", Mode::read, 1);
+    const std::lock_guard lock(mutex_);
+    now_ = std::move(made);
+  }
+  [[nodiscard]] std::shared_ptr<Backend> now() const {
+    const std::lock_guard lock(mutex_);
+    return now_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<Backend> now_;
+};
+
+enum class Flaw : std::uint8_t {
+  none,
+  clings_to_the_old,    // one of the clients goes on in the store that is gone
+  stamps_begin_anew,    // they are counted from one again
+  versions_come_again,  // with other permits than the version had before
+};
+
+// A client of it.
+class Living final : public ForwardingBackend {
+ public:
+  Living(Place& place, Flaw flaw, bool first)
+      : ForwardingBackend(place.now()), place_(place), flaw_(flaw), first_(first) {}
+
+  Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
+    const std::shared_ptr<Backend> store = where();
+    Result<AcquireOutcome> outcome = store->try_acquire(request);
+    auto* const grant = outcome ? std::get_if<Grant>(&*outcome) : nullptr;
+    if (grant == nullptr || flaw_ != Flaw::stamps_begin_anew) return outcome;
+    // As if the clock stood at the beginning: the first store's are far above.
+    if (store != inner_store()) shift_ = Stamp{grant->stamp.value / 2};
+    grant->stamp.value -= shift_.value;
+    for (Stamp& floor : grant->floors) floor.value -= shift_.value;
+    return outcome;
+  }
+  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override {
+    return where()->release(Stamp{stamp.value + shift_.value}, app, by);
+  }
+  Result<SpaceConfig> load_config(TimePoint by) override { return where()->load_config(by); }
+
+ private:
+  [[nodiscard]] std::shared_ptr<Backend> where() const {
+    return flaw_ == Flaw::clings_to_the_old && first_ ? inner_store() : place_.now();
+  }
+  [[nodiscard]] std::shared_ptr<Backend> inner_store() const { return first_store_; }
+
+  Place& place_;
+  const Flaw flaw_;
+  const bool first_;
+  const std::shared_ptr<Backend> first_store_ = place_.now();
+  Stamp shift_{};
+};
+
+// Several clients ask for "a", and keep it for a moment; in the middle it is wiped.
+history::Report played(Flaw flaw) {
+  Place place;
+  test::Recorder person("person");
+  const auto set_many = [&](std::uint32_t readers) {
+    person.record(history::PermitsBegin{"a", readers, 1});
+    test::Client(place.now()).set_permits("a", Mode::read, readers);
+    person.record(history::PermitsEnd{"a", readers, 1});
+  };
+  set_many(1000);
+
+  constexpr std::size_t clients = 4;
+  std::vector<std::shared_ptr<test::Recorder>> recorders;
+  std::vector<test::Client> asking;
+  for (std::size_t i = 0; i < clients; ++i) {
+    recorders.push_back(std::make_shared<test::Recorder>("client-" + std::to_string(i)));
+    asking.emplace_back(std::make_shared<test::RecordingBackend>(
+        std::make_shared<Living>(place, flaw, i == 0), recorders.back()));
+    asking.back().reload();
+  }
+  std::atomic<bool> over = false;
+  std::atomic<std::size_t> asked = 0;
+  std::jthread wipes([&] {
+    const auto wait_for = [&](std::size_t more) {
+      const std::size_t enough = asked + more;
+      while (asked < enough && !over) std::this_thread::yield();
+    };
+    wait_for(200);
+    const std::uint32_t readers = 1;
+    person.record(history::RestoreBegin{});
+    person.record(history::PermitsBegin{"a", readers, 1});
+    place.make_anew(flaw == Flaw::versions_come_again ? 1 : 2);
+    person.record(history::PermitsEnd{"a", readers, 1});
+    person.record(history::RestoreEnd{});
+    wait_for(400);
+    over = true;
+  });
+  test::run_threads(clients, [&](std::size_t i) {
+    while (!over) {
+      const Mode mode = i < 2 ? Mode::write : Mode::read;
+      const auto outcome = asking[i].ask({{"a", mode}}, {.lease = 10s});
+      ++asked;
+      const auto* const grant = outcome ? std::get_if<Grant>(&*outcome) : nullptr;
+      std::this_thread::sleep_for(100us);
+      if (grant != nullptr) (void)asking[i].release(grant->stamp);
+    }
+  });
+  wipes.join();
+  history::History history{person.log()};
+  for (const auto& each : recorders) history.push_back(each->log());
+  history::Rules rules = strict_rules();
+  rules.least = {.grants = 50, .overlaps = 20, .busy = 20};
+  return history::check(history, rules).value();
+}
+
+void expect_flagged_by(Flaw flaw, Invariant meant, const std::vector<Invariant>& also) {
+  // Chance decides who meets whom.
+  history::Report report;
+  for (int i = 0; i < 50 && report.found_of(meant) == 0; ++i) report = played(flaw);
+  EXPECT_GT(report.found_of(meant), 0U);
+  for (const history::Violation& each : report.violations) {
+    const bool expected = each.invariant == meant ||
+                          std::find(also.begin(), also.end(), each.invariant) != also.end();
+    EXPECT_TRUE(expected) << to_string(each.invariant) << ": " << each.story;
+  }
+}
+
+TEST(RestoredMemory, TheSoundOnePasses) {
+  const history::Report report = played(Flaw::none);
+  for (const history::Violation& each : report.violations) {
+    ADD_FAILURE() << to_string(each.invariant) << ": " << each.story;
+  }
+  for (const std::string& each : report.vacuous) ADD_FAILURE() << each;
+  EXPECT_EQ(report.counts.restores, 1U);
+}
+
+TEST(RestoredMemory, AClientThatGoesOnInTheOldOneIsFlagged) {
+  expect_flagged_by(Flaw::clings_to_the_old, Invariant::exclusion,
+                    {Invariant::fencing, Invariant::permits});
+}
+
+TEST(RestoredMemory, StampsThatBeginAnewAreFlagged) {
+  expect_flagged_by(Flaw::stamps_begin_anew, Invariant::fencing, {});
+}
+
+TEST(RestoredMemory, AVersionThatComesAgainIsFlagged) {
+  expect_flagged_by(Flaw::versions_come_again, Invariant::permits,
+                    {Invariant::exclusion, Invariant::fencing});
+}
+
+}  // namespace
+}  // namespace lockset::mutants
