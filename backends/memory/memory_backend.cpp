@@ -15,6 +15,8 @@ namespace lockset {
 class MemoryStore {
  public:
   explicit MemoryStore(const Clock& clock) : clock_(clock) {}
+  // A copy, as of one instant; waiters stay with the original.
+  MemoryStore(MemoryStore& other, const Clock& clock);
 
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request);
   std::optional<Grant> resolve(const Token& token);
@@ -52,6 +54,7 @@ class MemoryStore {
   Grant live_grant(Holds::const_iterator hold, TimePoint now);
   void remove_expired_on(const LockSet& set, TimePoint now);
   std::optional<Busy> blocker(const AcquireRequest& request, TimePoint now);
+  void raise_version(std::int64_t before);
   Stamp draw_stamp(Stamp at_least, std::chrono::system_clock::time_point wall);
   std::shared_ptr<const Owner> shared(const Owner& owner);
 
@@ -79,11 +82,24 @@ class MemoryTicket final : public WaitTicket {
   std::uint64_t seen;  // the store's changes at the busy answer
 };
 
+std::int64_t us_since_1970(std::chrono::system_clock::time_point wall) {
+  return duration_cast<microseconds>(wall.time_since_epoch()).count();
+}
+
 std::int64_t store_time_us(TimePoint now) {
   return duration_cast<microseconds>(now.time_since_epoch()).count();
 }
 
 }  // namespace
+
+MemoryStore::MemoryStore(MemoryStore& other, const Clock& clock) : clock_(clock) {
+  const std::lock_guard lock(other.mutex_);
+  config_ = other.config_;
+  last_stamp_ = other.last_stamp_;
+  holds_ = other.holds_;
+  last_owner_ = other.last_owner_;
+  names_ = other.names_;
+}
 
 MemoryStore::Holds::iterator MemoryStore::find_live(Stamp stamp, TimePoint now) {
   const auto hold = holds_.find(stamp);
@@ -144,9 +160,15 @@ std::optional<Busy> MemoryStore::blocker(const AcquireRequest& request, TimePoin
 Stamp MemoryStore::draw_stamp(Stamp at_least, std::chrono::system_clock::time_point wall) {
   const Stamp next{last_stamp_.value + 1};
   const Stamp above_base{config_.stamp_base.value + 1};
-  const Stamp of_wall{duration_cast<microseconds>(wall.time_since_epoch()).count()};
+  const Stamp of_wall{us_since_1970(wall)};
   last_stamp_ = std::max({next, above_base, at_least, of_wall});
   return last_stamp_;
+}
+
+// By the calendar, so that no version comes again where a backup is restored or a space made anew:
+// a client would decide by the configuration that it once had under that version.
+void MemoryStore::raise_version(std::int64_t before) {
+  config_.version = std::max(before + 1, us_since_1970(clock_.wall()));
 }
 
 std::shared_ptr<const Owner> MemoryStore::shared(const Owner& owner) {
@@ -275,7 +297,10 @@ SpaceConfig MemoryStore::change_config(const ConfigChange& change) {
   const std::lock_guard lock(mutex_);
   const std::int64_t before = config_.version;
   config_ = changed(std::move(config_), change);
-  if (config_.version != before) announce_change();
+  if (config_.version != before) {
+    raise_version(before);
+    announce_change();
+  }
   return config_;
 }
 
@@ -293,7 +318,7 @@ Result<std::size_t> MemoryStore::reclaim(std::string_view app, std::int64_t epoc
     return Error{Errc::not_held, "the hold " + std::to_string(epoch) + " of application " +
                                      in_quotes(app) + " has ended"};
   }
-  if (current != epoch) ++config_.version;
+  if (current != epoch) raise_version(config_.version);
   current = epoch;
   std::size_t ended = 0;
   for (auto hold = holds_.begin(); hold != holds_.end();) {
@@ -391,6 +416,10 @@ Result<std::vector<Finding>> examine_memory(const Url& url, TimePoint) {
 
 std::shared_ptr<MemoryStore> make_memory_store(const Clock& clock) {
   return std::make_shared<MemoryStore>(clock);
+}
+
+std::shared_ptr<MemoryStore> copy_memory_store(MemoryStore& store, const Clock& clock) {
+  return std::make_shared<MemoryStore>(store, clock);
 }
 
 std::unique_ptr<Backend> make_memory_backend(std::shared_ptr<MemoryStore> store) {
