@@ -187,6 +187,16 @@ struct End {
   bool operator==(const End&) const = default;
 };
 
+// The store loses its state some time between the two: it is wiped, or goes on from a backup. Holds
+// asked for before may be gone from then on, and those that had ended may be back, for as long as
+// a lease lasts.
+struct RestoreBegin {
+  bool operator==(const RestoreBegin&) const = default;
+};
+struct RestoreEnd {
+  bool operator==(const RestoreEnd&) const = default;
+};
+
 // What this run has to contain at least, or it has shown nothing. Stands with the
 // history, so that whoever checks it needs to know no more.
 struct Expect {
@@ -201,10 +211,11 @@ struct Expect {
   bool operator==(const Expect&) const = default;
 };
 
-using What = std::variant<Ask, Granted, Busy, TimedOut, Unknown, Refused, Renew, Renewed,
-                          NotRenewed, RenewUnknown, Lost, Valid, Release, Released, ReleaseUnknown,
-                          NotHeld, Use, Kill, Stop, Cont, FaultBegin, FaultEnd, PermitsBegin,
-                          PermitsEnd, SeenBegin, Seen, SeenEnd, End, Expect>;
+using What =
+    std::variant<Ask, Granted, Busy, TimedOut, Unknown, Refused, Renew, Renewed, NotRenewed,
+                 RenewUnknown, Lost, Valid, Release, Released, ReleaseUnknown, NotHeld, Use, Kill,
+                 Stop, Cont, FaultBegin, FaultEnd, PermitsBegin, PermitsEnd, SeenBegin, Seen,
+                 SeenEnd, End, Expect, RestoreBegin, RestoreEnd>;
 
 struct Event {
   TimePoint time;

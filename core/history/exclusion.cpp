@@ -5,6 +5,7 @@
 // every set of holders is as small as it can have been: if this choice breaks the rule, all
 // do; and if it does not, it is itself an order of events that keeps the rule.
 #include <algorithm>
+#include <map>
 #include <tuple>
 #include <utility>
 
@@ -59,11 +60,17 @@ std::string story(const Timeline& line, std::uint32_t name, const Edge& edge, co
 }  // namespace
 
 void check_exclusion(const Timeline& line, const Rules&, Findings& findings) {
+  std::map<std::uint32_t, Interval> confirmed;
+  for (const Sure& each : line.confirmed) confirmed.emplace(each.op, each.during);
   std::vector<Edge> edges;
   for (std::uint32_t name = 0; name < line.names.size(); ++name) {
     edges.clear();
     for (const ItemRef& ref : line.asks_of[name]) {
       const Op& op = line.ops[ref.op];
+      if (const auto sure = confirmed.find(ref.op); sure != confirmed.end()) {
+        edges.push_back({sure->second.begin, true, ref});
+        edges.push_back({sure->second.end, false, ref});
+      }
       if (!op.granted() || op.must_end <= op.returned) continue;
       edges.push_back({op.returned, true, ref});
       edges.push_back({op.must_end, false, ref});

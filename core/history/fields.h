@@ -17,7 +17,8 @@ inline constexpr std::array<std::string_view, std::variant_size_v<What>> kind_na
     "lost",        "valid",     "release",       "released",    "release_unknown",
     "not_held",    "use",       "kill",          "stop",        "cont",
     "fault_begin", "fault_end", "permits_begin", "permits_end", "seen_begin",
-    "seen",        "seen_end",  "end",           "expect"};
+    "seen",        "seen_end",  "end",           "expect",      "restore_begin",
+    "restore_end"};
 
 // Works for T and const T.
 template <class T, class Each>

@@ -85,6 +85,22 @@ class Incidents {
     open.pop_back();
   }
 
+  void operator()(const RestoreBegin&) {
+    if (open_restore_) all_.complaint = "a restore begins while another is under way";
+    open_restore_ = std::pair(all_.line.restores.size(), all_.line.faults.size());
+    all_.line.restores.push_back({all_.now, TimePoint::max()});
+    all_.line.faults.push_back({all_.now, TimePoint::max()});
+  }
+  void operator()(const RestoreEnd&) {
+    if (!open_restore_) {
+      all_.complaint = "a restore ends that did not begin";
+      return;
+    }
+    all_.line.restores[open_restore_->first].end = all_.now;
+    all_.line.faults[open_restore_->second].end = all_.now;
+    open_restore_.reset();
+  }
+
   void operator()(const PermitsBegin& what) {
     const std::uint32_t name = all_.name_of(what.name);
     open_permits_[name] = all_.line.permits.size();
@@ -182,6 +198,8 @@ class Incidents {
   std::unordered_map<std::string, std::vector<std::size_t>> open_faults_;
   std::unordered_map<std::uint32_t, std::size_t> open_permits_;
   std::optional<Snapshot> snapshot_;
+  // Its places among the restores and the faults.
+  std::optional<std::pair<std::size_t, std::size_t>> open_restore_;
 };
 
 }  // namespace

@@ -64,16 +64,23 @@ class LeaseCheck {
   }
 
   void check_renewals() {
-    // Since when it is gone from the store. (A holder that gave up may have a renewal on its
-    // way; that it does not rely on it, check_samples sees.)
-    TimePoint gone = TimePoint::max();
+    // Since when it is gone from the store, and was so before a restore and after it. (A holder
+    // that gave up may have a renewal on its way; that it does not rely on it, check_samples sees.)
+    const Interval* const restore = line_.last_restore(op_);
+    TimePoint gone_before = TimePoint::max();
+    TimePoint gone_after = TimePoint::max();
+    const auto note_gone = [&](TimePoint sent, TimePoint returned) {
+      const bool before = restore == nullptr || sent <= restore->end;
+      TimePoint& gone = before ? gone_before : gone_after;
+      gone = std::min(gone, returned);
+    };
     for (const Renewal& each : line_.renewals.of(index_)) {
       if (each.answer == Renewal::Answer::gone && each.process == op_.process) {
-        gone = std::min(gone, each.returned);
+        note_gone(each.sent, each.returned);
       }
     }
     for (const Ending& each : line_.endings.of(index_)) {
-      if (each.answer == Ending::Answer::released) gone = std::min(gone, each.returned);
+      if (each.answer == Ending::Answer::released) note_gone(each.sent, each.returned);
     }
 
     const auto lasts = [&](TimePoint arrived, TimePoint until) {
@@ -83,6 +90,9 @@ class LeaseCheck {
     TimePoint expires = lasts(op_.returned, op_.until);
     for (const Renewal& each : line_.renewals.of(index_)) {
       const bool renewed = each.answer == Renewal::Answer::renewed;
+      const bool restored = restore != nullptr && each.returned >= restore->begin;
+      const TimePoint gone = restored ? gone_after : gone_before;
+      if (restored) expires = std::max(expires, lasts(restore->end, op_.until));
       if (renewed && each.sent > gone) {
         complain("renewed, asked at " + line_.at(each.sent) + ", though it had ended at " +
                  line_.at(gone));
@@ -110,6 +120,11 @@ class LeaseCheck {
     for (const Ending& each : line_.endings.of(index_)) {
       if (each.answer == Ending::Answer::released) done.push_back(each);
     }
+    const Interval* const restore = line_.last_restore(op_);
+    const bool came_back = done.size() > 1 && restore != nullptr &&
+                           restore->begin <= done.back().returned &&
+                           restore->end >= done.front().sent;
+    if (came_back) return;
     const bool explained =
         done.size() == 2 && (may_claim(done[0], done[1]) || may_claim(done[1], done[0]));
     if (done.size() > 1 && !explained) {

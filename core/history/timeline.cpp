@@ -79,6 +79,8 @@ void sort(Timeline& line) {
                    }));
   std::stable_sort(line.faults.begin(), line.faults.end(),
                    by([](const Interval& each) { return each.begin; }));
+  std::stable_sort(line.restores.begin(), line.restores.end(),
+                   by([](const Interval& each) { return each.begin; }));
   std::stable_sort(line.snapshots.begin(), line.snapshots.end(),
                    by([](const Snapshot& each) { return each.taken.begin; }));
   for (Process& process : line.processes) {

@@ -150,6 +150,12 @@ class ByOp {
   std::vector<std::uint32_t> starts_;
 };
 
+// From when to when a hold was surely there.
+struct Sure {
+  std::uint32_t op = 0;
+  Interval during;
+};
+
 struct ItemRef {
   std::uint32_t op = 0;
   std::uint32_t item = 0;  // in Timeline::items
@@ -171,7 +177,10 @@ struct Timeline {
   std::vector<PermitsChange> permits;         // by name, then begin
   std::vector<Snapshot> snapshots;            // by begin
   std::vector<Interval> faults;               // of kinds other than kill and stop; by begin
+  std::vector<Interval> restores;             // by begin; each is one of the faults, too
   std::vector<Quiet> ends;
+  // Worked out: holds that were asked for before a restore, and confirmed by the store after it.
+  std::vector<Sure> confirmed;
   Expect expect;
   std::uint64_t kills = 0;
   std::uint64_t stops = 0;
@@ -188,6 +197,12 @@ struct Timeline {
   // `deadline`, put off for the time in which the process was stopped: all that it owes
   // between `from` and then, it owes so long after it went on.
   [[nodiscard]] TimePoint put_off(std::uint32_t process, TimePoint from, Duration delay) const;
+
+  // The last restore that the op may have had a hold before; null if there was none.
+  [[nodiscard]] const Interval* last_restore(const Op& op) const {
+    const bool any = !restores.empty() && restores.back().end >= op.asked;
+    return any ? &restores.back() : nullptr;
+  }
 
   // For stories.
   [[nodiscard]] std::string at(TimePoint time) const;  // "12.345 ms"
