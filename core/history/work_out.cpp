@@ -56,7 +56,8 @@ TimePoint must_end(const Timeline& line, const Op& op, std::size_t index) {
 
 // Of a hold that was there before a restore: from when to when it surely is there again, by what
 // the store that was restored confirmed. Empty if it confirmed nothing.
-Interval confirmed(const Timeline& line, const Op& op, std::size_t index, TimePoint restored) {
+Interval confirmed(const Timeline& line, const Rules& rules, const Op& op, std::size_t index,
+                   TimePoint restored) {
   Interval sure{TimePoint::max(), {}};
   for (const Renewal& each : line.renewals.of(index)) {
     if (each.process != op.process || each.sent <= restored) continue;
@@ -68,6 +69,8 @@ Interval confirmed(const Timeline& line, const Op& op, std::size_t index, TimePo
   for (const Ending& each : line.endings.of(index)) {
     const bool did_nothing = each.process != op.process && each.answer == Ending::Answer::not_held;
     if (!did_nothing && each.returned > restored) gone(each.sent);
+    // The same request may come once more.
+    if (each.sent <= restored && later(each.sent, rules.late) > restored) return {};
   }
   for (const Renewal& each : line.renewals.of(index)) {
     if (each.process == op.process && each.answer == Renewal::Answer::gone) gone(each.returned);
@@ -137,7 +140,7 @@ void work_out(Timeline& line, const Rules& rules) {
       op.valid_end = valid_end(line, op, i);
       op.must_end = must_end(line, op, i);
       if (const Interval* restore = line.last_restore(op)) {
-        const Interval sure = confirmed(line, op, i, restore->end);
+        const Interval sure = confirmed(line, rules, op, i, restore->end);
         if (sure.begin < sure.end) {
           line.confirmed.push_back({static_cast<std::uint32_t>(i), sure});
         }

@@ -57,6 +57,18 @@ TEST(Restore, WhatTheRestoredStoreConfirmedIsThereAgain) {
   expect_kept(lost.check(without_lost()));
 }
 
+TEST(Restore, AReleaseOfBeforeMayComeOnceMore) {
+  const auto renewed = [](std::int64_t late) {
+    Story story = restored(held().release("admin", 10, 20, 30));
+    story.add("p", 70, Renew{Stamp{10}}).add("p", 75, Renewed{Stamp{10}, ms(1100)});
+    Rules rules = without_lost();
+    rules.late = std::chrono::milliseconds(late);
+    return story.hold("q", 2, 20, {w("a")}, 80, 90, 900).check(rules);
+  };
+  EXPECT_EQ(renewed(40).found_of(Invariant::exclusion), 1U);
+  expect_kept(renewed(41));
+}
+
 TEST(Restore, WhatHadEndedMayBeBack) {
   const auto ended = [] {
     Story story;

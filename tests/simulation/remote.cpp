@@ -40,7 +40,7 @@ Duration Line::travel(Kind usual, Kind slow, Network network) {
       return *late;
     }
   }
-  return chance(usual, 1, 100us, 20ms).value_or(usual_travel);
+  return chance(usual, 1, profile.least_travel, profile.most_travel).value_or(usual_travel);
 }
 
 template <class Reply>
@@ -149,7 +149,8 @@ Result<AcquireOutcome> Remote::try_acquire(const AcquireRequest& asked) {
 
   return call<AcquireOutcome>(asked.by, [&store = line_.store, copy, ticket](Backend& front) {
     Result<AcquireOutcome> found = front.try_acquire(copy->request);
-    if (Busy* busy = std::get_if<Busy>(&*found); busy && ticket) {
+    Busy* const busy = found ? std::get_if<Busy>(&*found) : nullptr;
+    if (busy != nullptr && ticket) {
       busy->ticket = ticket;
       store.listen(ticket);
     }

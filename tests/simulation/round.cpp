@@ -187,7 +187,10 @@ void Client::Round::look() {
   if (asked >= promised()) {
     client_.complain("validity ends in time", stamp_, "valid() is true after its end");
   }
-  if (!live && !ended && client_.profile_.world == Profile::World::promised) {
+  // What the store has forgotten is valid as long as it was promised before.
+  const bool forgotten = told_.promised_before_loss(stamp_, client_.truth_.lost_state(), asked);
+  const bool promised_there = client_.profile_.world != Profile::World::stepped;
+  if (!live && !ended && !forgotten && promised_there) {
     client_.complain("what is valid is held", stamp_,
                      "valid() is true, and the store has it no more");
   }
@@ -284,7 +287,8 @@ void Client::Round::settle_release(Stamp stamp, const Status& status, bool was_v
       record(history::Released{stamp});
     }
     ++world_.counts["releases"];
-    if (client_.truth_.live(stamp) && !client_.process_.dead) {
+    const bool back = fate != nullptr && fate->back;
+    if (client_.truth_.live(stamp) && !back && !client_.process_.dead) {
       client_.complain("released is released", stamp, "released, and the store has it still");
     }
     return;

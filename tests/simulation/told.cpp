@@ -15,6 +15,9 @@ TimePoint promise(TimePoint sent, Duration lease) {
 void Noting::promised(Stamp stamp, TimePoint sent, Duration lease) {
   TimePoint& until = told_.promised[stamp];
   until = std::max(until, promise(sent, lease));
+  if (sent > truth_.lost_state()) return;
+  TimePoint& before = told_.promised_before[stamp];
+  before = std::max(before, promise(sent, lease));
 }
 
 Result<AcquireOutcome> Noting::try_acquire(const AcquireRequest& request) {
@@ -107,8 +110,12 @@ void Noting::app_renewed(TimePoint sent) {
   if (process_.dead) return;
   std::vector<history::Event>& log = world_.history[process_.log].events;
   for (const Stamp stamp : told_.known) {
-    if (told_.over.contains(stamp) || !truth_.live(stamp)) continue;
-    log.push_back({sent, history::Renew{stamp}});
+    if (told_.over.contains(stamp)) continue;
+    // What the store has forgotten is not confirmed by this, and is valid longer all the same.
+    const bool live = truth_.live(stamp);
+    if (!live && !told_.promised_before_loss(stamp, truth_.lost_state(), world_.now())) continue;
+    const TimePoint asked = live ? sent : std::min(sent, truth_.lost_state());
+    log.push_back({asked, history::Renew{stamp}});
     log.push_back({world_.now(), history::Renewed{stamp, told_.until(stamp)}});
   }
 }

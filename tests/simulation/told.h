@@ -21,6 +21,8 @@ TimePoint promise(TimePoint sent, Duration lease);
 struct Told {
   // Until when a hold may be relied upon, by all answers so far.
   std::map<Stamp, TimePoint> promised;
+  // By those alone that were asked for before the store lost its state.
+  std::map<Stamp, TimePoint> promised_before;
   // With reclaim: the hold on the application, with which all others end.
   Token app_token;
   Stamp app;
@@ -49,6 +51,11 @@ struct Told {
   bool told_of_step = false;
   Stamp highest;
 
+  // Whether it may be relied upon by what a store said that has forgotten it since.
+  [[nodiscard]] bool promised_before_loss(Stamp stamp, TimePoint lost_state, TimePoint now) const {
+    const auto at = promised_before.find(stamp);
+    return lost_state != TimePoint::max() && at != promised_before.end() && now < at->second;
+  }
   // Until when valid() may be true, by all that was heard.
   [[nodiscard]] TimePoint until(Stamp stamp) const {
     const auto own = promised.find(stamp);
