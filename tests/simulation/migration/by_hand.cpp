@@ -103,7 +103,7 @@ class ByHand final : public Steering {
     const Result<SpaceConfig> now = store.change_config(SetMigrationPhase{mark, version}, by);
     if (!now) return now.error();
     config = *now;
-    if (config.migration_phase != mark || config.version != version + 1) {
+    if (config.migration_phase != mark || config.version == version) {
       return obstacle("somebody else steers, too");
     }
     return {};
@@ -167,13 +167,13 @@ class ByHand final : public Steering {
     return grant->stamp;
   }
 
-  // Nothing but this may have happened to the old store since it was set to its switching mark.
+  // Of the old store, while it is being switched.
   Status raise_base(Stamp at_least, TimePoint by) {
-    const std::int64_t version = of_old_.version;
+    const std::int64_t mark = of_old_.migration_phase;
     const Result<SpaceConfig> now = old_->change_config(RaiseStampBase{at_least}, by);
     if (!now) return now.error();
     of_old_ = *now;
-    if (of_old_.version != version + 1) return obstacle("somebody else steers, too");
+    if (of_old_.migration_phase != mark) return obstacle("somebody else steers, too");
     return {};
   }
 
