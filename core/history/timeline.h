@@ -198,6 +198,9 @@ struct Timeline {
   // between `from` and then, it owes so long after it went on.
   [[nodiscard]] TimePoint put_off(std::uint32_t process, TimePoint from, Duration delay) const;
 
+  // When valid() has to be false at the latest, by the answers that came until `known`.
+  [[nodiscard]] TimePoint valid_end(const Op& op, std::size_t index, TimePoint known) const;
+
   // The last restore that the op may have had a hold before; null if there was none.
   [[nodiscard]] const Interval* last_restore(const Op& op) const {
     const bool any = !restores.empty() && restores.back().end >= op.asked;

@@ -53,12 +53,15 @@ class ToldOfSteps final : public Observer {
 }  // namespace
 
 bool Client::expects(const Error& error, TimePoint) const {
-  return error.code == Errc::rolled_back && profile_.world == Profile::World::restored;
+  if (error.code != Errc::rolled_back) return false;
+  // The store may have forgotten that it took its application over.
+  const bool forgotten = reclaims() && truth_.lost_state() != TimePoint::max();
+  return forgotten || profile_.world == Profile::World::restored;
 }
 
 std::optional<Locks> Client::open(TimePoint until) {
   Options options;
-  const bool shared = profile_.reclaim && process_.actor < 2;
+  const bool shared = reclaims();
   options.app = shared ? "jobs" : "app-" + std::to_string(process_.actor);
   options.reclaim = shared;
   options.lease = 2s;

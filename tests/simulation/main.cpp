@@ -51,6 +51,8 @@ int main(int argc, char** argv) {
                  {"slow stores", 19},
                  {"stores demoted", 19},
                  {"requests to a demoted store", 560},
+                 {"instances that were forgotten", 3},
+                 {"forks", 450},
                  {"superseded", 200},
                  {"uses refused", 800},
                  {"wake-ups lost", 180}},

@@ -16,7 +16,7 @@ Profile make_worldly_profile(std::uint64_t seed, Flaw flaw) {
   const TimePoint start(1h);
   const Duration troubled = profile.calm - start;
   profile.disturbed = start + troubled / 2;
-  profile.forks = one_in(4);
+  profile.forks = one_in(5);
 
   const std::uint64_t world = random.below(12);
   if (profile.world == Profile::World::promised) {

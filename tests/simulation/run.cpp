@@ -30,6 +30,7 @@ class Run {
     store_.config_changed = [this](const SpaceConfig& config) { note_permits(config); };
     note_permits(*store_.serve(nullptr).load_config(TimePoint::max()));
     world_.record(history::FaultBegin{"seed"});
+    world_.set_fork_guard(profile_.flaw != Flaw::unguarded_fork);
     world_.set_pauses(profile_.pauses, profile_.longest_pause);
     store_.begin();
     for (std::uint32_t i = 0; i < profile_.clients; ++i) start(i, 1);

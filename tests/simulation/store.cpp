@@ -86,6 +86,7 @@ class Store::Front final : public ForwardingBackend {
         at->second.granted = store_.world_.now();
         at->second.of_application = of_application(request.set->items());
         at->second.reserved = is_reserved_name(request.set->items().front().name);
+        at->second.epoch = request.owner->epoch;
         at->second.stray = again;
         at->second.tag = migrate::tag_of(request.owner->instance);
         // Nobody hears of it at once; the attempt after it may be granted besides.
@@ -124,7 +125,14 @@ class Store::Front final : public ForwardingBackend {
     const NoCalendar wrong(store_.clock_, store_.profile_.flaw == Flaw::counted_versions);
     Result<std::size_t> count = inner().reclaim(app, epoch, by);
     for (const Stamp stamp : before) {
-      if (!store_.live(stamp)) store_.fates_[stamp].end = Fate::End::reclaimed;
+      if (store_.live(stamp)) continue;
+      Fate& fate = store_.fates_[stamp];
+      fate.end = Fate::End::reclaimed;
+      // Its holder goes by a hold on the application that a backup let end before its time.
+      if (!store_.known_epochs_.contains(fate.epoch)) continue;
+      store_.world_.record(history::Release{stamp});
+      store_.world_.record(history::Released{stamp});
+      ++store_.world_.counts["holds reclaimed too early after a restore"];
     }
     store_.announce();
     return count;
@@ -158,9 +166,8 @@ Store::Store(World& world, const Profile& profile, std::uint32_t actor)
 
 Store::~Store() = default;
 
-Backend& Store::serve(Process* process, bool again, bool unheard) noexcept {
-  const bool demoted = process != nullptr && demoted_ && stuck(*process);
-  auto* const front = demoted ? dynamic_cast<Front*>(demoted_.get()) : front_.get();
+Backend& Store::serve(Process* process, bool again, bool unheard, bool old) {
+  auto* const front = old ? dynamic_cast<Front*>(demoted_.get()) : front_.get();
   if (front == nullptr) return *demoted_;
   front->asking = process;
   front->again = again;
@@ -292,7 +299,9 @@ void Store::lose_state() {
   lost_state_ = world_.now();
   world_.record(history::RestoreBegin{});
   world_.record(history::RestoreEnd{});
-  if (config_changed) config_changed(*front_->load_config(TimePoint::max()));
+  const SpaceConfig config = *front_->load_config(TimePoint::max());
+  for (const auto& [app, epoch] : config.epochs) known_epochs_.insert(epoch);
+  if (config_changed) config_changed(config);
 }
 
 // The copy has all that was confirmed.
@@ -310,9 +319,8 @@ void Store::demote() {
   listeners_.clear();
 }
 
-// Whether its requests still come to the demoted store.
-bool Store::stuck(const Process& process) {
-  if (world_.calm()) return false;
+bool Store::reaches_demoted(const Process& process) {
+  if (!demoted_ || world_.calm()) return false;
   const auto [at, fresh] = stuck_until_.try_emplace(process.actor);
   if (fresh) {
     const auto time = world_.schedule().draw(Kind::stick, process.actor, 0.7, 0, 5'000'000'000);

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,8 +48,10 @@ class Store final : public Truth {
   ~Store() override;
 
   // The store as `process` asks it; `again`: with a request that was answered before; `unheard`:
-  // with one whose answer nobody waits for any more.
-  Backend& serve(Process* process, bool again = false, bool unheard = false) noexcept;
+  // with one whose answer nobody waits for any more; `old`: by the store that was demoted.
+  Backend& serve(Process* process, bool again = false, bool unheard = false, bool old = false);
+  // Whether its requests come to the demoted store at this time, if there is one.
+  [[nodiscard]] bool reaches_demoted(const Process& process);
   [[nodiscard]] bool down() const noexcept { return world_.now() < down_until_; }
   void listen(const std::shared_ptr<Ticket>& ticket) { listeners_.emplace_back(ticket); }
   [[nodiscard]] bool live(Stamp stamp) override;
@@ -79,7 +82,6 @@ class Store final : public Truth {
   void back_up();
   void lose_state();
   void demote();
-  [[nodiscard]] bool stuck(const Process& process);
   void announce();
   void note_stray(const AcquireRequest& request);
 
@@ -95,6 +97,7 @@ class Store final : public Truth {
   };
   std::optional<Backup> backup_;
   TimePoint lost_state_ = TimePoint::max();
+  std::set<std::int64_t> known_epochs_;  // to the store as it was restored
   // The store that was demoted, and by client: until when it is reached instead of the promoted
   // one.
   std::unique_ptr<Backend> demoted_;

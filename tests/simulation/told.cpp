@@ -90,7 +90,7 @@ Result<RenewReply> Noting::renew(const Owner& owner, std::span<const RenewReques
       world_.record(process_, history::Renewed{stamp, until});
     } else {
       world_.record(process_, history::NotRenewed{stamp});
-      told_.gone.insert(stamp);
+      told_.gone[stamp] = sent;
     }
   }
   // Only what the renewer hears is compared with its clock.
@@ -128,8 +128,9 @@ Result<bool> Noting::release(Stamp stamp, std::string_view app, TimePoint by) {
     world_.record(process_, history::Release{stamp});
     world_.record(process_, history::ReleaseUnknown{stamp});
   }
+  const TimePoint sent = world_.now();
   Result<bool> done = inner().release(stamp, app, by);
-  if (done) told_.gone.insert(stamp);
+  if (done) told_.gone[stamp] = sent;
   return done;
 }
 

@@ -23,6 +23,7 @@ struct Fate {
   bool of_application = false;  // "@app:..."
   bool reserved = false;        // for any other of Lockset's own names
   bool permanent = false;
+  std::int64_t epoch = 0;  // of who asked for it
   // By a request that came once more after it had been answered: nobody will ask for it.
   bool stray = false;
   // Of a client that follows a migration: what its record says.
