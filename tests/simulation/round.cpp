@@ -320,7 +320,9 @@ void Client::Round::settle_release(Stamp stamp, const Status& status, bool was_v
                                    TimePoint valid_until) {
   if (status) {
     const Fate* const fate = client_.truth_.fate(stamp);
-    if (fate != nullptr && fate->end == Fate::End::broken) {
+    const bool by_others =
+        fate != nullptr && (fate->end == Fate::End::broken || fate->end == Fate::End::reclaimed);
+    if (by_others) {
       // After a lost answer it can't be told who ended it (semantics 9).
       record(history::ReleaseUnknown{stamp});
     } else {
