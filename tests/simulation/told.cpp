@@ -111,10 +111,16 @@ void Noting::app_renewed(TimePoint sent) {
   std::vector<history::Event>& log = world_.history[process_.log].events;
   for (const Stamp stamp : told_.known) {
     if (told_.over.contains(stamp)) continue;
-    // What the store has forgotten is not confirmed by this, and is valid longer all the same.
+    // What was not confirmed itself since the store was upset is not confirmed by this, either, and
+    // is valid longer all the same.
+    const TimePoint upset = std::min(truth_.lost_state(), truth_.stepped());
+    const TimePoint own = told_.promised[stamp];
     const bool live = truth_.live(stamp);
-    if (!live && !told_.promised_before_loss(stamp, truth_.lost_state(), world_.now())) continue;
-    const TimePoint asked = live ? sent : std::min(sent, truth_.lost_state());
+    if (!live && (upset == TimePoint::max() || own <= world_.now())) continue;
+    const auto before = told_.promised_before.find(stamp);
+    const bool confirmed = live && (truth_.lost_state() == TimePoint::max() ||
+                                    before == told_.promised_before.end() || before->second < own);
+    const TimePoint asked = confirmed ? sent : std::min(sent, upset);
     log.push_back({asked, history::Renew{stamp}});
     log.push_back({world_.now(), history::Renewed{stamp, told_.until(stamp)}});
   }
