@@ -18,6 +18,11 @@ constexpr Duration linger = seconds(1);
 
 }  // namespace
 
+bool forgets_epoch(const SpaceConfig& config, const Owner& owner) {
+  const auto epoch = config.epochs.find(owner.app);
+  return owner.epoch > 0 && (epoch == config.epochs.end() || epoch->second < owner.epoch);
+}
+
 Keeper::Keeper(Backend& backend, const Owner& owner, ConfigCache& config, Settings settings)
     : backend_(backend), owner_(owner), config_(config), settings_(std::move(settings)) {}
 
@@ -331,11 +336,15 @@ void Keeper::take_config(SpaceConfig config) {
   const auto epoch = config.epochs.find(owner_.app);
   const bool superseded =
       owner_.epoch > 0 && epoch != config.epochs.end() && epoch->second > owner_.epoch;
+  const bool forgotten = forgets_epoch(config, owner_);
   if (config_.replace(std::move(config))) tell({.kind = Event::Kind::config_changed});
-  if (!superseded) return;
+  if (!superseded && !forgotten) return;
   const std::lock_guard lock(mutex_);
   for (const auto& [stamp, hold] : holds_) {
-    if (!hold->lose(LostReason::superseded)) continue;
+    const LostReason why = superseded          ? LostReason::superseded
+                           : hold == app_hold_ ? LostReason::gone
+                                               : LostReason::app_lost;
+    if (!hold->lose(why)) continue;
     losses_.push_back(hold);
     ring_if_earlier(watchdog_sleep_.get(), TimePoint::min());
   }

@@ -24,6 +24,10 @@
 
 namespace lockset {
 
+// Whether the store does not know any more that this instance took its application over: it was
+// restored from a backup that is older, or wiped.
+bool forgets_epoch(const SpaceConfig& config, const Owner& owner);
+
 // Thread-safe. `backend`, `owner` and `config` must outlive it.
 class Keeper {
  public:

@@ -183,6 +183,14 @@ Status Manager::may_ask(const Call& call, const SpaceConfig& config) const {
             : "application " + in_quotes(owner_.app) +
                   " runs with reclaim: open with reclaim too, or use another id"};
   }
+  // Its hold on the application is as little there as its epoch: what it took now, another instance
+  // might end any moment, while it would go by the validity of before.
+  if (forgets_epoch(config, owner_)) {
+    return Error{Errc::rolled_back,
+                 "the store does not know that this instance of application " +
+                     in_quotes(owner_.app) +
+                     " has taken over: it was restored or wiped since; open the space again"};
+  }
   return {};
 }
 

@@ -15,6 +15,8 @@ namespace lockset {
 class MemoryStore {
  public:
   explicit MemoryStore(const Clock& clock) : clock_(clock) {}
+  // A copy, as of one instant; waiters stay with the original.
+  MemoryStore(MemoryStore& other, const Clock& clock);
 
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request);
   std::optional<Grant> resolve(const Token& token);
@@ -52,8 +54,8 @@ class MemoryStore {
   Grant live_grant(Holds::const_iterator hold, TimePoint now);
   void remove_expired_on(const LockSet& set, TimePoint now);
   std::optional<Busy> blocker(const AcquireRequest& request, TimePoint now);
+  void raise_version(std::int64_t before);
   Stamp draw_stamp(Stamp at_least, std::chrono::system_clock::time_point wall);
-  void raise_version(std::int64_t above);
   std::shared_ptr<const Owner> shared(const Owner& owner);
 
   const Clock& clock_;
@@ -80,11 +82,24 @@ class MemoryTicket final : public WaitTicket {
   std::uint64_t seen;  // the store's changes at the busy answer
 };
 
+std::int64_t us_since_1970(std::chrono::system_clock::time_point wall) {
+  return duration_cast<microseconds>(wall.time_since_epoch()).count();
+}
+
 std::int64_t store_time_us(TimePoint now) {
   return duration_cast<microseconds>(now.time_since_epoch()).count();
 }
 
 }  // namespace
+
+MemoryStore::MemoryStore(MemoryStore& other, const Clock& clock) : clock_(clock) {
+  const std::lock_guard lock(other.mutex_);
+  config_ = other.config_;
+  last_stamp_ = other.last_stamp_;
+  holds_ = other.holds_;
+  last_owner_ = other.last_owner_;
+  names_ = other.names_;
+}
 
 MemoryStore::Holds::iterator MemoryStore::find_live(Stamp stamp, TimePoint now) {
   const auto hold = holds_.find(stamp);
@@ -145,15 +160,15 @@ std::optional<Busy> MemoryStore::blocker(const AcquireRequest& request, TimePoin
 Stamp MemoryStore::draw_stamp(Stamp at_least, std::chrono::system_clock::time_point wall) {
   const Stamp next{last_stamp_.value + 1};
   const Stamp above_base{config_.stamp_base.value + 1};
-  const Stamp of_wall{duration_cast<microseconds>(wall.time_since_epoch()).count()};
+  const Stamp of_wall{us_since_1970(wall)};
   last_stamp_ = std::max({next, above_base, at_least, of_wall});
   return last_stamp_;
 }
 
-// By the clock, as in stores that can be restored from a backup: no version comes again.
-void MemoryStore::raise_version(std::int64_t above) {
-  const auto wall = clock_.wall().time_since_epoch();
-  config_.version = std::max(above + 1, duration_cast<microseconds>(wall).count());
+// By the calendar, so that no version comes again where a backup is restored or a space made anew:
+// a client would decide by the configuration that it once had under that version.
+void MemoryStore::raise_version(std::int64_t before) {
+  config_.version = std::max(before + 1, us_since_1970(clock_.wall()));
 }
 
 std::shared_ptr<const Owner> MemoryStore::shared(const Owner& owner) {
@@ -401,6 +416,10 @@ Result<std::vector<Finding>> examine_memory(const Url& url, TimePoint) {
 
 std::shared_ptr<MemoryStore> make_memory_store(const Clock& clock) {
   return std::make_shared<MemoryStore>(clock);
+}
+
+std::shared_ptr<MemoryStore> copy_memory_store(MemoryStore& store, const Clock& clock) {
+  return std::make_shared<MemoryStore>(store, clock);
 }
 
 std::unique_ptr<Backend> make_memory_backend(std::shared_ptr<MemoryStore> store) {

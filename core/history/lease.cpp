@@ -27,14 +27,7 @@ class LeaseCheck {
   }
 
   // What was promised by then. An answer that comes when all is over prolongs nothing.
-  TimePoint promised_at(TimePoint time) const {
-    TimePoint until = op_.until;
-    for (const Renewal& each : line_.renewals.of(index_)) {
-      if (each.process != op_.process || each.answer != Renewal::Answer::renewed) continue;
-      if (each.returned <= std::min(until, time)) until = std::max(until, each.until);
-    }
-    return until;
-  }
+  TimePoint promised_at(TimePoint time) const { return line_.valid_end(op_, index_, time); }
 
   void check_samples() {
     TimePoint over = TimePoint::max();  // since when it is surely known that it is over

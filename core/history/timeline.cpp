@@ -91,6 +91,22 @@ void sort(Timeline& line) {
 
 }  // namespace
 
+// Only renewals that came before the end prolong a hold: once over, over for ever. They are in the
+// order in which they were sent; one may be answered first by which an earlier one comes in time.
+TimePoint Timeline::valid_end(const Op& op, std::size_t index, TimePoint known) const {
+  TimePoint end = op.until;
+  for (bool longer = true; longer;) {
+    longer = false;
+    for (const Renewal& each : renewals.of(index)) {
+      if (each.process != op.process || each.answer != Renewal::Answer::renewed) continue;
+      if (each.returned > std::min(end, known) || each.until <= end) continue;
+      end = each.until;
+      longer = true;
+    }
+  }
+  return end;
+}
+
 Result<Timeline> make_timeline(const History& history, const Rules& rules) {
   Gathering all;
   if (Status status = name_processes(history, all); !status) return status.error();

@@ -214,6 +214,9 @@ struct Timeline {
   // between `from` and then, it owes so long after it went on.
   [[nodiscard]] TimePoint put_off(std::uint32_t process, TimePoint from, Duration delay) const;
 
+  // When valid() has to be false at the latest, by the answers that came until `known`.
+  [[nodiscard]] TimePoint valid_end(const Op& op, std::size_t index, TimePoint known) const;
+
   // For stories.
   [[nodiscard]] std::string at(TimePoint time) const;  // "12.345 ms"
   [[nodiscard]] std::string tell(const Op& op) const;  // one line

@@ -25,16 +25,6 @@ void work_out_permits(Timeline& line, const Rules& rules) {
   }
 }
 
-// Only renewals that came before the end prolong a hold: once over, over for ever.
-TimePoint valid_end(const Timeline& line, const Op& op, std::size_t index) {
-  TimePoint end = op.until;
-  for (const Renewal& each : line.renewals.of(index)) {
-    if (each.process != op.process || each.answer != Renewal::Answer::renewed) continue;
-    if (each.returned <= end) end = std::max(end, each.until);
-  }
-  return end;
-}
-
 TimePoint must_end(const Timeline& line, const Op& op, std::size_t index) {
   TimePoint end = op.valid_end;
   for (const Ending& each : line.endings.of(index)) {
@@ -141,7 +131,7 @@ void work_out(Timeline& line, const Rules& rules) {
   for (std::size_t i = 0; i < line.ops.size(); ++i) {
     Op& op = line.ops[i];
     if (op.granted()) {
-      op.valid_end = valid_end(line, op, i);
+      op.valid_end = line.valid_end(op, i, TimePoint::max());
       op.must_end = must_end(line, op, i);
     }
     if (op.may_hold()) op.may_end = may_end(line, rules, op, i);

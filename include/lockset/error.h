@@ -26,7 +26,7 @@ enum class Errc {
   unsupported,    // this backend can't do that, and says so instead of doing less
   unavailable,    // the store could not be asked; surely nothing was applied
   indeterminate,  // the reply was lost; the change may or may not have been applied
-  rolled_back,    // the store gave a stamp older than one seen before: restored or wiped
+  rolled_back,    // the store was restored or wiped: it gave an old stamp, or lost our epoch
   internal,       // a fault of Lockset or an answer that makes no sense
 };
 

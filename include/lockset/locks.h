@@ -90,7 +90,7 @@ class Locks {
   ~Locks();
 
   // Waits until the whole set is granted. Nothing is held while it waits.
-  // Errors: timeout, cancelled, invalid, superseded, and store trouble.
+  // Errors: timeout, cancelled, invalid, superseded, rolled_back, and store trouble.
   Result<Hold> acquire(std::vector<LockRequest> wanted, const AcquireOptions& options = {});
   Result<Hold> acquire(const LockSet& set, const AcquireOptions& options = {});
 

@@ -15,6 +15,11 @@ class MemoryStore;  // the space; shared by the backends opened on it
 // A test that moves its own clock wakes nobody: waiters look again by themselves.
 std::shared_ptr<MemoryStore> make_memory_store(const Clock& clock = real_clock());
 
+// A space of its own that is as `store` is at this instant, as a backup is or a replica that is
+// promoted: its holds, its configuration, its last stamp. Nobody waits in it.
+std::shared_ptr<MemoryStore> copy_memory_store(MemoryStore& store,
+                                               const Clock& clock = real_clock());
+
 // One client of the space.
 std::unique_ptr<Backend> make_memory_backend(std::shared_ptr<MemoryStore> store);
 

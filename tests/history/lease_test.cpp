@@ -31,6 +31,18 @@ TEST(Lease, ValidLongerOnlyByARenewalThatCameInTime) {
   expect_only(renewed(101), Invariant::lease, "promised only until 100 ms");
 }
 
+TEST(Lease, AnAnswerComesInTimeByOneThatOvertookIt) {
+  const auto renewed = [](std::int64_t first) {
+    Story story = held();
+    story.add("q", 40, Renew{Stamp{10}});  // somebody else's prolongs nothing here
+    story.add("p", 50, Renew{Stamp{10}}).add("p", 90, Renewed{Stamp{10}, ms(150)});
+    story.add("p", 20, Renew{Stamp{10}}).add("p", first, Renewed{Stamp{10}, ms(200)});
+    return story.add("p", 190, answer(true, 180)).check();
+  };
+  expect_kept(renewed(150));
+  expect_only(renewed(151), Invariant::lease, "promised only until 150 ms");
+}
+
 TEST(Lease, WhatWasOnceFalseStaysFalse) {
   expect_kept(held().add("p", 50, answer(false, 40)).add("p", 55, answer(true, 50)).check());
   expect_only(held().add("p", 50, answer(false, 40)).add("p", 55, answer(true, 51)).check(),

@@ -19,17 +19,32 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// The machine's clock, whose calendar can be taken away.
+class Calendar final : public Clock {
+ public:
+  [[nodiscard]] TimePoint now() const noexcept override { return real_clock().now(); }
+  [[nodiscard]] std::chrono::system_clock::time_point wall() const noexcept override {
+    return missing ? std::chrono::system_clock::time_point() : real_clock().wall();
+  }
+  std::atomic<bool> missing = false;
+};
+
 // A store of which there may be a next one.
 class Place {
  public:
-  Place() { make_anew(); }
-  // Its versions begin anew too, unless it had `changes` more.
-  void make_anew(int changes = 0) {
-    std::shared_ptr<Backend> made = make_memory_backend(make_memory_store());
-    test::Client client(made);
-    for (int i = 0; i < changes; ++i) client.set_permits("a", Mode::read, 1);
+  enum class Versions : std::uint8_t { by_the_clock, counted };
+
+  explicit Place(Versions versions) : versions_(versions) { make_anew(0); }
+  void make_anew(int changes) {
+    std::shared_ptr<Backend> made = make_memory_backend(make_memory_store(clock_));
+    for (int i = 0; i < changes; ++i) set_readers(made, 1);
     const std::lock_guard lock(mutex_);
     now_ = std::move(made);
+  }
+  void set_readers(const std::shared_ptr<Backend>& store, std::uint32_t readers) {
+    clock_.missing = versions_ == Versions::counted;
+    test::Client(store).set_permits("a", Mode::read, readers);
+    clock_.missing = false;
   }
   [[nodiscard]] std::shared_ptr<Backend> now() const {
     const std::lock_guard lock(mutex_);
@@ -37,6 +52,8 @@ class Place {
   }
 
  private:
+  const Versions versions_;
+  Calendar clock_;
   mutable std::mutex mutex_;
   std::shared_ptr<Backend> now_;
 };
@@ -85,11 +102,12 @@ class Living final : public ForwardingBackend {
 
 // Several clients ask for "a", and keep it for a moment; in the middle it is wiped.
 history::Report played(Flaw flaw) {
-  Place place;
+  Place place(flaw == Flaw::versions_come_again ? Place::Versions::counted
+                                                : Place::Versions::by_the_clock);
   test::Recorder person("person");
   const auto set_many = [&](std::uint32_t readers) {
     person.record(history::PermitsBegin{"a", readers, 1});
-    test::Client(place.now()).set_permits("a", Mode::read, readers);
+    place.set_readers(place.now(), readers);
     person.record(history::PermitsEnd{"a", readers, 1});
   };
   set_many(1000);

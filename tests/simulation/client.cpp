@@ -22,7 +22,8 @@ void Client::complain(const std::string& rule, Stamp stamp, const std::string& w
   std::string story = process_.name + ", stamp " + std::to_string(stamp.value) + ": " + why;
   if (fate != nullptr) {
     constexpr const char* ends[] = {"it was not ended there", "it was released there",
-                                    "it was broken there", "it was reclaimed there"};
+                                    "it was broken there", "it was reclaimed there",
+                                    "it was forgotten there"};
     story += "\n  granted in the store at " +
              std::to_string((fate->granted - TimePoint(1h)) / 1us) + " us; " +
              ends[static_cast<int>(fate->end)];
@@ -52,12 +53,15 @@ class ToldOfSteps final : public Observer {
 }  // namespace
 
 bool Client::expects(const Error& error, TimePoint) const {
-  return error.code == Errc::rolled_back && profile_.world == Profile::World::restored;
+  if (error.code != Errc::rolled_back) return false;
+  // The store may have forgotten that it took its application over.
+  const bool forgotten = reclaims() && truth_.lost_state() != TimePoint::max();
+  return forgotten || profile_.world == Profile::World::restored;
 }
 
 std::optional<Locks> Client::open(TimePoint until) {
   Options options;
-  const bool shared = profile_.reclaim && process_.actor < 2;
+  const bool shared = reclaims();
   options.app = shared ? "jobs" : "app-" + std::to_string(process_.actor);
   options.reclaim = shared;
   options.lease = 2s;
@@ -126,7 +130,8 @@ void Client::round(Locks& locks, std::uint64_t chance) { Round(*this, locks, cha
 void Client::administer() {
   std::optional<Locks> locks = open(profile_.settled);
   if (!locks) return;
-  std::map<std::string, Permits> permits;
+  std::string name;
+  Mode mode = Mode::read;
   while (!process_.dead && world_.now() < profile_.calm) {
     const auto drawn =
         world_.schedule().draw(Kind::round, process_.actor, 1, 0, std::int64_t{1} << 40);
@@ -135,25 +140,31 @@ void Client::administer() {
       continue;
     }
     Random random(static_cast<std::uint64_t>(*drawn));
-    sleep(random.between(100ms, 3s));
-    const std::string name(1, static_cast<char>('a' + random.below(4)));
-    const auto [at, fresh] = permits.emplace(name, Permits{profile_.reads, profile_.writes});
-    const Mode mode = random.below(2) == 0 ? Mode::read : Mode::write;
-    (mode == Mode::read ? at->second.read : at->second.write) =
-        1 + static_cast<std::uint32_t>(random.below(3));
-    world_.record(process_, history::PermitsBegin{name, at->second.read, at->second.write});
-    // While an answer is missing nobody knows what applies.
-    while (!process_.dead && !locks->set_permits(name, mode, at->second.of(mode))) sleep(200ms);
-    world_.record(process_, history::PermitsEnd{name, at->second.read, at->second.write});
+    TimePoint next = world_.now() + random.between(100ms, 3s);
+    // Who restores a store looks after it, and sets anew what that has undone.
+    const bool after_it = world_.now() < profile_.disturbed && next > profile_.disturbed;
+    if (after_it) next = profile_.disturbed + random.between(1ms, 100ms);
+    sleep_until(next, process_.killed.get_token());
+    const std::string other(1, static_cast<char>('a' + random.below(4)));
+    const Mode other_mode = random.below(2) == 0 ? Mode::read : Mode::write;
+    if (!after_it || name.empty()) {
+      name = other;
+      mode = other_mode;
+    }
+    const std::uint32_t value = 1 + static_cast<std::uint32_t>(random.below(3));
+    while (!process_.dead && !locks->set_permits(name, mode, value)) sleep(200ms);
     ++world_.counts["permits changed"];
   }
 }
 
 void Client::check_settled() {
-  if (process_.dead || profile_.world != Profile::World::promised) return;
+  const bool excused =
+      profile_.world == Profile::World::stepped || profile_.world == Profile::World::restored;
+  if (process_.dead || excused) return;
   const TimePoint old = world_.now() - 7s;
   for (const auto& [stamp, fate] : truth_.fates()) {
-    if (fate.process != &process_ || fate.of_application || fate.stray || fate.granted > old) {
+    const bool nobodys = fate.of_application || fate.stray || fate.back;
+    if (fate.process != &process_ || nobodys || fate.granted > old) {
       continue;
     }
     const auto unconfirmed = told_.unconfirmed.find(stamp);

@@ -58,6 +58,7 @@ class Client {
   // One round of its work, decided by this number.
   void round(Locks& locks, std::uint64_t chance);
   void sleep(Duration time);
+  [[nodiscard]] bool reclaims() const { return profile_.reclaim && process_.actor < 2; }
   void complain(const std::string& rule, Stamp stamp, const std::string& why) const;
   // Whether it may be told so of what it asked then, although nothing went wrong.
   [[nodiscard]] virtual bool expects(const Error& error, TimePoint asked) const;

@@ -30,6 +30,8 @@ history::Rules rules_of(const Profile& profile) {
   // back what came too late.
   rules.reply = 1s + 6 * profile.io_timeout;
   rules.spurious_busy = 0;
+  // Whoever has been superseded is told nothing else, and asks on.
+  rules.recovery = Duration::max();
   rules.least = {};
   return rules;
 }

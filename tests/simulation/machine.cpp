@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "core/alarm.h"
+#include "core/fork_guard.h"
 #include "tests/simulation/world.h"
 
 namespace lockset {
@@ -25,6 +26,13 @@ Fiber& fiber() {
 TimePoint BootClock::now() noexcept {
   World* const world = World::running();
   return world == nullptr ? TimePoint{} : world->read_clock();
+}
+
+// A forked child is another process.
+std::uint64_t fork_generation() noexcept {
+  World* const world = World::running();
+  const bool known = world != nullptr && world->current() != nullptr && world->guards_forks();
+  return known ? world->current()->process().log : 0;
 }
 
 Token Token::random() {

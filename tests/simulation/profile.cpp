@@ -8,6 +8,48 @@ namespace lockset::simulation {
 
 using namespace std::chrono_literals;
 
+Profile make_worldly_profile(std::uint64_t seed, Flaw flaw) {
+  Profile profile = make_profile(seed);
+  profile.flaw = flaw;
+  Random random(seed ^ 0x2BD1D6B5A1C7E3F9);
+  const auto one_in = [&](std::uint64_t n) { return random.below(n) == 0; };
+  const TimePoint start(1h);
+  const Duration troubled = profile.calm - start;
+  profile.disturbed = start + troubled / 2;
+  profile.forks = one_in(5);
+
+  const std::uint64_t world = random.below(12);
+  if (profile.world == Profile::World::promised) {
+    if (world < 2) profile.world = Profile::World::lost;
+    if (world == 2) profile.world = Profile::World::slow;
+    if (world == 3) profile.world = Profile::World::demoted;
+  }
+  switch (profile.world) {
+    case Profile::World::promised:
+    case Profile::World::stepped:
+      break;
+    case Profile::World::restored:
+    case Profile::World::lost:
+      profile.disturbed = start + random.between(troubled / 4, troubled * 3 / 4);
+      if (!one_in(3)) {
+        profile.backup = profile.disturbed - random.between(10ms, (profile.disturbed - start) / 2);
+      }
+      // Stamps go up if the calendar does: it is all that is left of those that were lost.
+      profile.walls = 0;
+      // By what was restored and what was undone one can see who keeps to what is in force.
+      if (one_in(2)) profile.changes_permits = true;
+      break;
+    case Profile::World::slow:
+      // There and back takes up to a whole lease of the shortest ones.
+      profile.most_travel = random.between(150ms, 600ms);
+      profile.least_travel = profile.most_travel / 3;
+      break;
+    case Profile::World::demoted:
+      break;
+  }
+  return profile;
+}
+
 Profile make_profile(std::uint64_t seed) {
   Random random(seed ^ 0x5DEECE66D);
   const auto one_in = [&](std::uint64_t n) { return random.below(n) == 0; };

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "lockset/backend.h"
 #include "lockset/clock.h"
+#include "tests/simulation/flaws.h"
 
 namespace lockset::simulation {
 
@@ -12,9 +14,21 @@ struct Profile {
   enum class World : std::uint8_t {
     promised,  // all that Lockset relies on holds: so must all its promises
     stepped,   // the store's clock is stepped ahead by far more than the margin
-    restored,  // the store goes back to an empty one, and its calendar too
+    restored,  // the store loses its state, and its calendar goes back by hours besides
+    lost,      // the store loses its state: it is wiped, or goes on from a backup
+    slow,      // each message takes a good part of a lease
+    demoted,   // the store is demoted, and a copy of it promoted that some reach later
   };
   World world = World::promised;
+  // When the world is disturbed.
+  TimePoint disturbed;
+  // When the backup was made that a store which lost its state goes on from; unset: it is wiped.
+  std::optional<TimePoint> backup;
+  Flaw flaw = Flaw::none;
+
+  // How long a message takes when nothing is wrong. More: the store is slow, and lives.
+  Duration least_travel = std::chrono::microseconds(100);
+  Duration most_travel = std::chrono::milliseconds(20);
 
   // Shares of messages.
   double loss = 0;
@@ -22,8 +36,6 @@ struct Profile {
   double repeat = 0;
   double slow = 0;
   Duration slowest{};  // less than twice the I/O timeout: nothing comes later than that
-  // How long a message takes at most when nothing is wrong. More: the store is slow, and lives.
-  Duration usual = std::chrono::milliseconds(20);
   double hint_loss = 0;
   // Shares of clock readings and of requests.
   double pauses = 0;
@@ -48,6 +60,7 @@ struct Profile {
   bool long_leases = true;  // some, and some without end
   bool breaks = true;       // clients break each other's holds
   bool pictures = true;     // of the store are taken
+  bool forks = false;       // clients do, in the midst of a hold
   std::uint32_t reads = 1;
   std::uint32_t writes = 1;
   Traits traits;
@@ -58,5 +71,7 @@ struct Profile {
 };
 
 Profile make_profile(std::uint64_t seed);
+// The same in a world of its own, where the seed says so.
+Profile make_worldly_profile(std::uint64_t seed, Flaw flaw);
 
 }  // namespace lockset::simulation

@@ -24,6 +24,7 @@ struct Remote::Open {
   std::optional<Result<Reply>> reply;
   Fiber* waiting = nullptr;  // null: nobody waits for it any more
   bool asked = false;        // the store was
+  bool old = false;          // and it was the demoted one
   bool twice = false;        // it is asked twice at once
 };
 
@@ -40,7 +41,7 @@ Duration Line::travel(Kind usual, Kind slow, Network network) {
       return *late;
     }
   }
-  return chance(usual, 1, 100us, profile.usual).value_or(usual_travel);
+  return chance(usual, 1, profile.least_travel, profile.most_travel).value_or(usual_travel);
 }
 
 template <class Reply>
@@ -48,15 +49,18 @@ void Remote::send(const std::shared_ptr<Open<Reply>>& open, Duration travel_time
   world_.after(travel_time, [&line = line_, open, network] {
     if (open->waiting == nullptr) ++line.world.counts["requests that came when nobody waited"];
     const bool again = std::exchange(open->asked, true);
+    // What comes twice comes to the same store.
+    if (!again) open->old = line.store.reaches_demoted(line.process);
     // A server that is down resets the connection.
     std::optional<Result<Reply>> result;
     if (line.store.down()) {
       result.emplace(indeterminate());
     } else {
       const bool unheard = open->waiting == nullptr;
-      result.emplace(open->ask(line.store.serve(&line.process, again, unheard)));
+      result.emplace(open->ask(line.store.serve(&line.process, again, unheard, open->old)));
       if (open->twice) {
-        static_cast<void>(open->ask(line.store.serve(&line.process, again, unheard)).ok());
+        static_cast<void>(
+            open->ask(line.store.serve(&line.process, again, unheard, open->old)).ok());
       }
     }
     // The answer to what came twice is that to what came first.
@@ -78,6 +82,11 @@ void Remote::send(const std::shared_ptr<Open<Reply>>& open, Duration travel_time
 template <class Reply>
 Result<Reply> Remote::call(TimePoint by, std::function<Result<Reply>(Backend&)> ask,
                            Network network) {
+  if (&world_.current()->process() != &process_) {
+    world_.complain("a child is not its parent",
+                    world_.current()->process().name + " uses the connection of " + process_.name);
+    return unavailable();
+  }
   if (process_.dead) return unavailable();
   if (world_.now() >= by) {
     ++process_.troubles;
@@ -149,7 +158,8 @@ Result<AcquireOutcome> Remote::try_acquire(const AcquireRequest& asked) {
 
   return call<AcquireOutcome>(asked.by, [&store = line_.store, copy, ticket](Backend& front) {
     Result<AcquireOutcome> found = front.try_acquire(copy->request);
-    if (Busy* busy = std::get_if<Busy>(&*found); busy && ticket) {
+    Busy* const busy = found ? std::get_if<Busy>(&*found) : nullptr;
+    if (busy != nullptr && ticket) {
       busy->ticket = ticket;
       store.listen(ticket);
     }

@@ -137,6 +137,11 @@ void Client::Round::not_granted(const Error& error) {
       ++world_.counts[std::string(to_string(error.code))];
       break;
   }
+  // It has to open anew: it ends, and is started again.
+  if (error.code == Errc::rolled_back && client_.reclaims() && !world_.calm()) {
+    ++world_.counts["instances that were forgotten"];
+    world_.after(10ms, [&world = world_, &process = client_.process_] { world.kill(process); });
+  }
   // A hold may be lost before it could be made permanent.
   const bool troubled = client_.process_.troubles != troubles_ || lease_ == no_lease;
   const bool expected =
@@ -187,7 +192,10 @@ void Client::Round::look() {
   if (asked >= promised()) {
     client_.complain("validity ends in time", stamp_, "valid() is true after its end");
   }
-  if (!live && !ended && client_.profile_.world == Profile::World::promised) {
+  // What the store has forgotten is valid as long as it was promised before.
+  const bool forgotten = told_.promised_before_loss(stamp_, client_.truth_.lost_state(), asked);
+  const bool promised_there = client_.profile_.world != Profile::World::stepped;
+  if (!live && !ended && !forgotten && promised_there) {
     client_.complain("what is valid is held", stamp_,
                      "valid() is true, and the store has it no more");
   }
@@ -208,6 +216,40 @@ void Client::Round::use() {
   });
 }
 
+// The child has what its parent had, as it was at that moment: here the very same objects, so that
+// whatever it did to them would show in the parent, too.
+void Client::Round::fork() {
+  if (client_.process_.dead) return;
+  ++world_.counts["forks"];
+  Process& child =
+      world_.add_process(client_.process_.name + "-child-" + std::to_string(world_.counts["forks"]),
+                         client_.process_.actor);
+  world_.join(world_.spawn(child, [this, &child] { be_the_child(child); }));
+}
+
+void Client::Round::be_the_child(Process& child) {
+  const auto complain = [&](const std::string& why) {
+    client_.complain("a child is not its parent", stamp_, child.name + why);
+  };
+  const auto refused = [&](const char* what, const auto& result) {
+    if (result.ok()) complain(std::string(": ") + what + " was done for it");
+  };
+  if (valid() || hold_.valid() || locks_.valid(stamp_)) complain(": valid() is true in it");
+  if (locks_.lost(stamp_).stop_possible()) complain(": is told of its parent's losses");
+  if (!plain_) {
+    refused("a renewal", hold_.renew());
+    refused("a release", hold_.release());
+    refused("a detach", hold_.detach());
+  }
+  refused("a renewal", locks_.renew_locks(stamp_, 1s));
+  refused("a release", locks_.release_locks(stamp_));
+  refused("an acquire", locks_.try_acquire({write("a")}));
+  refused("an acquire", locks_.acquire({write("a")}, {.wait = 1s}));
+  refused("an inspection", locks_.inspect());
+  refused("a break", locks_.break_hold(stamp_));
+  refused("a look at the configuration", locks_.load_config());
+}
+
 void Client::Round::hold() {
   const Duration lease = lease_ == no_lease ? 3s : std::min<Duration>(lease_, 3s);
   const std::uint64_t steps = random_.below(6);
@@ -216,6 +258,7 @@ void Client::Round::hold() {
     client_.sleep(random_.between(0ms, lease / 2));
     look();
     use();
+    if (client_.profile_.forks && one_in(6)) fork();
     // By stamp whatever is there is renewed, lost here or not.
     if (one_in(8) && valid()) {
       static_cast<void>(plain_ ? locks_.renew_locks(stamp_, lease_).ok() : hold_.renew().ok());
@@ -277,20 +320,24 @@ void Client::Round::settle_release(Stamp stamp, const Status& status, bool was_v
                                    TimePoint valid_until) {
   if (status) {
     const Fate* const fate = client_.truth_.fate(stamp);
-    if (fate != nullptr && fate->end == Fate::End::broken) {
+    const bool by_others =
+        fate != nullptr && (fate->end == Fate::End::broken || fate->end == Fate::End::reclaimed);
+    if (by_others) {
       // After a lost answer it can't be told who ended it (semantics 9).
       record(history::ReleaseUnknown{stamp});
     } else {
       record(history::Released{stamp});
     }
     ++world_.counts["releases"];
-    if (client_.truth_.live(stamp) && !client_.process_.dead) {
+    const bool back = fate != nullptr && fate->back;
+    if (client_.truth_.live(stamp) && !back && !client_.process_.dead) {
       client_.complain("released is released", stamp, "released, and the store has it still");
     }
     return;
   }
   // A hold that was given up here may still be there: then the store was not asked.
-  const bool said_so = status.error().code == Errc::not_held && told_.gone.contains(stamp);
+  const bool said_so =
+      status.error().code == Errc::not_held && told_.is_gone(stamp, client_.truth_.lost_state());
   if (said_so) {
     record(history::NotHeld{stamp});
   } else {

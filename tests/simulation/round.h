@@ -27,6 +27,8 @@ class Client::Round {
   void hold();
   void look();
   void use();
+  void fork();
+  void be_the_child(Process& child);
   void let_go();
   void release();
   void detach();

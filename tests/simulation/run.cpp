@@ -4,6 +4,7 @@
 #include <list>
 #include <optional>
 #include <stop_token>
+#include <utility>
 
 #include "tests/simulation/client.h"
 #include "tests/simulation/frame.h"
@@ -18,16 +19,18 @@ constexpr Duration longest_lease = 40s;
 
 class Run {
  public:
-  explicit Run(std::uint64_t seed, Schedule& schedule)
-      : profile_(make_profile(seed)),
+  Run(std::uint64_t seed, Schedule& schedule, Flaw flaw)
+      : profile_(make_worldly_profile(seed, flaw)),
         world_(schedule),
         store_(world_, profile_),
         resource_(world_) {}
 
   Outcome go() {
     set_permits(store_.serve(nullptr), profile_);
-    record_permits(world_, profile_);
+    store_.config_changed = [this](const SpaceConfig& config) { note_permits(config); };
+    note_permits(*store_.serve(nullptr).load_config(TimePoint::max()));
     world_.record(history::FaultBegin{"seed"});
+    world_.set_fork_guard(profile_.flaw != Flaw::unguarded_fork);
     world_.set_pauses(profile_.pauses, profile_.longest_pause);
     store_.begin();
     for (std::uint32_t i = 0; i < profile_.clients; ++i) start(i, 1);
@@ -70,8 +73,20 @@ class Run {
     Line& line = lines_.emplace_back(world_, store_, profile_, process);
     return clients_.emplace_back(world_, store_, resource_, profile_, process,
                                  [&line](TimePoint) -> Result<std::unique_ptr<Backend>> {
-                                   return std::unique_ptr<Backend>(std::make_unique<Remote>(line));
+                                   return with_flaw(line.profile.flaw,
+                                                    std::make_unique<Remote>(line));
                                  });
+  }
+
+  // At the very moment at which they come to be in force.
+  void note_permits(const SpaceConfig& config) {
+    for (const char* const name : {"a", "b", "c", "d"}) {
+      const Permits now = config.permits_of(name);
+      const auto [at, fresh] = permits_.try_emplace(name, now);
+      if (!fresh && std::exchange(at->second, now) == now) continue;
+      world_.record(history::PermitsBegin{name, now.read, now.write});
+      world_.record(history::PermitsEnd{name, now.read, now.write});
+    }
   }
 
   void administer() {
@@ -80,17 +95,20 @@ class Run {
     world_.spawn(process, [&client] { client.administer(); });
   }
 
-  // Of a store whose clock was stepped, or which lost what it had, only part is promised.
+  // Of a store whose clock was stepped, or whose calendar went back, only part is promised.
   [[nodiscard]] bool excused(history::Invariant invariant) const {
     using history::Invariant;
     switch (profile_.world) {
       case Profile::World::promised:
+      case Profile::World::lost:
+      case Profile::World::slow:
+      case Profile::World::demoted:
         return false;
       case Profile::World::stepped:
         return invariant == Invariant::exclusion || invariant == Invariant::fencing ||
                invariant == Invariant::atomic_sets || invariant == Invariant::resource;
       case Profile::World::restored:
-        return invariant != Invariant::liveness && invariant != Invariant::leaks;
+        return invariant == Invariant::fencing || invariant == Invariant::resource;
     }
     return false;
   }
@@ -99,23 +117,23 @@ class Run {
   World world_;
   Store store_;
   Resource resource_;
+  std::map<std::string, Permits> permits_;
   std::list<Line> lines_;
   std::list<Client> clients_;
   std::list<std::stop_callback<std::function<void()>>> deaths_;
 };
 
-Outcome run(std::uint64_t seed, Schedule schedule) {
-  Outcome outcome = Run(seed, schedule).go();
+Outcome run(std::uint64_t seed, Schedule schedule, Flaw flaw) {
+  Outcome outcome = Run(seed, schedule, flaw).go();
   outcome.decisions = schedule.taken();
   return outcome;
 }
 
 }  // namespace
 
-Outcome run(std::uint64_t seed) { return run(seed, Schedule(seed)); }
-
-Outcome run(std::uint64_t seed, const std::vector<Decision>& decisions) {
-  return run(seed, Schedule(seed, decisions));
+Outcome run(std::uint64_t seed, const std::vector<Decision>* decisions, Flaw flaw) {
+  if (decisions == nullptr) return run(seed, Schedule(seed), flaw);
+  return run(seed, Schedule(seed, *decisions), flaw);
 }
 
 }  // namespace lockset::simulation

@@ -9,6 +9,7 @@
 
 #include "core/history/event.h"
 #include "lockset/clock.h"
+#include "tests/simulation/flaws.h"
 #include "tests/simulation/schedule.h"
 
 namespace lockset::simulation {
@@ -25,10 +26,9 @@ struct Outcome {
   TimePoint ended;
 };
 
-// With all that the seed decides.
-Outcome run(std::uint64_t seed);
-// With the listed decisions alone. The seed still says what kind of run it is.
-Outcome run(std::uint64_t seed, const std::vector<Decision>& decisions);
+// With all that the seed decides, or with the listed decisions alone; the seed still says what kind
+// of run it is.
+Outcome run(std::uint64_t seed, const std::vector<Decision>* decisions, Flaw flaw);
 
 // Leaves out of the decisions of a failed run what it does not need to break the same rule.
 // `rerun`: with these decisions alone. `tries` bounds the work.

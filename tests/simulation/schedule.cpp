@@ -9,10 +9,10 @@
 namespace lockset::simulation {
 namespace {
 
-constexpr std::array<std::string_view, 19> kinds{
+constexpr std::array<std::string_view, 20> kinds{
     "round",  "request", "reply", "slow_request", "slow_reply", "lose_request", "lose_reply",
     "refuse", "repeat",  "hint",  "lose_hint",    "use",        "pause",        "crash",
-    "step",   "wall",    "down",  "life",         "steer"};
+    "step",   "wall",    "down",  "life",         "steer",      "stick"};
 
 std::uint64_t key_of(Kind kind, std::uint32_t actor, std::uint32_t count) {
   return std::uint64_t{actor} << 48 | std::uint64_t{static_cast<std::uint8_t>(kind)} << 40 | count;

@@ -35,6 +35,7 @@ enum class Kind : std::uint8_t {
   down,   // the store restarts: for so long it answers nobody
   life,   // of a program that takes part in a migration: says how long, and how it is configured
   steer,  // a step of a migration: says which, and when
+  stick,  // a client reaches the demoted store instead of the promoted one for that long
 };
 
 // Number `count` of its kind for one actor: a client, or the store.

@@ -24,21 +24,59 @@ TimePoint StoreClock::now() const noexcept {
 }
 
 std::chrono::system_clock::time_point StoreClock::wall() const noexcept {
+  if (no_calendar) return {};
   const Duration passed = world_.now().time_since_epoch() + wall_ahead;
   return std::chrono::system_clock::time_point(
       std::chrono::duration_cast<std::chrono::system_clock::duration>(1'700'000'000s + passed));
 }
 
+namespace {
+
+// Has no calendar as long as it lives, where this is done wrong.
+class NoCalendar {
+ public:
+  NoCalendar(StoreClock& clock, bool wrong) : clock_(clock) { clock_.no_calendar = wrong; }
+  NoCalendar(const NoCalendar&) = delete;
+  NoCalendar& operator=(const NoCalendar&) = delete;
+  ~NoCalendar() { clock_.no_calendar = false; }
+
+ private:
+  StoreClock& clock_;
+};
+
+// As a replica that is behind: changes nothing, and goes on answering.
+class ReadOnly final : public ForwardingBackend {
+ public:
+  using ForwardingBackend::ForwardingBackend;
+  Result<AcquireOutcome> try_acquire(const AcquireRequest&) override { return refused(); }
+  Result<RenewReply> renew(const Owner&, std::span<const RenewRequest>, TimePoint) override {
+    return refused();
+  }
+  Result<bool> release(Stamp, std::string_view, TimePoint) override { return refused(); }
+  Result<bool> break_hold(Stamp, TimePoint) override { return refused(); }
+  Result<SpaceConfig> change_config(const ConfigChange&, TimePoint) override { return refused(); }
+  Result<std::size_t> reclaim(std::string_view, std::int64_t, TimePoint) override {
+    return refused();
+  }
+  Result<std::size_t> sweep(TimePoint) override { return refused(); }
+
+ private:
+  static Error refused() { return {Errc::unavailable, "the store is read-only"}; }
+};
+
+}  // namespace
+
 class Store::Front final : public ForwardingBackend {
  public:
-  explicit Front(Store& store)
-      : ForwardingBackend(make_memory_backend(make_memory_store(store.clock_))), store_(store) {}
+  Front(Store& store, std::shared_ptr<MemoryStore> memory)
+      : ForwardingBackend(make_memory_backend(std::move(memory))), store_(store) {}
 
   Process* asking = nullptr;
   bool again = false;
   bool unheard = false;
 
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
+    const NoCalendar wrong(store_.clock_, store_.profile_.flaw == Flaw::counted_stamps);
     Result<AcquireOutcome> outcome = inner().try_acquire(request);
     if (const Grant* grant = std::get_if<Grant>(&*outcome)) {
       const auto [at, fresh] = store_.fates_.try_emplace(grant->stamp);
@@ -48,6 +86,7 @@ class Store::Front final : public ForwardingBackend {
         at->second.granted = store_.world_.now();
         at->second.of_application = of_application(request.set->items());
         at->second.reserved = is_reserved_name(request.set->items().front().name);
+        at->second.epoch = request.owner->epoch;
         at->second.stray = again;
         at->second.tag = migrate::tag_of(request.owner->instance);
         // Nobody hears of it at once; the attempt after it may be granted besides.
@@ -72,6 +111,7 @@ class Store::Front final : public ForwardingBackend {
     return ended(stamp, Fate::End::broken, inner().break_hold(stamp, by));
   }
   Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override {
+    const NoCalendar wrong(store_.clock_, store_.profile_.flaw == Flaw::counted_versions);
     Result<SpaceConfig> config = inner().change_config(change, by);
     if (store_.config_changed) store_.config_changed(*config);
     store_.announce();
@@ -82,9 +122,17 @@ class Store::Front final : public ForwardingBackend {
     for (const auto& [stamp, fate] : store_.fates_) {
       if (fate.end == Fate::End::none && store_.live(stamp)) before.push_back(stamp);
     }
+    const NoCalendar wrong(store_.clock_, store_.profile_.flaw == Flaw::counted_versions);
     Result<std::size_t> count = inner().reclaim(app, epoch, by);
     for (const Stamp stamp : before) {
-      if (!store_.live(stamp)) store_.fates_[stamp].end = Fate::End::reclaimed;
+      if (store_.live(stamp)) continue;
+      Fate& fate = store_.fates_[stamp];
+      fate.end = Fate::End::reclaimed;
+      // Its holder goes by a hold on the application that a backup let end before its time.
+      if (!store_.known_epochs_.contains(fate.epoch)) continue;
+      store_.world_.record(history::Release{stamp});
+      store_.world_.record(history::Released{stamp});
+      ++store_.world_.counts["holds reclaimed too early after a restore"];
     }
     store_.announce();
     return count;
@@ -113,15 +161,18 @@ Store::Store(World& world, const Profile& profile, std::uint32_t actor)
       profile_(profile),
       actor_(actor),
       clock_(world, 1 + profile.drift),
-      front_(std::make_unique<Front>(*this)) {}
+      memory_(make_memory_store(clock_)),
+      front_(std::make_unique<Front>(*this, memory_)) {}
 
 Store::~Store() = default;
 
-Backend& Store::serve(Process* process, bool again, bool unheard) noexcept {
-  front_->asking = process;
-  front_->again = again;
-  front_->unheard = unheard;
-  return *front_;
+Backend& Store::serve(Process* process, bool again, bool unheard, bool old) {
+  auto* const front = old ? dynamic_cast<Front*>(demoted_.get()) : front_.get();
+  if (front == nullptr) return *demoted_;
+  front->asking = process;
+  front->again = again;
+  front->unheard = unheard;
+  return *front;
 }
 
 bool Store::live(Stamp stamp) {
@@ -133,7 +184,7 @@ bool Store::live(Stamp stamp) {
 
 bool Store::ended(Stamp stamp) const {
   const Fate* const found = fate(stamp);
-  return found != nullptr && found->end != Fate::End::none;
+  return found != nullptr && found->end != Fate::End::none && found->end != Fate::End::forgotten;
 }
 
 const Fate* Store::fate(Stamp stamp) const {
@@ -189,22 +240,96 @@ void Store::begin() {
     world_.at(at, [this] { take_picture(); });
   }
   if (profile_.world != Profile::World::promised) {
-    world_.at(start + (profile_.calm - start) / 2, [this] { disturb_world(); });
+    world_.at(profile_.disturbed, [this] { disturb_world(); });
   }
+  if (profile_.backup) world_.at(*profile_.backup, [this] { back_up(); });
 }
 
 void Store::disturb_world() {
-  if (profile_.world == Profile::World::stepped) {
-    stepped_ = world_.now();
-    clock_.ahead += far_ahead;
-    ++world_.counts["clock steps beyond the margin"];
-    return;
+  switch (profile_.world) {
+    case Profile::World::promised:
+      return;
+    case Profile::World::stepped:
+      stepped_ = world_.now();
+      clock_.ahead += far_ahead;
+      ++world_.counts["clock steps beyond the margin"];
+      return;
+    case Profile::World::restored:
+      clock_.wall_ahead -= 10h;
+      ++world_.counts["calendars set back with the store"];
+      lose_state();
+      return;
+    case Profile::World::lost:
+      lose_state();
+      return;
+    case Profile::World::slow:
+      ++world_.counts["slow stores"];
+      return;
+    case Profile::World::demoted:
+      demote();
+      return;
   }
-  front_ = std::make_unique<Front>(*this);
-  fates_.clear();
-  clock_.wall_ahead -= 10h;
-  announce();
-  ++world_.counts["stores restored"];
+}
+
+void Store::back_up() { backup_ = Backup{copy_memory_store(*memory_, clock_), fates_, world_.now()}; }
+
+// Nobody is told, and who waits in the store is forgotten as well.
+void Store::lose_state() {
+  ++world_.counts[backup_ ? "stores restored" : "stores wiped"];
+  std::map<Stamp, Fate> fates = fates_;
+  for (auto& [stamp, fate] : fates) fate.back = !live(stamp);
+  memory_ = backup_ ? backup_->memory : make_memory_store(clock_);
+  front_ = std::make_unique<Front>(*this, memory_);
+  fates_ = backup_ ? backup_->fates : std::map<Stamp, Fate>();
+  for (auto& [stamp, fate] : fates) {
+    if (live(stamp)) {
+      if (fate.back) ++world_.counts["holds that a restore brought back"];
+      const bool back = fate.back;
+      fate = fates_.at(stamp);
+      fate.back = back;
+      continue;
+    }
+    if (!std::exchange(fate.back, false)) {
+      fate.end = Fate::End::forgotten;
+      ++world_.counts["holds forgotten"];
+    }
+  }
+  fates_ = std::move(fates);
+  listeners_.clear();
+  lost_state_ = world_.now();
+  const TimePoint from = backup_ ? backup_->taken : TimePoint{};
+  world_.record(history::RestoreBegin{.from = from, .until = from});
+  world_.record(history::RestoreEnd{});
+  const SpaceConfig config = *front_->load_config(TimePoint::max());
+  for (const auto& [app, epoch] : config.epochs) known_epochs_.insert(epoch);
+  if (config_changed) config_changed(config);
+}
+
+// The copy has all that was confirmed.
+void Store::demote() {
+  ++world_.counts["stores demoted"];
+  demoted_at_ = world_.now();
+  const std::shared_ptr<MemoryStore> old =
+      std::exchange(memory_, copy_memory_store(*memory_, clock_));
+  if (profile_.flaw == Flaw::demoted_grants) {
+    demoted_ = std::make_unique<Front>(*this, old);
+  } else {
+    demoted_ = std::make_unique<ReadOnly>(make_memory_backend(old));
+  }
+  front_ = std::make_unique<Front>(*this, memory_);
+  listeners_.clear();
+}
+
+bool Store::reaches_demoted(const Process& process) {
+  if (!demoted_ || world_.calm()) return false;
+  const auto [at, fresh] = stuck_until_.try_emplace(process.actor);
+  if (fresh) {
+    const auto time = world_.schedule().draw(Kind::stick, process.actor, 0.7, 0, 5'000'000'000);
+    if (time) at->second = demoted_at_ + Duration(*time);
+  }
+  const bool stuck = world_.now() < at->second;
+  if (stuck) ++world_.counts["requests to a demoted store"];
+  return stuck;
 }
 
 void Store::tick() {
@@ -242,7 +367,8 @@ void Store::take_picture() {
 
 void Store::finish() {
   for (const auto& [stamp, fate] : fates_) {
-    const bool orphan = fate.permanent && fate.process != nullptr && fate.process->dead;
+    const bool of_nobody = fate.process != nullptr && fate.process->dead;
+    const bool orphan = fate.permanent && (of_nobody || fate.back);
     if (orphan) static_cast<void>(serve(nullptr).break_hold(stamp, TimePoint::max()).ok());
   }
   static_cast<void>(front_->sweep(TimePoint::max()).ok());

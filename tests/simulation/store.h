@@ -5,6 +5,8 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,7 @@ class StoreClock final : public Clock {
 
   Duration ahead{};
   Duration wall_ahead{};
+  bool no_calendar = false;  // it is 1970
 
  private:
   const World& world_;
@@ -45,8 +48,10 @@ class Store final : public Truth {
   ~Store() override;
 
   // The store as `process` asks it; `again`: with a request that was answered before; `unheard`:
-  // with one whose answer nobody waits for any more.
-  Backend& serve(Process* process, bool again = false, bool unheard = false) noexcept;
+  // with one whose answer nobody waits for any more; `old`: by the store that was demoted.
+  Backend& serve(Process* process, bool again = false, bool unheard = false, bool old = false);
+  // Whether its requests come to the demoted store at this time, if there is one.
+  [[nodiscard]] bool reaches_demoted(const Process& process);
   [[nodiscard]] bool down() const noexcept { return world_.now() < down_until_; }
   void listen(const std::shared_ptr<Ticket>& ticket) { listeners_.emplace_back(ticket); }
   [[nodiscard]] bool live(Stamp stamp) override;
@@ -56,8 +61,9 @@ class Store final : public Truth {
   // The most that a hold can outlive its lease on the true clock.
   [[nodiscard]] Duration slack(Duration longest_lease) const;
   [[nodiscard]] TimePoint stepped() const override { return stepped_; }
+  [[nodiscard]] TimePoint lost_state() const override { return lost_state_; }
 
-  // Is told of every change of the configuration.
+  // Is told of every change of the configuration, also by a restore.
   std::function<void(const SpaceConfig&)> config_changed;
 
   // How far its calendar is ahead; with the seed's decisions it jumps besides.
@@ -73,6 +79,9 @@ class Store final : public Truth {
   void tick();
   void take_picture();
   void disturb_world();
+  void back_up();
+  void lose_state();
+  void demote();
   void announce();
   void note_stray(const AcquireRequest& request);
 
@@ -80,7 +89,21 @@ class Store final : public Truth {
   const Profile& profile_;
   const std::uint32_t actor_;
   StoreClock clock_;
+  std::shared_ptr<MemoryStore> memory_;
   std::unique_ptr<Front> front_;
+  struct Backup {
+    std::shared_ptr<MemoryStore> memory;
+    std::map<Stamp, Fate> fates;
+    TimePoint taken;
+  };
+  std::optional<Backup> backup_;
+  TimePoint lost_state_ = TimePoint::max();
+  std::set<std::int64_t> known_epochs_;  // to the store as it was restored
+  // The store that was demoted, and by client: until when it is reached instead of the promoted
+  // one.
+  std::unique_ptr<Backend> demoted_;
+  TimePoint demoted_at_{};
+  std::map<std::uint32_t, TimePoint> stuck_until_;
   TimePoint down_until_{};
   TimePoint stepped_ = TimePoint::max();
   std::map<Stamp, Fate> fates_;

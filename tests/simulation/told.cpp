@@ -15,6 +15,9 @@ TimePoint promise(TimePoint sent, Duration lease) {
 void Noting::promised(Stamp stamp, TimePoint sent, Duration lease) {
   TimePoint& until = told_.promised[stamp];
   until = std::max(until, promise(sent, lease));
+  if (sent > truth_.lost_state()) return;
+  TimePoint& before = told_.promised_before[stamp];
+  before = std::max(before, promise(sent, lease));
 }
 
 Result<AcquireOutcome> Noting::try_acquire(const AcquireRequest& request) {
@@ -87,7 +90,7 @@ Result<RenewReply> Noting::renew(const Owner& owner, std::span<const RenewReques
       world_.record(process_, history::Renewed{stamp, until});
     } else {
       world_.record(process_, history::NotRenewed{stamp});
-      told_.gone.insert(stamp);
+      told_.gone[stamp] = sent;
     }
   }
   // Only what the renewer hears is compared with its clock.
@@ -107,8 +110,18 @@ void Noting::app_renewed(TimePoint sent) {
   if (process_.dead) return;
   std::vector<history::Event>& log = world_.history[process_.log].events;
   for (const Stamp stamp : told_.known) {
-    if (told_.over.contains(stamp) || !truth_.live(stamp)) continue;
-    log.push_back({sent, history::Renew{stamp}});
+    if (told_.over.contains(stamp)) continue;
+    // What was not confirmed itself since the store was upset is not confirmed by this, either, and
+    // is valid longer all the same.
+    const TimePoint upset = std::min(truth_.lost_state(), truth_.stepped());
+    const TimePoint own = told_.promised[stamp];
+    const bool live = truth_.live(stamp);
+    if (!live && (upset == TimePoint::max() || own <= world_.now())) continue;
+    const auto before = told_.promised_before.find(stamp);
+    const bool confirmed = live && (truth_.lost_state() == TimePoint::max() ||
+                                    before == told_.promised_before.end() || before->second < own);
+    const TimePoint asked = confirmed ? sent : std::min(sent, upset);
+    log.push_back({asked, history::Renew{stamp}});
     log.push_back({world_.now(), history::Renewed{stamp, told_.until(stamp)}});
   }
 }
@@ -121,8 +134,9 @@ Result<bool> Noting::release(Stamp stamp, std::string_view app, TimePoint by) {
     world_.record(process_, history::Release{stamp});
     world_.record(process_, history::ReleaseUnknown{stamp});
   }
+  const TimePoint sent = world_.now();
   Result<bool> done = inner().release(stamp, app, by);
-  if (done) told_.gone.insert(stamp);
+  if (done) told_.gone[stamp] = sent;
   return done;
 }
 

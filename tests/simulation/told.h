@@ -21,6 +21,8 @@ TimePoint promise(TimePoint sent, Duration lease);
 struct Told {
   // Until when a hold may be relied upon, by all answers so far.
   std::map<Stamp, TimePoint> promised;
+  // By those alone that were asked for before the store lost its state.
+  std::map<Stamp, TimePoint> promised_before;
   // With reclaim: the hold on the application, with which all others end.
   Token app_token;
   Stamp app;
@@ -39,8 +41,8 @@ struct Told {
   std::set<Stamp> let_go;
   // What it asked the store to release.
   std::set<Stamp> given_back;
-  // The store said that it has no such hold.
-  std::set<Stamp> gone;
+  // The store said that it has no such hold: when that was last asked.
+  std::map<Stamp, TimePoint> gone;
   // Released, and the caller was told that this is not confirmed: by when.
   std::map<Stamp, TimePoint> unconfirmed;
   // The last renewal that came back before the store's clock was stepped, and the first after.
@@ -49,6 +51,16 @@ struct Told {
   bool told_of_step = false;
   Stamp highest;
 
+  // Whether the store said so, and has not gone back since.
+  [[nodiscard]] bool is_gone(Stamp stamp, TimePoint lost_state) const {
+    const auto at = gone.find(stamp);
+    return at != gone.end() && (lost_state == TimePoint::max() || at->second > lost_state);
+  }
+  // Whether it may be relied upon by what a store said that has forgotten it since.
+  [[nodiscard]] bool promised_before_loss(Stamp stamp, TimePoint lost_state, TimePoint now) const {
+    const auto at = promised_before.find(stamp);
+    return lost_state != TimePoint::max() && at != promised_before.end() && now < at->second;
+  }
   // Until when valid() may be true, by all that was heard.
   [[nodiscard]] TimePoint until(Stamp stamp) const {
     const auto own = promised.find(stamp);

@@ -14,18 +14,23 @@ struct Process;
 
 // What became of a grant.
 struct Fate {
-  enum class End : std::uint8_t { none, released, broken, reclaimed };
+  // forgotten: it was live when the store lost its state, and is not in what the store goes on
+  // from.
+  enum class End : std::uint8_t { none, released, broken, reclaimed, forgotten };
   Token token;
   Process* process = nullptr;  // that asked for it
   TimePoint granted;
   bool of_application = false;  // "@app:..."
   bool reserved = false;        // for any other of Lockset's own names
   bool permanent = false;
+  std::int64_t epoch = 0;  // of who asked for it
   // By a request that came once more after it had been answered: nobody will ask for it.
   bool stray = false;
   // Of a client that follows a migration: what its record says.
   std::optional<migrate::HoldTag> tag;
   End end = End::none;  // none: it is live, or its lease has ended
+  // It had ended, and a restored backup brought it back.
+  bool back = false;
   Process* ended_by = nullptr;
 };
 
@@ -48,6 +53,8 @@ class Truth {
   virtual void handed_over(Stamp) {}
   // When the store's clock was stepped far ahead; TimePoint::max(): never.
   [[nodiscard]] virtual TimePoint stepped() const = 0;
+  // When the store lost its state; TimePoint::max(): never so far.
+  [[nodiscard]] virtual TimePoint lost_state() const { return TimePoint::max(); }
 };
 
 }  // namespace lockset::simulation

@@ -82,6 +82,9 @@ class World {
     pause_share_ = share;
     longest_pause_ = most;
   }
+  // Whether a child can tell that it is one.
+  void set_fork_guard(bool guards) noexcept { guards_forks_ = guards; }
+  [[nodiscard]] bool guards_forks() const noexcept { return guards_forks_; }
   // From now on nothing goes wrong any more.
   void calm_down() noexcept { calm_ = true; }
   [[nodiscard]] bool calm() const noexcept { return calm_; }
@@ -134,6 +137,7 @@ class World {
   double pause_share_ = 0;
   Duration longest_pause_{};
   bool calm_ = false;
+  bool guards_forks_ = true;
   TimePoint spins_at_;
   std::uint64_t spins_ = 0;
   std::vector<Complaint> complaints_;

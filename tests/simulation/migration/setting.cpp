@@ -124,7 +124,8 @@ Setting make_setting(std::uint64_t seed, Mutant mutant) {
   setting.ends_finished = !one_in(3);
   // A slow store beside short leases: calls take long, and few of them end too late.
   if (one_in(6)) {
-    (one_in(2) ? profile : setting.new_store).usual = random.between(100ms, profile.io_timeout / 3);
+    (one_in(2) ? profile : setting.new_store).most_travel =
+        random.between(100ms, profile.io_timeout / 3);
   }
   if (mutant == Mutant::no_compare || (mutant == Mutant::none && one_in(8))) {
     // One goes back while another goes on and back: before anybody holds anything in the new store
@@ -140,7 +141,7 @@ Setting make_setting(std::uint64_t seed, Mutant mutant) {
     setting.programs = 5;
     for (Profile* const each : {&profile, &setting.new_store}) {
       each->loss = each->refusal = each->slow = each->downs = each->crashes = each->pauses = 0;
-      each->usual = 20ms;
+      each->most_travel = 20ms;
     }
   }
   return setting;

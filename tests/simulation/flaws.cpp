@@ -1,0 +1,129 @@
+#include "tests/simulation/flaws.h"
+
+#include <array>
+#include <utility>
+
+#include "core/history/check.h"
+#include "lockset/clock.h"
+
+namespace lockset::simulation {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Flaw>, 7> flaws{{
+    {"counted-versions", Flaw::counted_versions},
+    {"counted-stamps", Flaw::counted_stamps},
+    {"demoted-grants", Flaw::demoted_grants},
+    {"newer-config-only", Flaw::newer_config_only},
+    {"own-renewals", Flaw::own_renewals},
+    {"from-the-answer", Flaw::from_the_answer},
+    {"unguarded-fork", Flaw::unguarded_fork},
+}};
+
+class NewerConfigOnly final : public ForwardingBackend {
+ public:
+  using ForwardingBackend::ForwardingBackend;
+  Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
+    Result<AcquireOutcome> outcome = inner().try_acquire(request);
+    if (!outcome) return outcome;
+    if (Stale* stale = std::get_if<Stale>(&*outcome)) stale->config = newest(stale->config);
+    return outcome;
+  }
+  Result<SpaceConfig> load_config(TimePoint by) override { return newest(inner().load_config(by)); }
+  Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override {
+    return newest(inner().change_config(change, by));
+  }
+
+ private:
+  SpaceConfig newest(const SpaceConfig& config) {
+    if (config.version > newest_.version) newest_ = config;
+    return newest_;
+  }
+  Result<SpaceConfig> newest(Result<SpaceConfig> config) {
+    if (config) *config = newest(*config);
+    return config;
+  }
+  SpaceConfig newest_;
+};
+
+// As a client whose connection stands for its holds, and to which nobody says that they are gone.
+class OwnRenewals final : public ForwardingBackend {
+ public:
+  using ForwardingBackend::ForwardingBackend;
+  Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
+                           TimePoint by) override {
+    Result<RenewReply> reply = inner().renew(owner, requests, by);
+    for (std::size_t i = 0; reply && i < requests.size(); ++i) {
+      if (!reply->renewals[i]) reply->renewals[i] = Renewal{requests[i].lease};
+    }
+    return reply;
+  }
+};
+
+// Says of a lease that it lasts as long again as the answer took.
+class FromTheAnswer final : public ForwardingBackend {
+ public:
+  using ForwardingBackend::ForwardingBackend;
+  Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
+    const TimePoint sent = BootClock::now();
+    Result<AcquireOutcome> outcome = inner().try_acquire(request);
+    if (!outcome) return outcome;
+    if (Grant* grant = std::get_if<Grant>(&*outcome)) put_off(grant->lease, sent);
+    return outcome;
+  }
+  Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
+                           TimePoint by) override {
+    const TimePoint sent = BootClock::now();
+    Result<RenewReply> reply = inner().renew(owner, requests, by);
+    if (!reply) return reply;
+    for (auto& renewal : reply->renewals) {
+      if (renewal) put_off(renewal->lease, sent);
+    }
+    return reply;
+  }
+
+ private:
+  static void put_off(Duration& lease, TimePoint sent) {
+    if (lease != Duration::max()) lease += BootClock::now() - sent;
+  }
+};
+
+}  // namespace
+
+Flaw flaw_of(std::string_view name) {
+  for (const auto& [each, flaw] : flaws) {
+    if (each == name) return flaw;
+  }
+  return Flaw::none;
+}
+
+std::set<std::string> broken_by(Flaw flaw) {
+  const std::string exclusion(to_string(history::Invariant::exclusion));
+  const std::string fencing(to_string(history::Invariant::fencing));
+  switch (flaw) {
+    case Flaw::none:
+      return {};
+    case Flaw::counted_versions:
+      return {exclusion, fencing};
+    case Flaw::counted_stamps:
+      return {fencing};
+    case Flaw::own_renewals:
+      return {exclusion, "what is valid is held"};
+    case Flaw::demoted_grants:
+    case Flaw::from_the_answer:
+      return {exclusion};
+    case Flaw::newer_config_only:
+      return {"trouble from nowhere", std::string(to_string(history::Invariant::liveness))};
+    case Flaw::unguarded_fork:
+      return {"a child is not its parent"};
+  }
+  return {};
+}
+
+std::unique_ptr<Backend> with_flaw(Flaw flaw, std::unique_ptr<Backend> store) {
+  if (flaw == Flaw::newer_config_only) return std::make_unique<NewerConfigOnly>(std::move(store));
+  if (flaw == Flaw::own_renewals) return std::make_unique<OwnRenewals>(std::move(store));
+  if (flaw == Flaw::from_the_answer) return std::make_unique<FromTheAnswer>(std::move(store));
+  return store;
+}
+
+}  // namespace lockset::simulation
