@@ -108,6 +108,12 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
+Error is_incomplete(const std::string& shown) {
+  return {Errc::unavailable, "PostgreSQL (" + shown +
+                                 "): the space has no configuration: it is being put back from a "
+                                 "backup, or was put back without its rows"};
+}
+
 Error error_from(std::string_view sqlstate, std::string_view said, const std::string& where,
                  Sent sent) {
   const std::string prefix = "PostgreSQL (" + where + "): ";

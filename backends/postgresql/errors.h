@@ -27,6 +27,9 @@ inline constexpr std::string_view sqlstate_unknown_name = "LS003";
 Error error_from(std::string_view sqlstate, std::string_view said, const std::string& where,
                  Sent sent);
 
+// The space's rows are not all there; `shown` names the store, for people.
+Error is_incomplete(const std::string& shown);
+
 // `text` on one line, without its end.
 std::string one_line(std::string_view text);
 

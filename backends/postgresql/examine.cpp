@@ -129,8 +129,12 @@ class Examination {
           !denied);
       return;
     }
-    const int version = (*about)[0][0].as<int>();
-    const std::string strategy = (*about)[0][1].as<std::string>();
+    const int version = (*about)[0][0].as<int>(-1);
+    const std::string strategy = (*about)[0][1].as<std::string>("");
+    if (version < 0) {
+      add(Level::unsafe, "space", is_incomplete(options_.shown).message);
+      return;
+    }
     if (version != schema_version) {
       add(Level::unsafe, "space",
           "has version " + std::to_string(version) + " of the schema, and this program serves " +

@@ -26,10 +26,17 @@ constexpr milliseconds deaf_poll{500};
 // The longest that a waiting attempt stays to have that connection made.
 constexpr milliseconds listen_within{1000};
 
-SpaceConfig config_from(const pqxx::result& rows) {
+// Errc::unavailable while the space's rows are being put back from a backup: without them, the
+// defaults would pass for its configuration.
+Result<SpaceConfig> config_from(const pqxx::result& rows, const std::string& shown) {
   SpaceConfig config;
+  bool has_version = false;
+  bool has_longest = false;
   for (const pqxx::row& row : rows) {
     const std::string kind = row[0].as<std::string>();
+    if (row[3].is_null()) continue;
+    has_version = has_version || kind == "v";
+    has_longest = has_longest || kind == "l";
     const std::int64_t value = row[3].as<std::int64_t>();
     if (kind == "v") config.version = value;
     if (kind == "l") config.max_lease = microseconds(value);
@@ -42,6 +49,7 @@ SpaceConfig config_from(const pqxx::result& rows) {
       (reads ? entry.read : entry.write) = static_cast<std::uint32_t>(value);
     }
   }
+  if (!has_version || !has_longest) return is_incomplete(shown);
   return config;
 }
 
@@ -399,7 +407,7 @@ Result<SpaceConfig> PostgresqlBackend::load_config(TimePoint by) {
   std::uint32_t collisions = 0;
   const Result<pqxx::result> rows = store_->call(Use::plain, load_, by, failure, collisions);
   if (!rows) return rows.error();
-  return config_from(*rows);
+  return config_from(*rows, store_->options().shown);
 }
 
 Result<SpaceConfig> PostgresqlBackend::change_config(const ConfigChange& change, TimePoint by) {
@@ -412,7 +420,7 @@ Result<SpaceConfig> PostgresqlBackend::change_config(const ConfigChange& change,
         store_->call(Use::plain, change_, by, failure, collisions, what, name, mode,
                      value ? text.c_str() : static_cast<const char*>(nullptr));
     if (!rows) return rows.error();
-    return config_from(*rows);
+    return config_from(*rows, store_->options().shown);
   };
   if (const auto* permits = std::get_if<SetPermits>(&change)) {
     return apply("p", permits->name, permits->mode == Mode::read ? "r" : "w", permits->permits);
@@ -425,7 +433,7 @@ Result<SpaceConfig> PostgresqlBackend::change_config(const ConfigChange& change,
     const Result<pqxx::result> rows = store_->call(Use::plain, change_at_, by, failure, collisions,
                                                    *phase->only_at_version, phase->phase);
     if (!rows) return rows.error();
-    return config_from(*rows);
+    return config_from(*rows, store_->options().shown);
   }
   return apply("b", "", "", std::get<RaiseStampBase>(change).at_least.value);
 }

@@ -37,7 +37,8 @@ BEGIN
          FROM (SELECT DISTINCT hashtext(n) AS key FROM unnest(_names) n ORDER BY 1) k;
     END IF;
   END IF;
-  IF pg_sequence_last_value('"@space@".config_version'::regclass) <> _version THEN
+  -- NULL in a space whose rows are still being put back from a backup.
+  IF pg_sequence_last_value('"@space@".config_version'::regclass) IS DISTINCT FROM _version THEN
     RETURN 'S';
   END IF;
   _now := clock_timestamp();
@@ -112,7 +113,8 @@ BEGIN
       || upper(current_setting('transaction_isolation'));
   END IF;
   IF pg_advisory_xact_lock_shared(@class@, 0) IS NULL THEN END IF;
-  IF pg_sequence_last_value('"@space@".config_version'::regclass) <> _version THEN
+  -- NULL in a space whose rows are still being put back from a backup.
+  IF pg_sequence_last_value('"@space@".config_version'::regclass) IS DISTINCT FROM _version THEN
     RETURN 'S';
   END IF;
   -- Drawn after this transaction's state was fixed. A conflicting grant that is not part

@@ -67,7 +67,7 @@ std::string may_use_sql(const std::string& space) {
 }
 
 struct About {
-  int version = 0;
+  int version = -1;  // the schema has its functions, and no rows
   std::string strategy;
 };
 
@@ -82,6 +82,7 @@ About parse_about(const std::string& text) {
 }
 
 Status check_version(const About& about, const Options& options) {
+  if (about.version < 0) return is_incomplete(options.shown);
   if (about.version == schema_version) return {};
   const std::string has =
       "PostgreSQL (" + options.shown + "): the space has version " + std::to_string(about.version) +
@@ -219,7 +220,7 @@ Status Store::set_up(Connection& connection, Isolation isolation, TimePoint by) 
     return Error{Errc::misconfigured,
                  "PostgreSQL (" + options_.shown + "): " + finding.subject + ": " + finding.text};
   }
-  const About about = parse_about(row[0].as<std::string>());
+  const About about = parse_about(row[0].as<std::string>(""));
   made_with_ = about.strategy == "serializable" ? Strategy::serializable : Strategy::advisory;
   if (Status status = check_version(about, options_); !status) return status;
   if (!row[2].as<bool>(false)) {
@@ -240,7 +241,7 @@ Error Store::say_what_is_there(Pool::Lease& lease, TimePoint by, const Error& ot
                  Sent::reading, by, failure);
   Error error = otherwise;
   if (about) {
-    const Status status = check_version(parse_about((*about)[0][0].as<std::string>()), options_);
+    const Status status = check_version(parse_about((*about)[0][0].as<std::string>("")), options_);
     if (!status) error = status.error();
   }
   // The next call looks at everything anew.

@@ -34,6 +34,33 @@ TEST_P(Restore, StampsGoOnAboveAllEverGranted) {
   EXPECT_GT(client("other").take({write("lost")}).stamp, next.stamp);
 }
 
+// SEM 7: the functions are there again before the rows are.
+TEST_P(Restore, WithoutItsRowsASpaceGrantsNothing) {
+  const std::string file = (server().folder() / (space() + ".sql")).string();
+  Client c = client();
+  c.change(SetPermits{"a", Mode::read, 2});
+  c.take({read("a")});
+  ASSERT_EQ(test::Child({"/usr/bin/pg_dump", "--schema-only", "--schema=" + space(),
+                         "--file=" + file, "--dbname=" + server().admin_url()})
+                .wait(),
+            0);
+  drop_space();
+  ASSERT_EQ(test::Child({"/usr/bin/psql", "--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1",
+                         "--output=/dev/null", "--file=" + file, server().admin_url()})
+                .wait(),
+            0);
+  const auto expect_incomplete = [](const Error& error) {
+    EXPECT_EQ(error.code, Errc::unavailable) << error.message;
+    EXPECT_TRUE(says(error.message, "put back")) << error.message;
+  };
+  const Result<AcquireOutcome> acquired = c.ask_once({read("a")});
+  ASSERT_FALSE(acquired) << "granted by a configuration that is not there";
+  expect_incomplete(acquired.error());
+  const Result<std::unique_ptr<Backend>> opened = open_backend(url(), soon());
+  ASSERT_FALSE(opened);
+  expect_incomplete(opened.error());
+}
+
 // SEM 7, 8: nothing that a client keeps from before a wipe (its configuration, prepared statements,
 // the line of waiters, the connection that listens) grants what the new space would not.
 TEST_P(Restore, AWipedSpaceIsNotTakenForTheOldOne) {
