@@ -5,7 +5,8 @@
 
 namespace lockset {
 
-// How many forks lie between the first process that asked and this one. One load.
+// A number that no ancestor of this process has: also in a child made by _Fork or clone, unless
+// it shares its parent's memory. One load.
 std::uint64_t fork_generation() noexcept;
 
 class ForkGuard {
