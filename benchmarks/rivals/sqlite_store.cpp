@@ -37,7 +37,7 @@ void check(const Db& db) {
 
 // The same settings as Lockset's own connections.
 void open_floor(Db& db, const Url& url) {
-  db.open(floor_file(url));
+  db.open(floor_file(url)).value();
   check(db);
   sqlite3_busy_timeout(db.handle(), 60'000);
   db.execute(options_of(url).synchronous_full ? "PRAGMA synchronous = FULL"
@@ -114,7 +114,7 @@ void prepare(const Url& url) {
     throw std::runtime_error(path.error().message);
   }
   Db db;
-  db.open(floor.path);
+  db.open(floor.path).value();
   db.execute("PRAGMA page_size = " + std::to_string(sqlite_page_size(url)) +
              "; PRAGMA journal_mode = WAL; "
              "CREATE TABLE lockset_bench_floor(name TEXT PRIMARY KEY) WITHOUT ROWID");
