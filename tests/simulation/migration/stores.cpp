@@ -101,6 +101,13 @@ bool Stores::live(Stamp stamp) {
                      [&](Stamp each) { return (in_new ? old_store : new_store).live(each); });
 }
 
+// Also if a request that came once more has made such a part anew since, which is nobody's.
+bool Stores::lost_a_part(Stamp stamp) {
+  Store& other = decides_in_new(stamp) ? old_store : new_store;
+  const std::vector<Stamp> parts = others(stamp, *fate(stamp));
+  return std::any_of(parts.begin(), parts.end(), [&](Stamp each) { return !other.live(each); });
+}
+
 bool Stores::ended(Stamp stamp) const {
   const Fate* const own = fate(stamp);
   if (own == nullptr) return false;
@@ -140,9 +147,9 @@ void Stores::take_picture() {
       const auto tag = migrate::tag_of(hold.owner.instance);
       if (!(in_new ? decides_in_the_new(tag) : decides_in_old(tag))) continue;
       if (is_reserved_name(hold.items.front().name)) continue;
-      // What has lost a part is no hold any more; also if a request that comes once more makes such
-      // a part anew, which is nobody's.
-      if (!handed_over_.contains(hold.stamp) || !live(hold.stamp) || ended(hold.stamp)) continue;
+      // What has lost a part is no hold any more.
+      if (!handed_over_.contains(hold.stamp) || !live(hold.stamp)) continue;
+      if (lost_a_part(hold.stamp)) continue;
       history::Seen seen{hold.stamp, {}};
       for (const LockRequest& item : hold.items) seen.set.push_back({item.name, item.mode, 0});
       world_.record(std::move(seen));

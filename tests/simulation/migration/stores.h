@@ -44,6 +44,7 @@ class Stores final : public Truth {
   // The stamps of the other part of a hold, by that of the part that decides.
   [[nodiscard]] std::vector<Stamp> others(Stamp stamp, const Fate& fate) const;
   [[nodiscard]] bool decides_in_new(Stamp stamp) const;
+  [[nodiscard]] bool lost_a_part(Stamp stamp);
   void note(const char* store, std::int64_t Marks::*mark, const SpaceConfig& config);
   void take_picture();
 
