@@ -271,7 +271,9 @@ void Store::disturb_world() {
   }
 }
 
-void Store::back_up() { backup_ = Backup{copy_memory_store(*memory_, clock_), fates_, world_.now()}; }
+void Store::back_up() {
+  backup_ = Backup{copy_memory_store(*memory_, clock_), fates_, world_.now()};
+}
 
 // Nobody is told, and who waits in the store is forgotten as well.
 void Store::lose_state() {
