@@ -287,7 +287,9 @@ Acquire::Round Acquire::ask() {
   const bool in_time = space_.own.done_in(token_, reply.connection);
   if (reply.ok() && !in_time) {
     if (Status removed = reaper_.remove(hold, request_.by); !removed) return removed.error();
-    return again();
+    // It was there for a moment, for all to see: not a step that did nothing.
+    return Error{Errc::indeterminate,
+                 space_.where + ": the connection broke meanwhile; what was granted is given back"};
   }
   if (reply.ok()) return granted(reply, first_set);
   if (leaves_doubt(reply.code)) {
