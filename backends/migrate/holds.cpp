@@ -75,11 +75,14 @@ Result<std::optional<Parts>> MigrateBackend::look_for(Stamp stamp, TimePoint by)
   const Result<std::vector<HoldInfo>> old_holds = holds_in(old_);
   if (!old_holds) return old_holds.error();
   for (const HoldInfo& hold : *old_holds) {
-    // Not the old part of a hold that is known by its stamp in the new store.
-    if (hold.stamp == stamp &&
-        tag_or_alone(hold, **view, MigrationPhase::old_only).phase < MigrationPhase::dual_new) {
-      return with_end({.in_old = stamp}, hold);
-    }
+    if (hold.stamp != stamp) continue;
+    const MigrationPhase taken_in = tag_or_alone(hold, **view, MigrationPhase::old_only).phase;
+    // The old part of a hold that is known by its stamp in the new store.
+    if (taken_in >= MigrationPhase::dual_new) break;
+    // Of what stands in both only the old part is left: it can be ended, and is no hold any more.
+    const bool lost_a_part = in_both(taken_in);
+    return with_end({.phase = lost_a_part ? taken_in : MigrationPhase::old_only, .in_old = stamp},
+                    hold);
   }
   return std::optional<Parts>();
 }

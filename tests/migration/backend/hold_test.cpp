@@ -628,5 +628,33 @@ TEST_F(MigrateHolds, PhaseIsNotChangedByAProgram) {
             Errc::unsupported);
 }
 
+// Of what has lost its part in the new store the other part is no hold: not even of one who looks
+// it up by its stamp.
+// SEM 10
+TEST(MigrateLostPart, IsNotRenewedByItsOtherPart) {
+  for (const bool own_process : {true, false}) {
+    for (const Phase now : {Phase::dual_old, Phase::dual_new}) {
+      SCOPED_TRACE(std::string(own_process ? "own, " : "another, ") + std::string(to_string(now)));
+      Pair pair;
+      pair.go_to(Phase::dual_old);
+      const Process process = pair.open();
+      Client client = Pair::client(process);
+      const Stamp stamp = client.take({write("a")}).stamp;
+      ASSERT_TRUE(pair.new_store().break_hold(pair.in_new().at(0).stamp, soon()).value());
+      if (now == Phase::dual_new) pair.dual_old_to_dual_new();
+      if (own_process) {
+        // It learns of the loss, and can't give the other part back at this moment.
+        process.to_old->faults().script(Call::release, Fault::fail_before);
+        EXPECT_FALSE(client.renew(stamp, std::chrono::seconds(30)));
+        ASSERT_EQ(pair.in_old().size(), 1);
+      }
+      const Process other_process = pair.open();
+      Client asking = own_process ? client : Pair::client(other_process);
+      EXPECT_FALSE(asking.renew(stamp, std::chrono::seconds(30)));
+      EXPECT_TRUE(pair.in_any().empty()) << "it is given back";
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lockset::test
