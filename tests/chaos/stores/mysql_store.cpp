@@ -94,7 +94,7 @@ class MysqlStore final : public ServerStore {
   }
   void drop_and_init() const {
     RawMysql admin = session();
-    admin.rows("DROP DATABASE lockset");
+    admin.rows("DROP DATABASE IF EXISTS lockset");
     admin.rows("CREATE DATABASE lockset");
     init_space(direct_url(), test::soon()).value();
   }

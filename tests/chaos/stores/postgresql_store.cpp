@@ -108,7 +108,7 @@ class PostgresqlStore final : public ServerStore {
     vault.wipe = [this] {
       Session admin = session();
       admin.run("SET client_min_messages = warning");
-      admin.run("DROP SCHEMA chaos CASCADE");
+      admin.run("DROP SCHEMA IF EXISTS chaos CASCADE");
       init_space(direct_url(), test::soon()).value();
       grant();
     };
