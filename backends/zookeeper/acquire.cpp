@@ -286,10 +286,12 @@ Acquire::Round Acquire::ask() {
   // Between what it was asked by and what it came to, the store may have been put back.
   const bool in_time = space_.own.done_in(token_, reply.connection);
   if (reply.ok() && !in_time) {
-    if (Status removed = reaper_.remove(hold, request_.by); !removed) return removed.error();
-    // It was there for a moment, for all to see: not a step that did nothing.
-    return Error{Errc::indeterminate,
-                 space_.where + ": the connection broke meanwhile; what was granted is given back"};
+    const Status removed = reaper_.remove(hold, request_.by);
+    // It was there for a moment, for all to see, or still is: not a step that did nothing.
+    return Error{
+        Errc::indeterminate,
+        removed ? space_.where + ": the connection broke meanwhile; what was granted is given back"
+                : removed.error().message};
   }
   if (reply.ok()) return granted(reply, first_set);
   if (leaves_doubt(reply.code)) {
@@ -322,7 +324,7 @@ Acquire::Round Acquire::granted(const Reply& reply, std::size_t first_set) {
   if (own && too_old) {
     if (Status removed = reaper_.remove(own->hold, request_.by); !removed) {
       space_.own.expire(token_);
-      return removed.error();
+      return Error{Errc::indeterminate, removed.error().message};
     }
     if (Status raised = space_.config.raise_base(request_.min_stamp.value, request_.by); !raised) {
       return Error{Errc::unavailable, raised.error().message};
