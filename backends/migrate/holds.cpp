@@ -79,7 +79,7 @@ Result<std::optional<Parts>> MigrateBackend::look_for(Stamp stamp, TimePoint by)
     const MigrationPhase taken_in = tag_or_alone(hold, **view, MigrationPhase::old_only).phase;
     // The old part of a hold that is known by its stamp in the new store.
     if (taken_in >= MigrationPhase::dual_new) break;
-    // Of what stands in both only the old part is left: it can be ended, and is no hold any more.
+    // Only the old part of a hold in both stores is left: it can be ended, but not renewed.
     const bool lost_a_part = in_both(taken_in);
     return with_end({.phase = lost_a_part ? taken_in : MigrationPhase::old_only, .in_old = stamp},
                     hold);

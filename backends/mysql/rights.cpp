@@ -196,7 +196,7 @@ class Rights {
 Result<std::string> part(std::string_view& text) {
   std::string value;
   if (!text.starts_with('\'')) {
-    // Of a user without quotes the host begins at the last @.
+    // Without quotes, the host begins after the last @.
     const std::size_t end = std::min(text.rfind('@'), text.size());
     value = text.substr(0, end);
     text.remove_prefix(end);

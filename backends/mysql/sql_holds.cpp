@@ -67,7 +67,7 @@ BEGIN
   SELECT v_ended;
 END)",
      Audience::everybody},
-    // Whoever owns it. That does not change: no stamp is used twice.
+    // The owner of a stamp does not change: no stamp is used twice.
     {"_break", R"(
 CREATE PROCEDURE {space}_break(p_stamp BIGINT)
 MODIFIES SQL DATA SQL SECURITY DEFINER

@@ -12,7 +12,7 @@ struct FileId {
 
   auto operator<=>(const FileId&) const = default;
 
-  // Of the file that stands at the path; false: errno says why there is none.
+  // Reads the id of the file at the path. False if there is none; errno says why.
   bool find(const std::string& path);
 };
 
