@@ -110,6 +110,8 @@ struct Session::Native {
   std::shared_ptr<const Acl> given_acl;  // guarded by `mutex`
   std::shared_ptr<std::atomic<int>> overdue = std::make_shared<std::atomic<int>>(0);
   Session::Connections connections;
+  std::string identity;     // "user:password"; empty: nobody in particular
+  bool identified = false;  // the client library knows it; guarded by `mutex`
   // Changed by the thread that also calls for each reply, in the order of events.
   std::atomic<ConnectionNumber> connection = 0;
 
@@ -158,6 +160,8 @@ struct Session::Native {
     if (type != ZOO_SESSION_EVENT) return;
     auto* native = static_cast<Native*>(context);
     const std::lock_guard lock(native->mutex);
+    // Who is not known there yet has no connection yet.
+    if (state == ZOO_CONNECTED_STATE && !native->identify(handle)) state = ZOO_CONNECTING_STATE;
     native->state = state;
     if (state != ZOO_CONNECTED_STATE && native->timeout_ms != 0) native->cut = true;
     if (state == ZOO_CONNECTED_STATE) {
@@ -172,6 +176,17 @@ struct Session::Native {
       native->id = zoo_client_id(handle)->client_id;
     }
     native->changed.notify_all();
+  }
+
+  // Once it has been told, the client library says it first in each connection. Between connections
+  // it refuses to be told (3.8.0: ZINVALIDSTATE after one that was refused), so it is told in
+  // the first one; what is asked there comes behind. `mutex` is held.
+  bool identify(zhandle_t* connected) {
+    if (!identity.empty() && !identified) {
+      identified = zoo_add_auth(connected, "digest", identity.data(),
+                                static_cast<int>(identity.size()), nullptr, nullptr) == ZOK;
+    }
+    return identity.empty() || identified;
   }
 
   static void on_watch(zhandle_t*, int type, int state, const char*, void* context) {
@@ -338,6 +353,10 @@ Session::Session(const Options& options, Duration timeout, Duration handshake,
       handshake_(handshake),
       native_(std::make_unique<Native>()) {
   native_->connections = std::move(connections);
+  if (options.user.empty()) return;
+  native_->identity = options.user + ":" + options.password;
+  // Who has shown who he is does not let others at what he makes.
+  native_->usual_acl = &ZOO_CREATOR_ALL_ACL;
 }
 
 // Makes the client library's handle, or sets errno.
@@ -384,13 +403,6 @@ Result<std::shared_ptr<Session>> Session::open(const Options& options, Duration 
                      (unknown ? ": the servers' names are not known: check the address"
                               : ": can't begin to connect") +
                      " (" + std::strerror(error) + ")"};
-  }
-  if (!options.user.empty()) {
-    const std::string identity = options.user + ":" + options.password;
-    // Who has shown who he is does not let others at what he makes.
-    session->native_->usual_acl = &ZOO_CREATOR_ALL_ACL;
-    zoo_add_auth(session->native_->handle, "digest", identity.data(),
-                 static_cast<int>(identity.size()), nullptr, nullptr);
   }
   return session;
 }

@@ -58,8 +58,13 @@ RawZookeeper::RawZookeeper(const std::string& hosts, const std::string& identity
   if (impl_->handle == nullptr) throw std::runtime_error("raw ZooKeeper client: no handle");
   if (!identity.empty()) {
     impl_->acl = &ZOO_CREATOR_ALL_ACL;
-    zoo_add_auth(impl_->handle, "digest", identity.data(), static_cast<int>(identity.size()),
-                 nullptr, nullptr);
+    const auto told = [&] {
+      return zoo_add_auth(impl_->handle, "digest", identity.data(),
+                          static_cast<int>(identity.size()), nullptr, nullptr) == ZOK;
+    };
+    // Between two connections the library refuses to be told.
+    do impl_->await_connection();
+    while (!told());
   }
   impl_->await_connection();
 }

@@ -54,20 +54,20 @@ class ZookeeperStore final : public ServerStore {
   [[nodiscard]] std::vector<std::string> missing() const override { return missing_; }
   [[nodiscard]] std::string version() const override { return version_; }
   [[nodiscard]] std::string worker_url(std::size_t worker) const override {
-    return "zookeeper://" + network().hosts(worker) + parameters_;
+    return "zookeeper://" + identity_ + "@" + network().hosts(worker) + parameters_;
   }
   // One for each member: it hears of no other.
   [[nodiscard]] std::vector<std::string> keeper_urls() const override {
     std::vector<std::string> urls;
     for (const int member : members) {
       const auto index = static_cast<std::size_t>(member) - 1;
-      urls.push_back("zookeeper://127.0.0.1:" + std::to_string(network().ports(index)[index]) +
-                     parameters_);
+      urls.push_back("zookeeper://" + identity_ +
+                     "@127.0.0.1:" + std::to_string(network().ports(index)[index]) + parameters_);
     }
     return urls;
   }
   [[nodiscard]] std::string direct_url() const override {
-    return server().admin_url() + parameters_;
+    return "zookeeper://" + identity_ + "@" + hosts() + parameters_;
   }
   [[nodiscard]] history::Rules rules() const override {
     history::Rules rules = ServerStore::rules();
@@ -85,7 +85,7 @@ class ZookeeperStore final : public ServerStore {
   }
   [[nodiscard]] Left count() override {
     Left left;
-    test::RawZookeeper raw(hosts());
+    test::RawZookeeper raw(hosts(), identity_);
     raw.sync();
     const std::string root = raw.generation("/chaos");
     left.holds = raw.children(root + "/holds").size();
@@ -127,7 +127,7 @@ class ZookeeperStore final : public ServerStore {
     };
     vault.wipe = [this] {
       highest_ = draw_stamp();
-      test::RawZookeeper(hosts()).remove_tree("/chaos");
+      test::RawZookeeper(hosts(), identity_).remove_tree("/chaos");
       init_space(direct_url(), test::soon()).value();
     };
     vault.prepare = [this] {
@@ -285,7 +285,7 @@ class ZookeeperStore final : public ServerStore {
   // The stamps of the holds of each session.
   std::map<std::int64_t, std::vector<Stamp>> holds_of_sessions() {
     std::map<std::int64_t, std::vector<Stamp>> holds;
-    test::RawZookeeper raw(hosts());
+    test::RawZookeeper raw(hosts(), identity_);
     raw.sync();
     const std::string above = raw.generation("/chaos") + "/holds";
     for (const std::string& token : raw.children(above)) {
@@ -349,6 +349,8 @@ class ZookeeperStore final : public ServerStore {
     });
   }
 
+  // Each connection has to show it: one that did not would get nothing done.
+  const std::string identity_ = "app:chaos";
   const std::string parameters_ = "?space=chaos&short_leases=on";
   std::string version_;
   std::vector<std::unique_ptr<test::TcpProxy>> loopback_;
