@@ -105,9 +105,11 @@ void work_out_returns(Timeline& line, const Rules& rules) {
       const auto lasts = [&](TimePoint from) { return expiry(rules, op.lease, from); };
       TimePoint end = op.until == TimePoint::max() ? op.until : lasts(restore.during.end);
       for (const Renewal& each : line.renewals.of(i)) {
-        if (each.answer == Renewal::Answer::gone || each.returned < restore.during.begin) continue;
+        if (each.answer == Renewal::Answer::gone) continue;
+        // One without an answer may be done later than its client waits for it.
         const bool done = each.answer == Renewal::Answer::renewed;
-        end = std::max(end, lasts(done ? each.returned : later(each.sent, rules.late)));
+        const TimePoint arrived = done ? each.returned : later(each.sent, rules.late);
+        if (arrived >= restore.during.begin) end = std::max(end, lasts(arrived));
       }
       // What it was without that is told by may_end.
       const TimePoint begin = std::max(restore.during.begin, later(op.may_end, Duration(1)));

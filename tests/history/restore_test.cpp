@@ -123,6 +123,23 @@ TEST(Restored, APictureMayShowWhatCameBackAndNotWhatIsGone) {
   expect_kept(restored(back, true).check(strict()));
 }
 
+// A renewal that was given up before may be done behind it, to a hold that was released since.
+TEST(Restored, ARenewalWithoutAnAnswerMayBeDoneToWhatCameBack) {
+  const auto shown = [](int at) {
+    Story story;
+    story.hold("p", 1, 10, {w("a")}, 0, 1, 2000);
+    story.add("p", 60, Renew{Stamp{10}}).add("p", 80, RenewUnknown{Stamp{10}});
+    story.release("p", 10, 90, 91);
+    story.add("o", at, SeenBegin{}).add("o", at, Seen{Stamp{10}, {w("a")}});
+    story.add("o", at + 1, SeenEnd{});
+    history::Rules rules = strict();
+    rules.late = std::chrono::milliseconds(200);
+    return restored(story, true).check(rules).found_of(Invariant::atomic_sets);
+  };
+  EXPECT_EQ(shown(2250), 0U) << "sent at 60, done by 260, for 2000";
+  EXPECT_EQ(shown(2270), 1U);
+}
+
 // It may show half of what is being put back.
 TEST(Restored, APictureTakenMeanwhileIsNotJudged) {
   Story story;
