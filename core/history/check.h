@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,8 @@ struct Rules {
   Duration recovery = std::chrono::seconds(10);
   // How long at any time, stops of the process not counted.
   Duration outage = Duration::max();
+  // Processes that are to be refused for good: nothing but errors is what they should be told.
+  std::set<std::string> refused;
   // How soon after a set has become free one that waits for it should have it: well below the
   // time after which it would look by itself where the store wakes it.
   Duration wakeup = std::chrono::milliseconds(250);

@@ -60,13 +60,17 @@ class LeaseCheck {
     // Since when it is gone from the store. (A holder that gave up may have a renewal on its
     // way; that it does not rely on it, check_samples sees.)
     TimePoint gone = TimePoint::max();
+    TimePoint gone_at_least = gone;  // it may have ended that early
+    const auto note = [&](const auto& each) {
+      if (each.returned >= gone) return;
+      gone = each.returned;
+      gone_at_least = each.sent;
+    };
     for (const Renewal& each : line_.renewals.of(index_)) {
-      if (each.answer == Renewal::Answer::gone && each.process == op_.process) {
-        gone = std::min(gone, each.returned);
-      }
+      if (each.answer == Renewal::Answer::gone && each.process == op_.process) note(each);
     }
     for (const Ending& each : line_.endings.of(index_)) {
-      if (each.answer == Ending::Answer::released) gone = std::min(gone, each.returned);
+      if (each.answer == Ending::Answer::released) note(each);
     }
 
     const auto lasts = [&](TimePoint arrived, TimePoint until) {
@@ -79,7 +83,7 @@ class LeaseCheck {
       const auto returned_since = [&](TimePoint ended) {
         return line_.may_have_returned(op_, ended, each.returned);
       };
-      if (renewed && each.sent > gone && !returned_since(gone)) {
+      if (renewed && each.sent > gone && !returned_since(gone_at_least)) {
         complain("renewed, asked at " + line_.at(each.sent) + ", though it had ended at " +
                  line_.at(gone));
       } else if (renewed && each.sent > expires && !returned_since(expires)) {

@@ -88,7 +88,9 @@ void check_recovery(const Timeline& line, const Rules& rules, Findings& findings
   const TimePoint calm = line.last_trouble();
   std::vector<std::vector<std::uint32_t>> calls(line.processes.size());
   for (std::uint32_t i = 0; i < line.ops.size(); ++i) {
-    if (line.ops[i].returned != TimePoint::max()) calls[line.ops[i].process].push_back(i);
+    const Op& op = line.ops[i];
+    if (rules.refused.contains(line.processes[op.process].name)) continue;
+    if (op.returned != TimePoint::max()) calls[op.process].push_back(i);
   }
   for (std::vector<std::uint32_t>& of_one : calls) {
     std::sort(of_one.begin(), of_one.end(), [&](std::uint32_t a, std::uint32_t b) {

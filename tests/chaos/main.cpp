@@ -91,6 +91,9 @@ Outcome run_migration(const Options& options, const Folders& folders, Progress& 
       time_of_faults(options), stores, std::move(helm), std::move(quarrel), progress,
       (folders.logs() / "migration.log").string());
   Outcome outcome = run(options, folders, stores, *course, progress);
+  for (const auto& [name, way] : course->ways()) {
+    if (name.starts_with(LeftOvers::name_start)) outcome.rules.refused.insert(name);
+  }
   if (!course->finished() && !outcome.interrupted && outcome.troubles.empty()) {
     outcome.troubles.emplace_back("the migration did not come to its end");
   }

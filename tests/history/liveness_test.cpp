@@ -74,6 +74,15 @@ TEST(Liveness, AnAnswerInBetweenIsService) {
   expect_only(with(TimedOut{10}).check(), Invariant::liveness, "nothing but errors");
 }
 
+TEST(Liveness, WhoIsToBeRefusedIsToldNothingButErrors) {
+  Story fault = told(21, refused);
+  Rules rules;
+  rules.refused = {"q"};
+  expect_only(fault.check(rules), Invariant::liveness, "nothing but errors");
+  rules.refused = {"p"};
+  expect_kept(fault.check(rules));
+}
+
 TEST(Liveness, TroubleAndStopsPutItOff) {
   Story fault = told(20, refused);
   fault.add("c", 2000, FaultBegin{"cut"}).add("c", 9999, FaultEnd{"cut"});

@@ -109,6 +109,18 @@ TEST(Restored, WhatCameBackMayBeRenewedAndReleasedOnceMore) {
   expect_kept(restored(back, true).check());
 }
 
+// The release was done before, and its answer came after.
+TEST(Restored, AReleaseThatWasUnderWayMayHaveBeenUndone) {
+  const auto renewed = [](int sent, int returned) {
+    Story story;
+    story.hold("p", 1, 10, {w("a")}, 0, 1, 2000).release("admin", 10, sent, returned);
+    story.add("p", 130, Renew{Stamp{10}}).add("p", 131, Renewed{Stamp{10}, ms(2130)});
+    return restored(story, true).check().found_of(Invariant::lease);
+  };
+  EXPECT_EQ(renewed(90, 121), 0U);
+  EXPECT_EQ(renewed(121, 125), 1U);
+}
+
 TEST(Restored, APictureMayShowWhatCameBackAndNotWhatIsGone) {
   Story story;
   story.hold("p", 1, 10, {w("a")}, 0, 1, 2000).add("p", 1999, Lost{Stamp{10}});

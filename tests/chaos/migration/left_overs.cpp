@@ -40,7 +40,8 @@ LeftOvers::~LeftOvers() {
 
 void LeftOvers::start(Way way, State state) {
   One one;
-  one.name = "left-over-" + std::to_string(ways_.size() + 1) + "-" + std::string(to_string(way));
+  one.name = std::string(name_start) + std::to_string(ways_.size() + 1) + "-" +
+             std::string(to_string(way));
   one.way = way;
   one.state = state;
   one.since = BootClock::now();

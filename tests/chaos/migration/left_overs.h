@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tests/chaos/migration/pair_store.h"
@@ -19,6 +20,9 @@ namespace lockset::chaos {
 // For the main thread.
 class LeftOvers {
  public:
+  // Begins the name of each.
+  static constexpr std::string_view name_start = "left-over-";
+
   // `log`: that of whoever sends them signals. All outlive this.
   LeftOvers(PairStore& stores, Workers& workers, test::Recorder& log)
       : stores_(stores), workers_(workers), log_(log) {}
