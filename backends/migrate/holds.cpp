@@ -1,8 +1,10 @@
 // Renews, ends and shows holds that stand in one store or in both.
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "backends/migrate/migrate_backend.h"
 #include "core/time_math.h"
@@ -14,6 +16,20 @@ namespace {
 std::optional<Duration> earlier(std::optional<Duration> one, std::optional<Duration> other) {
   if (!one || !other) return one ? one : other;
   return std::min(*one, *other);
+}
+
+// Of a hold of the old store after a way back: it was taken in dual-new, of whatever migration, so
+// its owner knows it by its stamp in the new store.
+bool goes_by_new_stamp(const HoldInfo& hold) {
+  const std::optional<HoldTag> tag = tag_of(hold.owner.instance);
+  return tag && tag->phase == MigrationPhase::dual_new;
+}
+
+// Whether this hold of the new store is the other part of that one.
+bool is_part_of(const HoldInfo& in_new, const HoldInfo& in_old) {
+  const std::optional<HoldTag> one = tag_of(in_new.owner.instance);
+  const std::optional<HoldTag> other = tag_of(in_old.owner.instance);
+  return one && other && one->in_old == in_old.stamp && one->migration == other->migration;
 }
 
 // What the record says, or else that it stands in this store alone.
@@ -47,8 +63,8 @@ Result<std::optional<Parts>> MigrateBackend::look_for(Stamp stamp, TimePoint by)
   const Result<Now> view = refresh(by);
   if (!view) return view.error();
   const MigrationPhase phase = (*view)->stage.phase;
+  if (!in_new(phase)) return look_for_after_way_back(stamp, by);
   // Where only one store counts, and no stamp of the other can be meant, it is asked itself.
-  if (!in_new(phase)) return std::optional(Parts{.in_old = stamp});
   if (phase == MigrationPhase::finished) {
     return std::optional(Parts{.phase = MigrationPhase::new_only, .in_new = stamp});
   }
@@ -85,6 +101,41 @@ Result<std::optional<Parts>> MigrateBackend::look_for(Stamp stamp, TimePoint by)
                     hold);
   }
   return std::optional<Parts>();
+}
+
+// The old store alone counts. Only if a hold of dual-new is left there can the stamp be one of the
+// new store, which may be gone.
+Result<std::optional<Parts>> MigrateBackend::look_for_after_way_back(Stamp stamp, TimePoint by) {
+  const Parts as_it_is{.in_old = stamp};
+  const Result<Backend*> old_store = old_.get(by);
+  const Result<Inspection> all = old_store ? (*old_store)->inspect({}, by) : old_store.error();
+  if (!all) return all.error();
+  std::vector<HoldInfo> left;
+  std::copy_if(all->holds.begin(), all->holds.end(), std::back_inserter(left), goes_by_new_stamp);
+  if (left.empty()) return std::optional(as_it_is);
+  for (const HoldInfo& hold : new_parts_of(left, by)) {
+    if (hold.stamp != stamp) continue;
+    return std::optional(Parts{.phase = MigrationPhase::dual_new,
+                               .in_old = tag_of(hold.owner.instance)->in_old,
+                               .in_new = stamp});
+  }
+  return std::optional(as_it_is);
+}
+
+// As far as the new store answers; half of the time is left for the rest.
+std::vector<HoldInfo> MigrateBackend::new_parts_of(const std::vector<HoldInfo>& of_old,
+                                                   TimePoint by) {
+  const TimePoint now = BootClock::now();
+  const TimePoint soon = by <= now ? by : now + (by - now) / 2;
+  const Result<Backend*> store = new_.get(soon);
+  Result<Inspection> all = store ? (*store)->inspect({}, soon) : store.error();
+  std::vector<HoldInfo> found;
+  if (!all) return found;
+  for (HoldInfo& hold : all->holds) {
+    const auto mine = [&](const HoldInfo& each) { return is_part_of(hold, each); };
+    if (std::any_of(of_old.begin(), of_old.end(), mine)) found.push_back(std::move(hold));
+  }
+  return found;
 }
 
 // --- renewing ---
@@ -275,6 +326,7 @@ Result<Inspection> MigrateBackend::inspect(const InspectQuery& query, TimePoint 
   const MigrationPhase phase = (*view)->stage.phase;
   Inspection result;
   std::unordered_map<Stamp, HoldInfo> in_both_stores;  // by the stamp in the old store
+  std::vector<HoldInfo> left_of_dual_new;
   const auto show = [&](HoldInfo hold, Which store) {
     hold.owner.epoch = (store == Which::old_store ? parts_.epoch_of_old(Stamp{hold.owner.epoch})
                                                   : parts_.epoch_of_new(Stamp{hold.owner.epoch}))
@@ -297,12 +349,24 @@ Result<Inspection> MigrateBackend::inspect(const InspectQuery& query, TimePoint 
     if (!found) return found;
     for (HoldInfo& hold : found->holds) {
       const MigrationPhase taken_in = tag_or_alone(hold, **view, MigrationPhase::old_only).phase;
-      // After a way back the new store is not asked any more: what was taken in both is shown as
-      // it stands here.
+      // After a way back the new store is not asked any more, but for the stamps of what was taken
+      // in dual-new: the rest is shown as it stands here.
       if (in_both(taken_in) && in_new(phase)) {
         const Stamp stamp = hold.stamp;
         in_both_stores.emplace(stamp, std::move(hold));
+      } else if (!in_new(phase) && goes_by_new_stamp(hold)) {
+        left_of_dual_new.push_back(std::move(hold));
       } else {
+        show(std::move(hold), Which::old_store);
+      }
+    }
+    if (!left_of_dual_new.empty()) {
+      const std::vector<HoldInfo> parts = new_parts_of(left_of_dual_new, by);
+      for (HoldInfo& hold : left_of_dual_new) {
+        const auto part = std::find_if(parts.begin(), parts.end(), [&](const HoldInfo& each) {
+          return is_part_of(each, hold);
+        });
+        if (part != parts.end()) hold.stamp = part->stamp;
         show(std::move(hold), Which::old_store);
       }
     }

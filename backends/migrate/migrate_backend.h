@@ -103,6 +103,9 @@ class MigrateBackend final : public Backend {
   // Of a hold that this process did not take, too; unset: there is no such hold.
   Result<std::optional<Parts>> parts_of(Stamp stamp, TimePoint by);
   Result<std::optional<Parts>> look_for(Stamp stamp, TimePoint by);
+  Result<std::optional<Parts>> look_for_after_way_back(Stamp stamp, TimePoint by);
+  // Those parts in the new store that it shows in time; none if it does not answer.
+  std::vector<HoldInfo> new_parts_of(const std::vector<HoldInfo>& of_old, TimePoint by);
   [[nodiscard]] Owner owner_in(Which store, const Owner& owner, const HoldTag& tag) const;
 
   [[nodiscard]] Side& side(Which store) noexcept { return store == Which::old_store ? old_ : new_; }

@@ -415,6 +415,41 @@ TEST_F(MigrateHolds, InspectAfterTheWayBackToShadowShowsWhatWasTakenInBoth) {
   EXPECT_THAT(pair.in_new(), IsEmpty());
 }
 
+// However quick the way back was: its owner knows it by its stamp in the new store.
+TEST_F(MigrateHolds, AHoldOfDualNewKeepsItsStampOnTheWayBack) {
+  for (const bool old_only : {false, true}) {
+    SCOPED_TRACE(old_only);
+    Pair fresh;
+    fresh.go_to(Phase::dual_new);
+    fresh.new_clock.advance(std::chrono::hours(5));
+    Client owner = Pair::client(fresh.open());
+    const Stamp stamp = owner.take(a).stamp;
+    const Stamp second = owner.take({write("b")}).stamp;
+    const Stamp part = in_old_of(fresh, "a");
+    ASSERT_NE(stamp, part);
+    fresh.dual_new_to_dual_old();
+    fresh.mark_old(Step::shadow);
+    if (old_only) fresh.mark_old(Step::none);
+    const Process process = fresh.open();
+    Client other = Pair::client(process);
+    const Stamp of_old = other.take({write("c")}).stamp;
+    EXPECT_TRUE(other.is_live(stamp));
+    EXPECT_FALSE(other.is_live(part));
+    EXPECT_TRUE(other.is_live(of_old));
+    EXPECT_TRUE(other.renew(stamp, seconds(30)));
+    EXPECT_TRUE(owner.renew(stamp, seconds(30)));
+    EXPECT_TRUE(other.release(stamp));
+    EXPECT_FALSE(owner.is_live(stamp));
+    EXPECT_EQ(in_new_of(fresh, "a"), Stamp{});
+    // Without the new store nobody knows its stamp; the hold is shown all the same.
+    process.to_new->down = true;
+    EXPECT_TRUE(other.is_live(in_old_of(fresh, "b")));
+    process.to_new->down = false;
+    EXPECT_TRUE(other.break_hold(second));
+    EXPECT_TRUE(other.release(of_old));
+  }
+}
+
 TEST_F(MigrateHolds, InspectShowsNoHalves) {
   for (const Phase phase : {Phase::dual_old, Phase::dual_new}) {
     for (const bool half_in_old : {true, false}) {
