@@ -37,6 +37,11 @@ TimePoint must_end(const Timeline& line, const Op& op, std::size_t index) {
     }
   }
   for (const Loss& each : line.losses.of(index)) end = std::min(end, each.at);
+  // Its holder knows that it is over, and may have let go what it hangs on: the hold on its
+  // application. (An answer to a renewal that came in time may be read too late.)
+  for (const Sample& each : line.samples.of(index)) {
+    if (!each.answer) end = std::min(end, each.answered);
+  }
   if (const auto& killed = line.processes[op.process].killed) end = std::min(end, *killed);
   for (const Restore& each : line.restores) {
     if (each.forgets && each.concerns(op.asked)) end = std::min(end, each.during.begin);

@@ -30,6 +30,17 @@ TEST(Exclusion, TwoWritersAtOnceAreNot) {
       "100 ms, perhaps until 101 ms");
 }
 
+// Whoever was told that it is over relies on it no more, whatever was promised before.
+TEST(Exclusion, WhatItsHolderKnowsToBeOverIsHeldNoMore) {
+  const auto told = [](int at) {
+    Story story = two(w("a"), w("a"));
+    story.add("p", at, Valid{Stamp{10}, ms(at - 1), false});
+    return story.check().found_of(Invariant::exclusion);
+  };
+  EXPECT_EQ(told(59), 0U);
+  EXPECT_EQ(told(70), 1U);
+}
+
 TEST(Exclusion, TwoWritersWithTwoPermitsAreKept) { expect_kept(two(w("a", 2), w("a", 2)).check()); }
 
 TEST(Exclusion, ReaderBesideWriterIsNot) {
