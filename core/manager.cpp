@@ -394,7 +394,7 @@ Result<std::shared_ptr<HoldState>> Manager::keep(Call& call, AcquireLoop::Grante
                                                           call.lease, weak_from_this(), app_hold_});
   keeper_.add(hold, reading);
   if (call.lease == no_lease) {
-    if (Status status = make_permanent(*hold); !status) return give_up(*hold, std::move(status));
+    if (Status status = make_permanent(*hold); !status) return give_up(*hold, status);
   }
   if (options_.observer) {
     keeper_.tell({.kind = Event::Kind::granted,
@@ -407,7 +407,7 @@ Result<std::shared_ptr<HoldState>> Manager::keep(Call& call, AcquireLoop::Grante
 
 // Of a hold that could not be made permanent, as far as is known: a lost reply may have made it
 // so, and then its lease would never end.
-Error Manager::give_up(HoldState& hold, Status why) {
+Error Manager::give_up(HoldState& hold, const Status& why) {
   const std::shared_ptr<HoldState> kept = keeper_.remove(hold.stamp());
   if (hold.release(BootClock::now()).newly_lost && kept) keeper_.announce(kept);
   bool reply_lost = false;

@@ -64,7 +64,7 @@ class Manager : public std::enable_shared_from_this<Manager> {
   Result<std::shared_ptr<HoldState>> finish(Call& call, AcquireLoop::Finish finish);
   Result<std::shared_ptr<HoldState>> keep(Call& call, AcquireLoop::Granted granted);
   Status make_permanent(HoldState& hold);
-  Error give_up(HoldState& hold, Status why);
+  Error give_up(HoldState& hold, const Status& why);
   Result<AcquireOutcome> refuse_old_stamp(Result<AcquireOutcome> outcome, Stamp above);
   [[nodiscard]] Duration usual_lease(const SpaceConfig& config) const;
   Status may_ask(const Call& call, const SpaceConfig& config) const;

@@ -426,7 +426,7 @@ Result<std::size_t> MigrateBackend::reclaim(std::string_view app, std::int64_t e
     const Result<Backend*> store = side(which).get(by);
     const Stamp part = old_store ? (*hold)->in_old : (*hold)->in_new;
     const Result<std::size_t> here = store ? (*store)->reclaim(app, part.value, by) : store.error();
-    if (!here) return here;
+    if (!here) return here.error();
     // A hold that stands in both counts once.
     ended = std::max(ended, *here);
   }
@@ -443,7 +443,7 @@ Result<std::size_t> MigrateBackend::sweep(TimePoint by) {
     if (!(old_store ? in_old(phase) : in_new(phase))) continue;
     const Result<Backend*> store = side(which).get(by);
     const Result<std::size_t> here = store ? (*store)->sweep(by) : store.error();
-    if (!here) return here;
+    if (!here) return here.error();
     // The parts of a hold may end at different instants and be removed by different sweeps: it
     // counts once, where its part decides.
     if (old_store == (phase <= MigrationPhase::dual_old)) removed = *here;

@@ -13,7 +13,6 @@ namespace lockset {
 using migrate::Obstacle;
 using migrate::OpenStore;
 using migrate::ReservedHold;
-using migrate::Stage;
 
 namespace {
 

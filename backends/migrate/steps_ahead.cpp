@@ -36,6 +36,7 @@ std::vector<migrate::Obstacle> configuration_differences(const SpaceConfig& old_
   std::vector<migrate::Obstacle> found;
   constexpr std::string_view remedy = "; copy with `lockset migrate plan --copy-permits`";
   const std::vector<std::string> lines = migrate::permit_differences(old_config, new_config);
+  found.reserve(lines.size() + 1);
   for (const std::string& line : lines) {
     found.push_back({{"permits differ: " + line + std::string(remedy), false}});
   }

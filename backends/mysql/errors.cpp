@@ -217,9 +217,9 @@ Error refusal(int code, const std::string& where, const std::string& said, Sent 
 // The server itself refused, before or instead of doing anything.
 bool surely_refused(int code) {
   switch (code) {
+    // These may come after the commit, instead of its answer.
     case server_shutdown:
     case offline_mode:
-      return false;  // may come after the commit, instead of its answer
     case not_kept:
       return false;
     default:
@@ -255,7 +255,6 @@ bool breaks_connection(int code) noexcept {
     case connection_killed:
     case query_interrupted:
     case offline_mode:
-      return true;
     // Where a name leads to the server that is written to, the next connection may reach it.
     case option_prevents:
     case read_only_mode:

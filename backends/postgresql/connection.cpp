@@ -19,7 +19,7 @@ std::string sqlstate_in(const std::string& verbose) {
   for (std::size_t at = 0; (at = verbose.find(before, at)) != std::string::npos; ++at) {
     const std::size_t begin = at + before.size();
     if (verbose.size() < begin + 6 || verbose[begin + 5] != ':') continue;
-    const std::string code = verbose.substr(begin, 5);
+    std::string code = verbose.substr(begin, 5);
     const bool plain = std::all_of(code.begin(), code.end(), [](char c) {
       return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
     });

@@ -238,8 +238,7 @@ Result<Reply> PostgresqlBackend::ask(const AcquireRequest& request, const Ears& 
 Result<AcquireOutcome> PostgresqlBackend::stale(TimePoint by) {
   Result<SpaceConfig> config = load_config(by);
   if (!config) return config.error();
-  AcquireOutcome outcome(std::in_place_type<Stale>, *std::move(config));
-  return outcome;
+  return AcquireOutcome(Stale{*std::move(config)});
 }
 
 Result<AcquireOutcome> PostgresqlBackend::try_acquire(const AcquireRequest& request) {

@@ -48,7 +48,7 @@ std::string set_up_sql(int pid, Isolation isolation) {
   };
   std::string sql = "CASE WHEN pg_backend_pid() = " + std::to_string(pid) + " THEN concat(";
   for (const auto& [name, value] : settings) {
-    sql += "set_config('" + name + "','" + value + "',false),";
+    sql.append("set_config('").append(name).append("','").append(value).append("',false),");
   }
   // As it is now, which is looked at: it can't be taken back under way by a reload of the
   // server's configuration.

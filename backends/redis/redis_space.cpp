@@ -29,6 +29,7 @@ std::vector<WaiterInfo> waiters_from(const Reply& reply, std::int64_t now_us) {
                                                                  wall_time(record->since_us)};
   }
   std::vector<WaiterInfo> all;
+  all.reserve(waiters.size());
   for (auto& [order, waiter] : waiters) all.push_back(std::move(waiter));
   return all;
 }

@@ -55,7 +55,7 @@ Finding look_at_free_space(const std::string& directory) {
   if (::statvfs(directory.c_str(), &info) != 0) {
     return {Level::warning, "free space", std::string("can't be told: ") + std::strerror(errno)};
   }
-  constexpr std::uint64_t mega = 1000 * 1000;
+  constexpr std::uint64_t mega = std::uint64_t{1000} * 1000;
   // Several times what SQLite's log may grow to.
   constexpr std::uint64_t little = 100;
   const std::uint64_t free = std::uint64_t{info.f_bavail} * info.f_frsize / mega;

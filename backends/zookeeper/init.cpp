@@ -97,7 +97,7 @@ Finding examine_access(Session& session, const Options& options, TimePoint by) {
             "name one, also for lockset init"};
   }
   const std::string user = "user " + in_quotes(options.user);
-  const Finding unknown{Finding::Level::good, "access", "the nodes are for the " + user};
+  Finding unknown{Finding::Level::good, "access", "the nodes are for the " + user};
   const Result<Replies> head = session.run({get(head_path(options.root()))}, by);
   const std::optional<std::string> generation =
       head && head->front().ok() ? generation_from(head->front().text) : std::nullopt;
@@ -263,7 +263,7 @@ Status remove_version_1(Session& session, const Options& options, TimePoint by) 
     std::vector<Request> requests;
     const auto send = [&] { return session.run(std::exchange(requests, {}), by); };
     for (const std::string& name : list->front().children) {
-      requests.push_back(remove(above + "/" + name));
+      requests.push_back(remove(below(above, name)));
       if (requests.size() < 1000) continue;
       if (const Result<Replies> sent = send(); !sent) return sent.error();
     }

@@ -72,6 +72,13 @@ std::optional<Holder> holder_of(std::string_view part) {
   return Holder{part[0] == 'w' ? Mode::write : Mode::read, std::string(part.substr(2))};
 }
 
+std::string below(std::string_view above, std::string_view part) {
+  std::string path(above);
+  path += '/';
+  path += part;
+  return path;
+}
+
 std::string new_generation() { return Token::random().hex().substr(0, generation_digits); }
 
 bool is_generation(std::string_view part) {

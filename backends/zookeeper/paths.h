@@ -43,6 +43,9 @@ struct Holder {
 std::string holder_part(Mode mode, std::string_view token);
 std::optional<Holder> holder_of(std::string_view part);
 
+// The path of a node below `above`.
+std::string below(std::string_view above, std::string_view part);
+
 // Random, as part of a path.
 std::string new_generation();
 bool is_generation(std::string_view part);

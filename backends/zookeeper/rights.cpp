@@ -116,12 +116,12 @@ class Giving {
     }
     std::vector<Request> requests;
     for (const std::string& child : list->front().children) {
-      requests.push_back(set_acl(above + "/" + child, acl_of_locks(rights_)));
+      requests.push_back(set_acl(below(above, child), acl_of_locks(rights_)));
     }
     if (Status set = set_all(std::move(requests)); !set) return set;
     if (!deeper) return {};
     for (const std::string& child : list->front().children) {
-      if (Status set = set_below(above + "/" + child, false); !set) return set;
+      if (Status set = set_below(below(above, child), false); !set) return set;
     }
     return {};
   }

@@ -19,7 +19,7 @@ namespace lockset::zookeeper {
 
 // A closing session writes the paths of all its nodes into one transaction, which a server
 // can't read again when it is longer than 1 MB (docs/adr/0024).
-inline constexpr std::size_t most_path_bytes = 512 * 1024;
+inline constexpr std::size_t most_path_bytes = std::size_t{512} * 1024;
 
 // Of a session with this timeout, how much every hold may count on from the moment at which
 // a request in it was sent that was answered: see docs/adr/0024.

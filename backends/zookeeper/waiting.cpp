@@ -72,7 +72,7 @@ Status Waiting::enter(Ticket& ticket, const Record& waiter, TimePoint by) {
   while (true) {
     // By the token it is found when the answer is lost.
     const std::string part = holder_part(ticket.mode_, Token::random().hex()) + "-";
-    const std::string place = queue + "/" + part;
+    const std::string place = below(queue, part);
     Result<std::unique_ptr<Seat>> seat = space_.sessions.waiting_seat(place.size() + 14, by);
     if (!seat) return seat.error();
     const std::shared_ptr<Session> session = (*seat)->session();
@@ -244,6 +244,7 @@ void Waiting::tidy(TimePoint by) {
   std::vector<std::string>& paths = found.paths;
   if (paths.empty()) return;
   std::vector<Request> requests;
+  requests.reserve(paths.size());
   for (const std::string& path : paths) requests.push_back(remove(path));
   const Result<std::shared_ptr<Session>> session = space_.sessions.general(by);
   const Result<Replies> replies =
@@ -289,6 +290,7 @@ void Waiting::permits_grew(std::string_view name, TimePoint by) {
     }
   }
   std::vector<Request> requests;
+  requests.reserve(queues.size());
   for (const std::string& queue : queues) requests.push_back(children(queue));
   const Result<Replies> replies = (*session)->run(std::move(requests), by);
   if (!replies) return;
