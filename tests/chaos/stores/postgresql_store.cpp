@@ -136,15 +136,18 @@ class PostgresqlStore final : public ServerStore {
                                  " AND random() < 0.1");
                  });
     // Whatever becomes free is taken as well.
-    add_repeated("connections-used-up", FaultKind::load, 20ms, "no connection is free", [this] {
-      try {
-        for (;;) {
-          taken_.push_back(std::make_unique<Session>(worker_at(server_host()) + "/lockset"));
-        }
-      } catch (const pqxx::broken_connection&) {  // that was the last
-      }
-    });
+    add_repeated("connections-used-up", FaultKind::load, 20ms, "no connection is free",
+                 [this] { take_connections(); });
     Fault& taking = faults().back();
+    taking.begin = [this, go_on = taking.begin](Dice& dice) {
+      try {
+        take_connections();  // a slow machine may take longer for it than the fault lasts
+      } catch (...) {
+        taken_.clear();
+        throw;
+      }
+      return go_on(dice);
+    };
     taking.end = [this, stop = taking.end] {
       stop();
       taken_.clear();
@@ -158,6 +161,19 @@ class PostgresqlStore final : public ServerStore {
           return std::string("somebody's transaction keeps all others from writing");
         },
         [this] { blocker_.reset(); });
+  }
+
+  // Until there is none left.
+  void take_connections() {
+    const TimePoint limit = BootClock::now() + 30s;
+    try {
+      while (BootClock::now() < limit) {
+        taken_.push_back(std::make_unique<Session>(worker_at(server_host()) + "/lockset"));
+      }
+    } catch (const pqxx::broken_connection&) {  // that was the last
+      return;
+    }
+    throw std::runtime_error("connections are there without end");
   }
 
   void add_load() {
