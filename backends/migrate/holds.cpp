@@ -18,8 +18,8 @@ std::optional<Duration> earlier(std::optional<Duration> one, std::optional<Durat
   return std::min(*one, *other);
 }
 
-// Of a hold of the old store after a way back: it was taken in dual-new, of whatever migration, so
-// its owner knows it by its stamp in the new store.
+// The owner of this hold of the old store knows it by its stamp in the new one: the hold was taken
+// in dual-new. The number of the migration does not matter, for old-only has none.
 bool goes_by_new_stamp(const HoldInfo& hold) {
   const std::optional<HoldTag> tag = tag_of(hold.owner.instance);
   return tag && tag->phase == MigrationPhase::dual_new;

@@ -30,7 +30,7 @@ TEST(Exclusion, TwoWritersAtOnceAreNot) {
       "100 ms, perhaps until 101 ms");
 }
 
-// Whoever was told that it is over relies on it no more, whatever was promised before.
+// A holder that saw valid() false no longer relies on the hold.
 TEST(Exclusion, WhatItsHolderKnowsToBeOverIsHeldNoMore) {
   const auto told = [](int at) {
     Story story = two(w("a"), w("a"));

@@ -663,8 +663,8 @@ TEST_F(MigrateHolds, PhaseIsNotChangedByAProgram) {
             Errc::unsupported);
 }
 
-// Of what has lost its part in the new store the other part is no hold: not even of one who looks
-// it up by its stamp.
+// A hold that lost its part in the new store is over. Nobody can renew the part that is left, not
+// even by its stamp.
 // SEM 10
 TEST(MigrateLostPart, IsNotRenewedByItsOtherPart) {
   for (const bool own_process : {true, false}) {
