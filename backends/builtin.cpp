@@ -1,9 +1,11 @@
 // The one list of the backends in this build. Written by hand: objects that
 // register themselves vanish from static libraries (docs/adr/0005).
 #include <string>
+#include <system_error>
 
 #include "backends/memory/memory_scheme.h"
 #include "backends/migrate/migrate_scheme.h"
+#include "core/shortage.h"
 #include "lockset/registry.h"
 #ifdef LOCKSET_HAS_MYSQL
 #include "backends/mysql/mysql_scheme.h"
@@ -83,6 +85,17 @@ Result<Target> find_target(std::string_view text) {
   return Target{*std::move(url), *scheme};
 }
 
+// What a backend meets while it makes what it needs, where nothing nearer says it better.
+template <class Call>
+auto in_words(const Target& target, const Call& call) -> decltype(call()) {
+  try {
+    return call();
+  } catch (const std::system_error& error) {
+    return Error{Errc::unavailable,
+                 target.url.redacted() + ": " + text_of_errno(error.code().value())};
+  }
+}
+
 Error no_accounts(const Scheme& scheme) {
   return {Errc::unsupported,
           std::string(scheme.name) +
@@ -97,13 +110,13 @@ std::span<const Scheme> builtin_schemes() noexcept { return schemes; }
 Result<std::unique_ptr<Backend>> open_backend(std::string_view text, TimePoint by) {
   const Result<Target> target = find_target(text);
   if (!target) return target.error();
-  return target->scheme->open(target->url, by);
+  return in_words(*target, [&] { return target->scheme->open(target->url, by); });
 }
 
 Status init_space(std::string_view text, TimePoint by) {
   const Result<Target> target = find_target(text);
   if (!target) return target.error();
-  return target->scheme->init(target->url, by);
+  return in_words(*target, [&] { return target->scheme->init(target->url, by); });
 }
 
 Result<std::string> init_script(std::string_view text) {
@@ -111,7 +124,8 @@ Result<std::string> init_script(std::string_view text) {
   if (!target) return target.error();
   if (target->scheme->init_script == nullptr) {
     return Error{Errc::unsupported,
-                 std::string(target->scheme->name) + ": needs no script: opening makes the space"};
+                 std::string(target->scheme->name) +
+                     ": has no script to print; run lockset init without --print"};
   }
   return target->scheme->init_script(target->url);
 }
@@ -127,14 +141,14 @@ Status allow(std::string_view text, Role role, std::string_view account, TimePoi
   const Result<Target> target = find_target(text);
   if (!target) return target.error();
   if (target->scheme->allow == nullptr) return no_accounts(*target->scheme);
-  return target->scheme->allow(target->url, role, account, by);
+  return in_words(*target, [&] { return target->scheme->allow(target->url, role, account, by); });
 }
 
 Result<std::vector<Finding>> examine_space(std::string_view text, TimePoint by) {
   const Result<Target> target = find_target(text);
   if (!target) return target.error();
   if (target->scheme->examine == nullptr) return std::vector<Finding>{};
-  return target->scheme->examine(target->url, by);
+  return in_words(*target, [&] { return target->scheme->examine(target->url, by); });
 }
 
 }  // namespace lockset

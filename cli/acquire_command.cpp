@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "cli/chat.h"
 #include "cli/command.h"
 #include "cli/failure.h"
 #include "cli/lock_wait.h"
@@ -27,6 +28,7 @@ int acquire_command(const Invocation& invocation) {
                   "(or none)");
   }
   Signals signals;
+  const Chat chat(signals);
   Locked locked = take_locks(settings, set, "lockset acquire", signals);
   const Duration asked = settings.duration(Opt::lease);
   const Duration lease = locked.hold.lease();

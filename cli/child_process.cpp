@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "cli/failure.h"
+#include "cli/process.h"
 
 namespace lockset::cli {
 namespace {
@@ -60,6 +61,7 @@ Image image_of(const ChildPlan& plan) {
     count = ::recv(channel, &go, 1, 0);
   } while (count < 0 && errno == EINTR);
   if (count != 1) ::_exit(given_up);
+  unsettle_process();
   ::sigprocmask(SIG_SETMASK, &plan.mask, nullptr);
   ::execvpe(image.arguments[0], image.arguments.data(), image.environment.data());
   const int error = errno;
@@ -72,7 +74,7 @@ Image image_of(const ChildPlan& plan) {
 ChildProcess::ChildProcess(const ChildPlan& plan) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    throw Failure(exit_internal, std::string("socketpair: ") + ::strerror(errno));
+    fail_system("make a pair of sockets", errno);
   }
   channel_ = FileDescriptor(ends[0]);
   FileDescriptor childs(ends[1]);
@@ -80,8 +82,7 @@ ChildProcess::ChildProcess(const ChildPlan& plan) {
   const pid_t parent = ::getpid();
   pid_ = ::fork();
   if (pid_ < 0) {
-    throw Failure(exit_cannot_execute,
-                  std::string("can't start another process: ") + ::strerror(errno));
+    fail_system("start another process", errno);
   }
   if (pid_ == 0) {
     ::close(ends[0]);  // or it would never see us die

@@ -12,15 +12,16 @@ namespace {
       Opt::migrate_to, Opt::migrate_to_password_file, Opt::config, Opt::io_timeout, Opt::verbose, \
       Opt::help
 
-constexpr Opt run_options[] = {Opt::read_names,      Opt::write_names, Opt::wait,     Opt::no_wait,
-                               Opt::conflict_code,   Opt::lease,       Opt::at_least, Opt::on_lost,
-                               Opt::grace,           Opt::app,         Opt::label,    Opt::patience,
-                               LOCKSET_STORE_OPTIONS};
-constexpr Opt acquire_options[] = {Opt::read_names, Opt::write_names,     Opt::lease, Opt::wait,
-                                   Opt::no_wait,    Opt::conflict_code,   Opt::app,   Opt::label,
-                                   Opt::patience,   LOCKSET_STORE_OPTIONS};
-constexpr Opt renew_options[] = {Opt::lease, Opt::app, LOCKSET_STORE_OPTIONS};
-constexpr Opt release_options[] = {Opt::app, LOCKSET_STORE_OPTIONS};
+constexpr Opt run_options[] = {Opt::read_names,    Opt::write_names,     Opt::wait,  Opt::no_wait,
+                               Opt::conflict_code, Opt::quiet,           Opt::lease, Opt::at_least,
+                               Opt::on_lost,       Opt::grace,           Opt::app,   Opt::label,
+                               Opt::patience,      LOCKSET_STORE_OPTIONS};
+constexpr Opt acquire_options[] = {
+    Opt::read_names, Opt::write_names,   Opt::lease,           Opt::wait,
+    Opt::no_wait,    Opt::conflict_code, Opt::quiet,           Opt::app,
+    Opt::label,      Opt::patience,      LOCKSET_STORE_OPTIONS};
+constexpr Opt renew_options[] = {Opt::lease, Opt::app, Opt::patience, LOCKSET_STORE_OPTIONS};
+constexpr Opt release_options[] = {Opt::app, Opt::patience, LOCKSET_STORE_OPTIONS};
 constexpr Opt store_options[] = {LOCKSET_STORE_OPTIONS};
 constexpr Opt status_options[] = {Opt::prefix, Opt::json, LOCKSET_STORE_OPTIONS};
 constexpr Opt list_options[] = {Opt::json, LOCKSET_STORE_OPTIONS};
@@ -33,7 +34,7 @@ constexpr Opt doctor_options[] = {Opt::json, LOCKSET_STORE_OPTIONS};
 
 constexpr Opt plan_options[] = {Opt::copy_permits, Opt::json, LOCKSET_STORE_OPTIONS};
 constexpr Opt advance_options[] = {Opt::watch, Opt::to_phase_ahead, LOCKSET_STORE_OPTIONS};
-constexpr Opt migrate_status_options[] = {Opt::json, Opt::watch, LOCKSET_STORE_OPTIONS};
+constexpr Opt migrate_status_options[] = {Opt::json, Opt::show_again, LOCKSET_STORE_OPTIONS};
 constexpr Opt rollback_options[] = {Opt::watch, Opt::to_phase_back, LOCKSET_STORE_OPTIONS};
 constexpr Opt finish_options[] = {Opt::yes, LOCKSET_STORE_OPTIONS};
 constexpr Opt release_new_options[] = {Opt::old_store_gone, Opt::json, LOCKSET_STORE_OPTIONS};
@@ -109,7 +110,8 @@ twice, so this can't hit the next holder.)",
      "  lockset permits get db/prod", store_options, permits_get},
     {"permits set", "permits set NAME [--read N] [--write N] [OPTION]...",
      "say how many holds a name admits at once",
-     "NAME * sets the default. Lowering revokes nothing; it stops new grants.",
+     R"(NAME * sets the default. Lowering revokes nothing; it stops new grants. With --read and
+--write these are two changes, one after the other.)",
      R"(  lockset permits set '*' --read 1000           # readers side by side, everywhere
   lockset permits set licence --write 5)",
      set_options, permits_set},
@@ -127,9 +129,9 @@ rights, and connects to nothing.)",
   lockset init --print --url postgresql://app@db/prod | psql -h db -U postgres prod)",
      init_options, init_command},
     {"doctor", "doctor [--json] [OPTION]...", "say whether a store is fit to be relied on",
-     R"(Looks at the store's settings and at what stands between it and us, changes nothing,
-and says for each thing that it looked at: ok, a warning with what it weakens, or unsafe
-with the remedy. Programs refuse to open a store that is unsafe. The exit code is 0 if
+     R"(Looks at the store's settings and at what stands between it and us, changes no settings
+and no locks, and says for each thing that it looked at: ok, a warning with what it weakens,
+or unsafe with the remedy. Programs refuse to open a store that is unsafe. The exit code is 0 if
 there is nothing worse than a warning, and 78 otherwise.)",
      R"(  lockset doctor
   lockset doctor --json | jq '.findings[] | select(.level != "ok")')",
@@ -148,8 +150,8 @@ follow the phase, which stands in the stores:
   closed     the old store is closed and empty
   finished   the new store is an ordinary space; there is no way back
 
-plan looks at permits, leases, rights, names, clocks and what is held, and changes nothing
-but with --copy-permits. The exit code is 0 if `lockset migrate start` would go through.)",
+plan looks at permits, leases, rights, names, clocks and what is held. It takes and releases
+locks of its own to probe, and changes nothing else but with --copy-permits. The exit code is 0 if `lockset migrate start` would go through.)",
      R"(  export LOCKSET_MIGRATE_FROM=mysql://app@old/locks LOCKSET_MIGRATE_TO=postgresql://app@new/locks
   lockset migrate plan --copy-permits)",
      plan_options, migrate_plan},

@@ -31,6 +31,21 @@ Status look_from_inside(const std::string& url, Duration io_timeout,
   return check_up(**backend, io_timeout, findings);
 }
 
+// The last line, so that nobody has to look for what is missing.
+void say_that_it_is_fit(const std::vector<Finding>& findings, bool no_space,
+                        const std::string& url) {
+  const auto warnings = std::count_if(findings.begin(), findings.end(), [](const Finding& each) {
+    return each.level == Level::warning;
+  });
+  std::string text = "programs may rely on the store " + redact_url(url);
+  if (no_space) {
+    text = "no problem found with the store " + redact_url(url) + ", which has no lock space yet";
+  }
+  if (warnings == 1) text += "; see the warning above";
+  if (warnings > 1) text += "; see the " + std::to_string(warnings) + " warnings above";
+  std::printf("%s\n", text.c_str());
+}
+
 bool any(const std::vector<Finding>& findings, Level level) {
   return std::any_of(findings.begin(), findings.end(),
                      [&](const Finding& each) { return each.level == level; });
@@ -49,7 +64,7 @@ int doctor_command(const Invocation& invocation) {
   std::vector<Finding> findings = *std::move(examined);
   const bool no_space = std::any_of(findings.begin(), findings.end(),
                                     [](const Finding& each) { return each.no_space; });
-  // To open a space that is not there yet might make it, and doctor changes nothing.
+  // To open a space that is not there yet might make it; doctor makes none.
   const Status inside = no_space ? Status() : look_from_inside(url, io_timeout, findings);
   const bool refused = !inside && inside.error().code == Errc::misconfigured;
   // As a rule the reason was found above already.
@@ -62,7 +77,10 @@ int doctor_command(const Invocation& invocation) {
       settings.has(Opt::json) ? report_of(findings, worst, url) : table_of(findings);
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (!inside && !refused) fail_open(inside.error(), settings);
-  if (worst != Level::unsafe) return exit_ok;
+  if (worst != Level::unsafe) {
+    if (!settings.has(Opt::json)) say_that_it_is_fit(findings, no_space, url);
+    return exit_ok;
+  }
   throw Failure(exit_config,
                 "programs refuse the store " + redact_url(url) + "; mend what is marked as unsafe");
 }

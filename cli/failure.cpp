@@ -1,6 +1,6 @@
 #include "cli/failure.h"
 
-#include <unistd.h>
+#include "core/shortage.h"
 
 namespace lockset::cli {
 
@@ -30,14 +30,10 @@ int exit_code_of(Errc code) noexcept {
   return exit_internal;
 }
 
-void fail(const Error& error) { throw Failure(exit_code_of(error.code), error.message); }
-
-void say(std::string_view line) {
-  std::string text = "lockset: ";
-  text += line;
-  text += '\n';
-  // Nobody is left to be told when standard error itself fails.
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+void fail_system(std::string_view what, int error) {
+  throw Failure(exit_system, "can't " + std::string(what) + ": " + text_of_errno(error));
 }
+
+void fail(const Error& error) { throw Failure(exit_code_of(error.code), error.message); }
 
 }  // namespace lockset::cli

@@ -19,6 +19,7 @@ enum Exit : int {
   exit_bad_data = 65,
   exit_store = 69,
   exit_internal = 70,
+  exit_system = 71,
   exit_output = 74,
   exit_conflict = 75,
   exit_config = 78,
@@ -44,6 +45,8 @@ class Failure : public std::exception {
 int exit_code_of(Errc code) noexcept;
 
 [[noreturn]] void fail(const Error& error);
+// The system has none left of what it takes to do this: exit_system, with the limit to look at.
+[[noreturn]] void fail_system(std::string_view what, int error);
 
 // The value, or the failure that goes with the error.
 template <class T>
@@ -54,9 +57,5 @@ T or_fail(Result<T> result) {
 inline void or_fail(const Status& status) {
   if (!status) fail(status.error());
 }
-
-// A line "lockset: ..." on standard error, in one write, so that lines of several
-// processes never mix.
-void say(std::string_view line);
 
 }  // namespace lockset::cli

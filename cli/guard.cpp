@@ -151,14 +151,13 @@ class GuardProcess {
 Guard::Guard(const GuardPlan& plan) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    throw Failure(exit_internal, std::string("socketpair: ") + ::strerror(errno));
+    fail_system("make a pair of sockets", errno);
   }
   channel_ = FileDescriptor(ends[0]);
   FileDescriptor guards(ends[1]);
   pid_ = ::fork();
   if (pid_ < 0) {
-    throw Failure(exit_cannot_execute,
-                  std::string("can't start another process: ") + ::strerror(errno));
+    fail_system("start another process", errno);
   }
   if (pid_ == 0) {
     ::close(ends[0]);  // or it would never see us die
@@ -191,15 +190,26 @@ void Guard::valid_until(TimePoint when) { tell(deadline, when); }
 
 void Guard::leave_to_us(TimePoint until) { tell(finish, until); }
 
+bool Guard::ended(pid_t pid) {
+  if (pid != pid_ || status_) return false;
+  int status = 0;
+  if (::waitpid(pid_, &status, WNOHANG) == pid_) status_ = status;
+  return true;
+}
+
 bool Guard::dismiss() {
   if (pid_ <= 0) return false;
   tell(done, TimePoint{});
   channel_.close();
   int status = 0;
-  pid_t got;
-  do {
-    got = ::waitpid(pid_, &status, 0);
-  } while (got < 0 && errno == EINTR);
+  pid_t got = pid_;
+  if (status_) {
+    status = *status_;
+  } else {
+    do {
+      got = ::waitpid(pid_, &status, 0);
+    } while (got < 0 && errno == EINTR);
+  }
   pid_ = -1;
   return got > 0 && WIFEXITED(status) && WEXITSTATUS(status) == acted;
 }

@@ -8,6 +8,8 @@
 
 #include <sys/types.h>
 
+#include <optional>
+
 #include "cli/file_descriptor.h"
 #include "lockset/clock.h"
 
@@ -34,6 +36,9 @@ class Guard {
   // We end the group ourselves: step in only if we are not through by then.
   void leave_to_us(TimePoint until);
 
+  // `pid`, a child of ours, has ended. False: it was not the guard.
+  bool ended(pid_t pid);
+
   // The command has ended: sends the guard home and waits for it. True if it had
   // acted.
   bool dismiss();
@@ -41,6 +46,7 @@ class Guard {
  private:
   void tell(char what, TimePoint when);
   pid_t pid_ = -1;
+  std::optional<int> status_;  // of a guard that ended before it was dismissed
   FileDescriptor channel_;
 };
 

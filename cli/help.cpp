@@ -36,7 +36,12 @@ std::string wrapped(std::string_view words, std::size_t indent) {
   return result;
 }
 
-std::string option_lines(std::span<const Opt> ids) {
+// The synopsis has it outside of brackets.
+bool is_required(const Option& option, std::string_view synopsis) {
+  return synopsis.find(" --" + std::string(option.name) + " ") != std::string_view::npos;
+}
+
+std::string option_lines(std::span<const Opt> ids, std::string_view synopsis) {
   constexpr std::size_t column = 32;
   std::string text;
   for (const Opt id : ids) {
@@ -47,7 +52,11 @@ std::string option_lines(std::span<const Opt> ids) {
     if (!each.value.empty()) text += " " + std::string(each.value);
     pad(text, start, column);
     std::string help(each.help);
-    if (!each.fallback.empty()) help += " (default: " + std::string(each.fallback) + ")";
+    if (is_required(each, synopsis)) {
+      help += " (required)";
+    } else if (!each.fallback.empty()) {
+      help += " (default: " + std::string(each.fallback) + ")";
+    }
     if (!each.env.empty()) help += " [" + std::string(each.env) + "]";
     text += wrapped(help, column) + "\n";
   }
@@ -62,21 +71,22 @@ constexpr std::string_view exit_codes = R"(Exit codes:
    65  check-history: a file can't be read, or a line of it
    69  the store can't be reached, or its answer was lost
    70  a fault of lockset itself
+   71  the system has no process, thread or file descriptor left
    74  standard output could not be written
    75  the locks are not free (-n; -E changes the code);
-       migrate: something stands in the way of the step that will pass
+       migrate: the step is blocked, but only temporarily
    78  bad configuration: file, environment, address, or a store that is not fit;
-       migrate: something stands in the way of the step until somebody acts
+       migrate: the step is blocked until somebody acts
    79  run: the lock was lost while COMMAND ran, whatever COMMAND says
-  124  the wait timed out (-w)
+  124  the wait timed out (-w; -E changes the code)
   126  COMMAND can't be executed
   127  COMMAND was not found
   128 + n  signal n ended the wait
 )";
 
 constexpr std::string_view configuration =
-    R"(Configuration: a flag goes before an environment variable, that before the file, that
-before the default. The file is the first of --config FILE, $LOCKSET_CONFIG,
+    R"(Configuration: flags override environment variables, which override the file, which
+overrides the default. The file is the first of --config FILE, $LOCKSET_CONFIG,
 $XDG_CONFIG_HOME/lockset/lockset.conf (~/.config/lockset/lockset.conf) and
 /etc/lockset.conf. It has lines `key = value`; # begins a comment. Keys:
 )";
@@ -94,7 +104,8 @@ std::string general_help() {
     pad(text, start, 17);
     text += std::string(each.summary) + "\n";
   }
-  text += "  help [COMMAND]  show this, or all about a command\n\n";
+  text += "  help [COMMAND]  show this, or all about a command\n";
+  text += "  --version       show the version\n\n";
   text += configuration;
   std::string keys;
   for (const Option& each : all_options()) {
@@ -119,7 +130,7 @@ std::string help_of(const Command& command) {
   std::string summary(command.summary);
   if (!summary.empty()) summary[0] = static_cast<char>(summary[0] - 'a' + 'A');
   text += summary + ".\n\n" + std::string(command.description) + "\n\nOptions:\n";
-  text += option_lines(command.options);
+  text += option_lines(command.options, command.synopsis);
   text += "D is a duration like 250ms, 30s, 5m, 2h or 1d.\n\n";
   text += exit_codes;
   text += "\nExamples:\n" + std::string(command.examples) + "\n";

@@ -12,8 +12,10 @@
 #include <optional>
 #include <stop_token>
 
+#include "cli/chat.h"
 #include "cli/child_process.h"
 #include "cli/failure.h"
+#include "cli/process.h"
 #include "cli/terminal.h"
 #include "lockset/lock_set.h"
 
@@ -60,7 +62,7 @@ class Job {
         child_(child_plan(plan, hold_, signals)),
         alarm_(::timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC)),
         lost_event_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-    if (!alarm_ || !lost_event_) throw Failure(exit_internal, "no file descriptor is left");
+    if (!alarm_ || !lost_event_) fail_system("open a file descriptor", errno);
   }
 
   int run() {
@@ -70,6 +72,7 @@ class Job {
       wait_for_something();
       while (const auto signal = signals_.next()) handle(*signal);
       while (const auto status = child_.poll()) child_changed(*status);
+      reap_orphans();
       if (!child_.ended()) look_at_the_lock();
     }
     terminal_.take_back();
@@ -222,6 +225,16 @@ class Job {
     }
   }
 
+  // Nobody else does it for those that became ours.
+  void reap_orphans() {
+    if (!adopts_orphans_) return;
+    while (const std::optional<pid_t> pid = ended_child()) {
+      if (*pid == child_.pid()) return;  // there will be another look
+      if (guard_ != nullptr && guard_->ended(*pid)) continue;
+      ::waitpid(*pid, nullptr, WNOHANG);
+    }
+  }
+
   void child_changed(int status) {
     if (WIFSTOPPED(status)) {
       stopped_ = true;
@@ -316,6 +329,7 @@ class Job {
         if (asks_to_end(*signal)) return;
         if (*signal == SIGTSTP) signals_.stop_self();
       }
+      reap_orphans();
     }
   }
 
@@ -324,6 +338,7 @@ class Job {
   Hold& hold_;
   Signals& signals_;
   Guard* const guard_;
+  const bool adopts_orphans_ = adopts_orphans();
   Terminal terminal_;
   ChildProcess child_;
   FileDescriptor alarm_;

@@ -4,15 +4,20 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <variant>
 
+#include "cli/chat.h"
 #include "cli/failure.h"
 #include "cli/open_space.h"
 #include "cli/progress.h"
 #include "lockset/lock_set.h"
+#include "lockset/url.h"
 
 namespace lockset::cli {
 namespace {
@@ -24,8 +29,14 @@ class Watcher : public Observer {
 
   void on_event(const Event& event) noexcept override try {
     const std::lock_guard lock(mutex_);
-    const bool repeated = event.kind == Event::Kind::busy && event.detail == blocker_;
     if (event.kind == Event::Kind::busy) blocker_ = event.detail;
+    // One line for as long as nothing else happens, however often it is tried.
+    const bool repeated = is_trouble(event.kind) && event.kind == last_ && event.detail == detail_;
+    last_ = event.kind;
+    detail_ = event.detail;
+    if (event.kind == Event::Kind::busy || event.kind == Event::Kind::retried) {
+      obstacle_ = event.detail;
+    }
     if (!verbose_ || repeated) return;
     std::string line(to_string(event.kind));
     if (event.count > 0) line += " " + std::to_string(event.count) + " times";
@@ -41,11 +52,24 @@ class Watcher : public Observer {
     const std::lock_guard lock(mutex_);
     return blocker_;
   }
+  // What it waits for at the moment: a holder in its way, or a store that does not answer.
+  [[nodiscard]] std::string obstacle() const {
+    const std::lock_guard lock(mutex_);
+    return obstacle_;
+  }
 
  private:
+  static bool is_trouble(Event::Kind kind) {
+    return kind == Event::Kind::busy || kind == Event::Kind::retried ||
+           kind == Event::Kind::renewal_failed || kind == Event::Kind::release_failed;
+  }
+
   const bool verbose_;
   mutable std::mutex mutex_;
   std::string blocker_;
+  std::string obstacle_;
+  std::optional<Event::Kind> last_;
+  std::string detail_;
 };
 
 // What the thread that talks to the store came to.
@@ -53,7 +77,10 @@ struct OpenFailed {
   Error error;
 };
 struct NotFree {};
-using Outcome = std::variant<std::monostate, OpenFailed, NotFree, Error, Locked>;
+struct NoThread {
+  int error;
+};
+using Outcome = std::variant<std::monostate, OpenFailed, NotFree, NoThread, Error, Locked>;
 
 std::string set_text(const LockSet& set) {
   constexpr std::size_t most = 3;
@@ -67,9 +94,19 @@ std::string set_text(const LockSet& set) {
 
 Outcome attempt(const std::string& url, Options options, const LockSet& set, Duration wait,
                 const std::stop_token& stop) {
+  const TimePoint began = BootClock::now();
+  // A command that waits for its locks also waits for their store.
+  options.open_patience = std::min(wait, options.store_patience);
+  options.stop_opening = stop;
   Result<Locks> opened = open(url, std::move(options));
   if (!opened) return OpenFailed{opened.error()};
   Locks locks = std::move(*opened);
+  if (!locks.traits().shared_between_processes) {
+    return OpenFailed{Error{Errc::misconfigured,
+                            redact_url(url) +
+                                " is this process's own, so the locks would exclude nobody: name a "
+                                "store that processes share, such as sqlite:"}};
+  }
   if (wait == Duration::zero()) {
     Result<std::optional<Hold>> tried = locks.try_acquire(set);
     if (!tried) return tried.error();
@@ -77,7 +114,8 @@ Outcome attempt(const std::string& url, Options options, const LockSet& set, Dur
     return Locked{std::move(locks), std::move(**tried), BootClock::now()};
   }
   AcquireOptions acquire;
-  acquire.wait = wait;
+  acquire.wait =
+      wait == forever ? forever : std::max(wait - (BootClock::now() - began), Duration::zero());
   acquire.stop = stop;
   Result<Hold> hold = locks.acquire(set, acquire);
   if (!hold) return hold.error();
@@ -114,7 +152,7 @@ Locked take_locks(const Settings& settings, const LockSet& set, const std::strin
   options.observer = watcher;
 
   const FileDescriptor finished(::eventfd(0, EFD_CLOEXEC));
-  if (!finished) throw Failure(exit_internal, "no file descriptor is left");
+  if (!finished) fail_system("open a file descriptor", errno);
   Outcome outcome;
   std::stop_source stop;
   int ended_by = 0;
@@ -123,6 +161,8 @@ Locked take_locks(const Settings& settings, const LockSet& set, const std::strin
     std::jthread asker([&] {
       try {
         outcome = attempt(settings.text(Opt::url), std::move(options), set, wait, stop.get_token());
+      } catch (const std::system_error& error) {
+        outcome = NoThread{error.code().value()};
       } catch (const std::exception& error) {
         outcome = Error{Errc::internal, error.what()};
       }
@@ -145,11 +185,11 @@ Locked take_locks(const Settings& settings, const LockSet& set, const std::strin
           signals.stop_self();
         }
       }
-      const std::string blocker = watcher->blocker();
-      if (!blocker.empty() && ended_by == 0) {
+      const std::string obstacle = watcher->obstacle();
+      if (!obstacle.empty() && ended_by == 0) {
         const auto waited =
             std::chrono::duration_cast<std::chrono::seconds>(BootClock::now() - began);
-        progress.show("waiting for " + format_duration(waited) + ": " + blocker);
+        progress.show("waiting for " + format_duration(waited) + ": " + obstacle);
       }
     }
   }
@@ -166,17 +206,27 @@ Locked take_locks(const Settings& settings, const LockSet& set, const std::strin
                   signal_name(ended_by) + " ended the wait for " + set_text(set));
   }
   const std::string blocker = watcher->blocker();
+  // Who wants exit code 0 for it wants no mail from cron about it.
+  const int conflict_code = std::stoi(settings.text(Opt::conflict_code));
+  const bool quiet = settings.has(Opt::quiet) || conflict_code == exit_ok;
   if (const auto* const failed = std::get_if<OpenFailed>(&outcome)) {
     fail_open(failed->error, settings);
   }
+  if (const auto* const none = std::get_if<NoThread>(&outcome)) {
+    fail_system("start a thread", none->error);
+  }
   if (std::holds_alternative<NotFree>(outcome)) {
-    throw Failure(std::stoi(settings.text(Opt::conflict_code)),
-                  blocker.empty() ? set_text(set) + " is not free" : "not free: " + blocker);
+    throw Failure(conflict_code, quiet             ? ""
+                                 : blocker.empty() ? set_text(set) + " is not free"
+                                                   : "not free: " + blocker);
   }
   if (const auto* const error = std::get_if<Error>(&outcome)) {
     if (error->code == Errc::timeout) {
-      throw Failure(exit_timeout, "still not free after " + format_duration(wait) + ": " +
-                                      (blocker.empty() ? set_text(set) : blocker));
+      // As in flock(1): -E is for both, where it is given.
+      throw Failure(settings.has(Opt::conflict_code) ? conflict_code : exit_timeout,
+                    quiet ? ""
+                          : "still not free after " + format_duration(wait) + ": " +
+                                (blocker.empty() ? set_text(set) : blocker));
     }
     fail(*error);
   }

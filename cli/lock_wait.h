@@ -17,7 +17,7 @@ struct Locked {
 LockSet lock_set_of(const Settings& settings);
 
 // Opens the space and takes the set, as --wait and -n say. Failures: 75 (or -E) if the
-// set is not free and shall not be waited for, 124 at the end of the wait, 128 + n when
+// set is not free and shall not be waited for, 124 (or -E) at the end of the wait, 128 + n when
 // signal n ended it, and those of the store. Nothing is held after any of them.
 Locked take_locks(const Settings& settings, const LockSet& set, const std::string& what,
                   Signals& signals);

@@ -6,11 +6,15 @@
 #include <cstdio>
 #include <cstring>
 #include <new>
+#include <system_error>
 
+#include "cli/chat.h"
 #include "cli/command.h"
 #include "cli/failure.h"
 #include "cli/help.h"
 #include "cli/nearest.h"
+#include "cli/process.h"
+#include "core/shortage.h"
 #include "lockset/error.h"
 #include "lockset/lock_set.h"
 
@@ -99,6 +103,7 @@ int dispatch(std::vector<std::string> words) {
 
 int main(int argc, char** argv) {
   using namespace lockset::cli;
+  settle_process();
   // For the width of characters in tables; nothing else depends on the locale.
   if (std::setlocale(LC_CTYPE, "") == nullptr ||
       std::strcmp(std::setlocale(LC_CTYPE, nullptr), "C") == 0) {
@@ -117,6 +122,9 @@ int main(int argc, char** argv) {
   } catch (const lockset::LockError& error) {
     say(error.what());
     return exit_code_of(error.error().code);
+  } catch (const std::system_error& error) {
+    say("the system refused what lockset needs: " + lockset::text_of_errno(error.code().value()));
+    return exit_system;
   } catch (const std::exception& error) {
     say(std::string("internal error: ") + error.what());
     return exit_internal;

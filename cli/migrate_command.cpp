@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cli/chat.h"
 #include "cli/command.h"
 #include "cli/failure.h"
 #include "cli/findings.h"
@@ -13,6 +14,7 @@
 #include "cli/open_space.h"
 #include "cli/signals.h"
 #include "cli/table.h"
+#include "core/time_math.h"
 
 namespace lockset::cli {
 namespace {
@@ -26,7 +28,7 @@ void print(const std::string& text) {
 
 // Many round trips to both stores.
 TimePoint time_for_plan(const Steersman& at_helm) {
-  return BootClock::now() + 8 * at_helm.io_timeout;
+  return later(BootClock::now(), std::min(at_helm.io_timeout, Duration::max() / 8) * 8);
 }
 
 // A pair of stores that can't be is bad configuration, whoever finds it out.
@@ -133,7 +135,7 @@ int migrate_rollback(const Invocation& invocation) {
 int migrate_status(const Invocation& invocation) {
   check_operands(invocation, 0, 0, "migrate status [--json] [--watch]");
   const bool json = invocation.settings.has(Opt::json);
-  const bool watch = invocation.settings.has(Opt::watch);
+  const bool watch = invocation.settings.has(Opt::show_again);
   std::optional<Signals> signals;
   if (watch) signals.emplace();
   Steersman at_helm = take_the_helm(invocation.settings);

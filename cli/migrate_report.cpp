@@ -40,12 +40,14 @@ std::string holds_text(const std::optional<MigrationStatus::Holds>& holds) {
 
 std::string shadow_text(const MigrationStatus::Shadow& shadow) {
   if (shadow.clients == 0) return {};
-  return "shadow         " + std::to_string(shadow.tried) + " sets tried in the new store by " +
-         std::to_string(shadow.clients) + " clients: " + std::to_string(shadow.granted) +
-         " granted, " + std::to_string(shadow.differences) + " not free there, " +
-         std::to_string(shadow.errors) + " errors, " + std::to_string(shadow.skipped) +
-         " skipped; median " + milliseconds(shadow.median) + ", 99 % within " +
-         milliseconds(shadow.p99) + "\n";
+  const std::string sets = shadow.tried == 1 ? " set" : " sets";
+  const std::string clients = shadow.clients == 1 ? " client: " : " clients: ";
+  const std::string errors = shadow.errors == 1 ? " error, " : " errors, ";
+  return "shadow         " + std::to_string(shadow.tried) + sets + " tried in the new store by " +
+         std::to_string(shadow.clients) + clients + std::to_string(shadow.granted) + " granted, " +
+         std::to_string(shadow.differences) + " not free there, " + std::to_string(shadow.errors) +
+         errors + std::to_string(shadow.skipped) + " skipped; median " +
+         milliseconds(shadow.median) + ", 99 % within " + milliseconds(shadow.p99) + "\n";
 }
 
 ordered_json json_of(const std::optional<MigrationStatus::Holds>& holds) {

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "cli/chat.h"
 #include "cli/failure.h"
 #include "cli/open_space.h"
 #include "cli/progress.h"

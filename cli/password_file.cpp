@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "cli/chat.h"
 #include "cli/failure.h"
 #include "cli/file_descriptor.h"
 #include "lockset/lock_set.h"
@@ -66,8 +67,10 @@ std::string percent_encoded(std::string_view text) {
 std::string with_password_from(const std::string& path, const std::string& origin,
                                const std::string& url) {
   const Result<Url> parsed = Url::parse(url);
-  // A bad address is reported where it is used.
-  if (!parsed || parsed->hosts.empty()) return url;
+  // A bad address is reported where it is used. One without // names no server that could ask for
+  // a password, and neither does a file's: sqlite:///PATH. A server's may leave the host to a
+  // parameter: mysql://user@/db?socket=PATH.
+  if (!parsed || !parsed->has_authority || parsed->scheme == "sqlite") return url;
   if (!parsed->password.empty()) {
     throw Failure(exit_config, origin + ": the address " + redact_url(url) +
                                    " has a password already; give it in one place");

@@ -3,15 +3,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "cli/chat.h"
+
 namespace lockset::cli {
-namespace {
-
-void write_out(const std::string& text) {
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
-}
-
-}  // namespace
-
 Progress::Progress() : shown_here_(::isatty(STDERR_FILENO) == 1) {}
 
 void Progress::show(const std::string& text) {
@@ -26,12 +20,12 @@ void Progress::show(const std::string& text) {
     while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) --end;
     line.resize(end);
   }
-  write_out("\r" + line + "\033[K");
-  shown_ = true;
+  // A terminal that takes nothing just now gets the next one.
+  if (write_fleeting("\r" + line + "\033[K")) shown_ = true;
 }
 
 void Progress::clear() {
-  if (shown_) write_out("\r\033[K");
+  if (shown_) write_chat("\r\033[K");
   shown_ = false;
 }
 

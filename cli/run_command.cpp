@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "cli/chat.h"
 #include "cli/command.h"
 #include "cli/failure.h"
 #include "cli/guard.h"
@@ -49,6 +50,7 @@ int run_command(const Invocation& invocation) {
   if (plan.on_lost != OnLost::ignore) {
     guard.emplace(GuardPlan{plan.on_lost == OnLost::kill ? SIGKILL : SIGTERM, plan.grace});
   }
+  const Chat chat(signals);
   Locked locked = take_locks(settings, set, plan.command.front(), signals);
   if (plan.verbose && settings.has(Opt::lease) &&
       locked.hold.lease() < settings.duration(Opt::lease)) {

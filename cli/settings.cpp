@@ -2,10 +2,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 #include <string_view>
 
+#include "cli/chat.h"
 #include "cli/config_file.h"
 #include "cli/failure.h"
 #include "cli/nearest.h"
@@ -17,7 +19,17 @@
 namespace lockset::cli {
 namespace {
 
-bool has_secret(const std::string& url) { return redact_url(url) != url; }
+// Whether the address shows a password.
+bool has_secret(const std::string& url) {
+  const Result<Url> parsed = Url::parse(url);
+  if (!parsed || parsed->scheme != "migrate") return redact_url(url) != url;
+  // The redacted text has the inner addresses decoded, so it always differs. What is neither of
+  // them may be the rest of a password that was not escaped.
+  return std::any_of(parsed->params.begin(), parsed->params.end(), [](const auto& param) {
+    const bool inner = param.first == "from" || param.first == "to";
+    return !inner || has_secret(param.second);
+  });
+}
 
 // An empty variable counts as none, as everywhere in the XDG world.
 std::optional<std::string> environment(std::string_view name) {

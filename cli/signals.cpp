@@ -42,7 +42,7 @@ Signals::Signals() {
   ::sigaddset(&blocked, SIGTTOU);
   ::pthread_sigmask(SIG_BLOCK, &blocked, &original_);
   fd_ = FileDescriptor(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
-  if (!fd_) throw Failure(exit_internal, std::string("signalfd: ") + ::strerror(errno));
+  if (!fd_) fail_system("open a file descriptor", errno);
 }
 
 std::optional<int> Signals::next() {

@@ -1,6 +1,10 @@
 // lockset renew, release and break: what names a hold by its stamp.
+#include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cstdio>
+#include <random>
+#include <thread>
 
 #include "cli/command.h"
 #include "cli/failure.h"
@@ -31,13 +35,48 @@ Stamp stamp_of(const Invocation& invocation, std::string_view what) {
                     "application (--app; see lockset status)");
 }
 
+// Releases and renewals are what others wait for. If the store does not answer, or has no
+// connection left because of all the waiters, the call is repeated for as long as --patience says.
+// `repeat_unknown`: what may have been done may be done again.
+template <class Call>
+auto patiently(const Settings& settings, bool repeat_unknown, const Call& call) {
+  using std::chrono::milliseconds;
+  const Options options = options_of(settings, "lockset");
+  const auto until =
+      std::chrono::steady_clock::now() +
+      std::min<Duration>(settings.duration(Opt::patience), std::chrono::hours(24 * 365));
+  std::minstd_rand random(std::random_device{}());
+  for (milliseconds pause(100);; pause = std::min(pause * 2, milliseconds(1000))) {
+    Result<Locks> locks = open(settings.text(Opt::url), options);
+    const bool late = std::chrono::steady_clock::now() >= until;
+    if (locks) {
+      auto result = call(*locks);
+      const bool again =
+          !result && (result.error().retryable() ||
+                      (repeat_unknown && result.error().code == Errc::indeterminate));
+      if (!again || late) return result;
+    } else if (!locks.error().retryable() || late) {
+      fail_open(locks.error(), settings);
+    }
+    // Those who are refused together don't come back together.
+    std::uniform_int_distribution<milliseconds::rep> part(pause.count() / 2, pause.count());
+    std::this_thread::sleep_for(milliseconds(part(random)));
+  }
+}
+
 }  // namespace
 
 int renew_command(const Invocation& invocation) {
   const Stamp stamp = stamp_of(invocation, "renew STAMP");
-  Locks locks = open_space(invocation.settings);
-  const Result<Duration> lease = locks.renew_locks(stamp, invocation.settings.duration(Opt::lease));
-  if (!lease && lease.error().code == Errc::not_held) fail_not_held(stamp, locks);
+  const Settings& settings = invocation.settings;
+  const Result<Duration> lease = patiently(settings, true, [&](Locks& locks) {
+    // Without one, what the space grants at most if that is less than the default.
+    Result<Duration> renewed = settings.has(Opt::lease)
+                                   ? locks.renew_locks(stamp, settings.duration(Opt::lease))
+                                   : locks.renew_locks(stamp);
+    if (!renewed && renewed.error().code == Errc::not_held) fail_not_held(stamp, locks);
+    return renewed;
+  });
   if (!lease) fail(lease.error());
   std::puts(*lease == Duration::max() ? "none" : format_duration(*lease).c_str());
   return exit_ok;
@@ -45,10 +84,11 @@ int renew_command(const Invocation& invocation) {
 
 int release_command(const Invocation& invocation) {
   const Stamp stamp = stamp_of(invocation, "release STAMP");
-  Locks locks = open_space(invocation.settings);
-  const Status released = locks.release_locks(stamp);
-  if (!released && released.error().code == Errc::not_held) fail_not_held(stamp, locks);
-  or_fail(released);
+  or_fail(patiently(invocation.settings, false, [&](Locks& locks) {
+    Status released = locks.release_locks(stamp);
+    if (!released && released.error().code == Errc::not_held) fail_not_held(stamp, locks);
+    return released;
+  }));
   return exit_ok;
 }
 

@@ -83,13 +83,14 @@ AcquireLoop::Action AcquireLoop::grant(Grant grant, TimePoint sent, TimePoint no
 AcquireLoop::Action AcquireLoop::busy(Busy busy, TimePoint now) {
   if (settings_.single_try) return Finish(Contended{std::move(busy)});
   if (now >= settings_.deadline) {
-    return Finish(Error{Errc::timeout, "the wait ended: " + in_quotes(busy.name) + " is held by " +
-                                           busy.holder_label + " (stamp " +
-                                           std::to_string(busy.holder.value) + ")"});
+    const std::string holder = busy.holder ? " is held by " + busy.holder_label + " (stamp " +
+                                                 std::to_string(busy.holder.value) + ")"
+                                           : " is kept by " + busy.holder_label;
+    return Finish(Error{Errc::timeout, "the wait ended: " + in_quotes(busy.name) + holder});
   }
   Duration pause = jittered(next_poll_, random_);
   next_poll_ = grown(next_poll_, (settings_.push_wakeup ? with_push : without_push).most);
-  if (busy.retry_after) {
+  if (busy.retry_after && *busy.retry_after < pause) {
     // Nobody announces that a lease ran out. Spread those who wait for the same one.
     const Duration spread = random_.between(milliseconds(1), milliseconds(25));
     pause = std::min(pause, *busy.retry_after + spread);

@@ -1,9 +1,10 @@
 // What is left to tidy up in the store after lost replies: attempts that may still
 // be granted, and holds whose release was not confirmed. Pure bookkeeping; the
-// renewer does the work. Semantics 14.
+// housekeeper does the work. Semantics 14.
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -33,15 +34,15 @@ class Chores {
     return soonest;
   }
 
-  // Takes out those that are due, and drops those that are over.
-  std::vector<Chore> take_due(TimePoint now) {
-    std::vector<Chore> due;
-    std::erase_if(chores_, [&](const Chore& chore) {
-      if (now >= chore.until) return true;
-      if (now < chore.next) return false;
-      due.push_back(chore);
-      return true;
-    });
+  // Takes out the one that has been due for longest, and drops those that are over.
+  std::optional<Chore> take_due(TimePoint now) {
+    std::erase_if(chores_, [&](const Chore& chore) { return now >= chore.until; });
+    const auto first =
+        std::min_element(chores_.begin(), chores_.end(),
+                         [](const Chore& a, const Chore& b) { return a.next < b.next; });
+    if (first == chores_.end() || now < first->next) return {};
+    const Chore due = *first;
+    chores_.erase(first);
     return due;
   }
 

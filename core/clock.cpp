@@ -1,5 +1,6 @@
 #include "lockset/clock.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -49,7 +50,12 @@ Result<Duration> parse_duration(std::string_view text) {
 }
 
 std::string format_duration(Duration duration) {
-  const std::int64_t millis = std::chrono::round<std::chrono::milliseconds>(duration).count();
+  using std::chrono::milliseconds;
+  // Rounding compares with the next whole one, which must exist.
+  const Duration least = std::chrono::ceil<milliseconds>(Duration::min() + milliseconds(1));
+  const Duration most = std::chrono::floor<milliseconds>(Duration::max() - milliseconds(1));
+  const std::int64_t millis =
+      std::chrono::round<milliseconds>(std::clamp(duration, least, most)).count();
   if (millis == 0) return "0s";
   for (const Unit& unit : units) {
     if (millis % unit.millis == 0)

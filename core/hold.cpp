@@ -73,7 +73,7 @@ Duration Hold::lease() const noexcept { return state_ ? state_->lease() : Durati
 bool Hold::valid() const noexcept { return state_ && state_->valid(); }
 
 bool Hold::valid_for(Duration duration) const noexcept {
-  return valid() && duration < state_->valid_until() - BootClock::now();
+  return valid() && duration < state_->valid_until() - state_->now();
 }
 
 TimePoint Hold::valid_until() const noexcept {

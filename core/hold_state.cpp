@@ -47,7 +47,7 @@ bool HoldState::valid() const noexcept {
   Duration::rep until = valid_until_.load();
   if (until == 0 || in_child()) return false;
   if (made_.app_hold && !made_.app_hold->valid()) return false;
-  const Duration::rep now = BootClock::now().time_since_epoch().count();
+  const Duration::rep now = this->now().time_since_epoch().count();
   if (now < until) return true;
   // A renewal may just have moved the end; if it did not, nobody may move it now.
   while (now >= until && until != 0 && !valid_until_.compare_exchange_weak(until, 0)) {
@@ -67,7 +67,7 @@ RenewRequest HoldState::renew_request() const {
 }
 
 bool HoldState::renewed(TimePoint sent, Duration lease) {
-  return apply([&](LeaseState& state) { state.renewed(sent, lease, BootClock::now()); });
+  return apply([&](LeaseState& state) { state.renewed(sent, lease, now()); });
 }
 
 bool HoldState::denied() {
@@ -75,20 +75,20 @@ bool HoldState::denied() {
 }
 
 bool HoldState::failed() {
-  return apply([](LeaseState& state) { state.failed(BootClock::now()); });
+  return apply([this](LeaseState& state) { state.failed(now()); });
 }
 
 bool HoldState::tick() {
-  return apply([](LeaseState& state) { state.tick(BootClock::now()); });
+  return apply([this](LeaseState& state) { state.tick(now()); });
 }
 
 bool HoldState::lose(LostReason reason) {
   return apply([&](LeaseState& state) { state.lose(reason); });
 }
 
-HoldState::Released HoldState::release(TimePoint now) {
+HoldState::Released HoldState::release() {
   Released result{};
-  result.newly_lost = apply([&](LeaseState& state) { result.was_held = state.release(now); });
+  result.newly_lost = apply([&](LeaseState& state) { result.was_held = state.release(now()); });
   return result;
 }
 

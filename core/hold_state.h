@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/fork_guard.h"
+#include "core/lease_clock.h"
 #include "core/lease_state.h"
 #include "lockset/backend.h"
 #include "lockset/hold.h"
@@ -29,6 +30,7 @@ class HoldState {
     std::weak_ptr<Manager> manager;
     // With reclaim: the hold on the application id, without which this one ends too.
     std::shared_ptr<HoldState> app_hold;
+    LeaseClock clock{};  // of `sent` and of all moments below
   };
 
   explicit HoldState(Made made);
@@ -40,6 +42,7 @@ class HoldState {
   [[nodiscard]] std::shared_ptr<Manager> manager() const { return made_.manager.lock(); }
   [[nodiscard]] Duration granted_lease() const noexcept { return made_.grant.lease; }
   [[nodiscard]] Duration lease() const;
+  [[nodiscard]] TimePoint now() const noexcept { return made_.clock.now(); }
   [[nodiscard]] TimePoint valid_until() const noexcept;
   // Once false, false for ever.
   [[nodiscard]] bool valid() const noexcept;
@@ -70,8 +73,8 @@ class HoldState {
     bool was_held;    // false: it had been lost or released before
     bool newly_lost;  // nobody had noticed the loss yet: call announce_loss
   };
-  // Ends it for the holder, who called at `now`.
-  Released release(TimePoint now);
+  // Ends it for the holder.
+  Released release();
 
  private:
   template <class Event>
@@ -81,7 +84,7 @@ class HoldState {
   const ForkGuard fork_guard_;
   mutable std::mutex mutex_;
   LeaseState lease_;
-  // The end of validity in ns of BootClock; 0 once valid() answered false, lost or
+  // The end of validity in ns of the clock; 0 once valid() answered false, lost or
   // released. Only ever raised while not 0, so that no answer is taken back.
   mutable std::atomic<Duration::rep> valid_until_;
   // As lease_ has them, for those who look at many holds, or at one very often.

@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/shortage.h"
 #include "core/time_math.h"
 
 namespace lockset {
@@ -11,10 +12,11 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr Duration sweep_every = seconds(30);
 // A thread that found nothing to do stays ready for this long: a program that takes
 // and frees locks in quick turns must not pay for waking it each time.
 constexpr Duration linger = seconds(1);
+// A clock that a test moves tells nobody: it is looked at this often.
+constexpr Duration look_at_clock = std::chrono::milliseconds(5);
 
 }  // namespace
 
@@ -34,15 +36,16 @@ Status Keeper::start_threads() {
   if (watchdog_.joinable()) return {};
   try {
     if (!renewer_sleep_) renewer_sleep_ = std::make_unique<Sleep>();
+    if (!housekeeper_sleep_) housekeeper_sleep_ = std::make_unique<Sleep>();
     if (!watchdog_sleep_) watchdog_sleep_ = std::make_unique<Sleep>();
-    next_refresh_ = BootClock::now() + settings_.refresh_config;
-    next_sweep_ = BootClock::now() + sweep_every;
+    plan_housekeeping(BootClock::now());
     if (!renewer_.joinable()) renewer_.start([this] { renewer(); });
+    if (!housekeeper_.joinable()) housekeeper_.start([this] { housekeeper(); });
     watchdog_.start([this] { watchdog(); });
     running_ = true;
   } catch (const std::system_error& error) {
-    return Error{Errc::unavailable,
-                 std::string("can't start the threads that keep locks alive: ") + error.what()};
+    return Error{Errc::unavailable, "can't start the threads that keep locks alive: " +
+                                        text_of_errno(error.code().value())};
   }
   return {};
 }
@@ -52,10 +55,12 @@ void Keeper::stop() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     running_ = false;
-    if (renewer_sleep_) renewer_sleep_->alarm.ring();
-    if (watchdog_sleep_) watchdog_sleep_->alarm.ring();
+    for (Sleep* sleep : {renewer_sleep_.get(), housekeeper_sleep_.get(), watchdog_sleep_.get()}) {
+      if (sleep) sleep->alarm.ring();
+    }
   }
   if (renewer_.joinable()) renewer_.join();
+  if (housekeeper_.joinable()) housekeeper_.join();
   if (watchdog_.joinable()) watchdog_.join();
 }
 
@@ -70,6 +75,11 @@ void Keeper::ring_if_earlier(Sleep* sleep, TimePoint at) {
     sleep->until = at;
     sleep->alarm.ring();
   }
+}
+
+void Keeper::sleep_on(Sleep& sleep, TimePoint until) const {
+  const bool rings = settings_.clock.is_machines() || until == TimePoint::max();
+  sleep.alarm.wait_until(rings ? until : BootClock::now() + look_at_clock);
 }
 
 TimePoint Keeper::next_look(Sleep& sleep, TimePoint soonest, TimePoint now) {
@@ -87,6 +97,7 @@ void Keeper::add(const std::shared_ptr<HoldState>& hold, const ClockReading& rea
     holds_.emplace(hold->stamp(), hold);
     ring_if_earlier(renewer_sleep_.get(), hold->renew_at());
     ring_if_earlier(watchdog_sleep_.get(), hold->valid_until());
+    ring_if_earlier(housekeeper_sleep_.get(), next_refresh_);
     step = clock_watch_.observe(reading, margin);
   }
   tell_of_step(step);
@@ -128,13 +139,6 @@ void Keeper::announce(const std::shared_ptr<HoldState>& hold) {
   ring_if_earlier(watchdog_sleep_.get(), TimePoint::min());
 }
 
-void Keeper::tidy_later(std::variant<Token, Stamp> what, TimePoint until) {
-  const TimePoint now = BootClock::now();
-  const std::lock_guard lock(mutex_);
-  chores_.add({what, until, now});
-  ring_if_earlier(renewer_sleep_.get(), now);
-}
-
 // --- the watchdog ---
 
 void Keeper::watchdog() {
@@ -144,7 +148,7 @@ void Keeper::watchdog() {
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;
-      const TimePoint now = BootClock::now();
+      const TimePoint now = settings_.clock.now();
       TimePoint soonest = TimePoint::max();
       found = std::exchange(losses_, {});
       // First, for all others end with it: also those that were granted since.
@@ -170,7 +174,7 @@ void Keeper::watchdog() {
       hold->announce_loss();
     }
     // What the callbacks of lost() took may have moved other ends: look again first.
-    if (found.empty()) watchdog_sleep_->alarm.wait_until(until);
+    if (found.empty()) sleep_on(*watchdog_sleep_, until);
   }
 }
 
@@ -180,29 +184,19 @@ void Keeper::renewer() {
   for (;;) {
     TimePoint until;
     Holds due;
-    std::vector<Chore> chores;
-    bool refresh_due = false;
-    const TimePoint now = BootClock::now();
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;
+      const TimePoint now = settings_.clock.now();
       TimePoint soonest = TimePoint::max();
       due = take_due(now, soonest);
-      chores = chores_.take_due(now);
-      soonest = std::min(soonest, chores_.next());
-      if (!holds_.empty()) {
-        refresh_due = now >= next_refresh_;
-        soonest = std::min(soonest, next_refresh_);
-      }
       until = next_look(*renewer_sleep_, soonest, now);
     }
-    if (due.empty() && chores.empty() && !refresh_due) {
-      renewer_sleep_->alarm.wait_until(until);
-      continue;
+    if (due.empty()) {
+      sleep_on(*renewer_sleep_, until);
+    } else {
+      renew(due);
     }
-    renew(due);
-    for (const Chore& chore : chores) do_chore(chore);
-    if (refresh_due) refresh(now);
   }
 }
 
@@ -228,7 +222,7 @@ Keeper::Holds Keeper::take_due(TimePoint now, TimePoint& next) {
 
 void Keeper::renew(const Holds& due) {
   const std::size_t chunk = std::max<std::size_t>(1, backend_.traits().renew_chunk);
-  for (std::size_t at = 0; at < due.size(); at += chunk) {
+  for (std::size_t at = 0; at < due.size() && !stopping_; at += chunk) {
     static_cast<void>(
         renew_chunk(std::span(due).subspan(at, std::min(chunk, due.size() - at))).ok());
   }
@@ -255,9 +249,10 @@ Status Keeper::renew_chunk(std::span<const std::shared_ptr<HoldState>> holds) {
   requests.reserve(holds.size());
   for (const auto& hold : holds) requests.push_back(hold->renew_request());
 
-  const TimePoint sent = BootClock::now();
-  Result<RenewReply> reply = backend_.renew(owner_, requests, sent + settings_.io_timeout);
-  const TimePoint received = BootClock::now();
+  const TimePoint sent = settings_.clock.now();
+  const TimePoint asked = settings_.clock.is_machines() ? sent : BootClock::now();
+  Result<RenewReply> reply = backend_.renew(owner_, requests, later(asked, settings_.io_timeout));
+  const TimePoint received = settings_.clock.now();
   if (reply && reply->renewals.size() != holds.size()) {
     reply = Error{Errc::internal, "the store answered for another number of holds than was asked"};
   }
@@ -280,7 +275,7 @@ Status Keeper::renew_chunk(std::span<const std::shared_ptr<HoldState>> holds) {
       event(Event::Kind::renewed, {});
       // Renewed in the store, given up here: nobody will release it otherwise.
       if (hold->lost_reason() != LostReason::not_lost) {
-        tidy_later(hold->stamp(), later(received, renewal->lease));
+        tidy_later(hold->stamp(), later(BootClock::now(), renewal->lease));
       }
     } else {
       newly_lost = hold->denied();
@@ -304,32 +299,6 @@ void Keeper::tell_of_step(std::optional<Duration> step) const {
   const std::string detail = "the store's clock went " + format_duration(std::chrono::abs(*step)) +
                              (*step > Duration::zero() ? " ahead" : " back");
   tell({.kind = Event::Kind::clock_stepped, .detail = detail});
-}
-
-void Keeper::do_chore(const Chore& chore) {
-  const TimePoint by = BootClock::now() + settings_.io_timeout;
-  std::optional<Stamp> stamp;
-  if (const Token* token = std::get_if<Token>(&chore.what)) {
-    Result<std::optional<Grant>> found = backend_.resolve(*token, by);
-    if (found && *found) stamp = (*found)->stamp;
-  } else {
-    stamp = std::get<Stamp>(chore.what);
-  }
-  if (stamp && backend_.release(*stamp, owner_.app, by)) return;
-  // Not granted so far, or not reached: a late request may still arrive.
-  const std::lock_guard lock(mutex_);
-  chores_.again(chore, BootClock::now());
-}
-
-void Keeper::refresh(TimePoint now) {
-  next_refresh_ = now + settings_.refresh_config;
-  if (Result<SpaceConfig> config = backend_.load_config(now + settings_.io_timeout)) {
-    take_config(std::move(*config));
-  }
-  if (now < next_sweep_) return;
-  next_sweep_ = now + sweep_every;
-  // Housekeeping for others: whoever is next tries again if it fails.
-  static_cast<void>(backend_.sweep(now + settings_.io_timeout).ok());
 }
 
 void Keeper::take_config(SpaceConfig config) {

@@ -1,6 +1,8 @@
-// Keeps holds alive and tells when they die: one thread that talks to the store
-// (the renewer), and one that never does (the watchdog), so that a hanging store
-// delays no bad news. Semantics 10.
+// Keeps holds alive and tells when they die, by three threads. The renewer renews, and
+// asks the store for nothing else: no slow answer to anything else makes a renewal late.
+// The housekeeper does the rest of what is to be asked in the background: it tidies up
+// after lost replies, looks at the configuration, sweeps (housekeeping.cpp). The watchdog
+// never asks the store, so that a hanging one delays no bad news. Semantics 10.
 #pragma once
 
 #include <atomic>
@@ -17,6 +19,7 @@
 #include "core/clock_watch.h"
 #include "core/config_cache.h"
 #include "core/hold_state.h"
+#include "core/lease_clock.h"
 #include "core/machine.h"
 #include "lockset/backend.h"
 #include "lockset/locks.h"
@@ -35,6 +38,7 @@ class Keeper {
     Duration io_timeout{};
     Duration refresh_config{};
     std::shared_ptr<Observer> observer;
+    LeaseClock clock{};  // of the holds
   };
 
   Keeper(Backend& backend, const Owner& owner, ConfigCache& config, Settings settings);
@@ -61,7 +65,7 @@ class Keeper {
   // One renewal, now, on the calling thread.
   Status renew_now(HoldState& hold);
 
-  // Has the renewer tidy up until `until`.
+  // Has the housekeeper tidy up until `until`.
   void tidy_later(std::variant<Token, Stamp> what, TimePoint until);
 
   // Takes a configuration over and draws the consequences.
@@ -84,14 +88,22 @@ class Keeper {
 
   Status start_threads();
   void renewer();
+  void housekeeper();
   void watchdog();
   void ring_if_earlier(Sleep* sleep, TimePoint at);
+  // Until a moment of the holds' clock.
+  void sleep_on(Sleep& sleep, TimePoint until) const;
   TimePoint next_look(Sleep& sleep, TimePoint soonest, TimePoint now);
   Holds take_due(TimePoint now, TimePoint& next);
   void renew(const Holds& due);
   Status renew_chunk(std::span<const std::shared_ptr<HoldState>> holds);
+  // REQUIRES of these two: mutex_.
+  void plan_housekeeping(TimePoint now);
+  // The housekeeper's next piece of work, and nothing where none is due.
+  std::function<void()> next_work(TimePoint now);
   void do_chore(const Chore& chore);
-  void refresh(TimePoint now);
+  void refresh();
+  void sweep();
   // Of the store's clock, as ClockWatch found it.
   void tell_of_step(std::optional<Duration> step) const;
 
@@ -105,18 +117,18 @@ class Keeper {
   std::shared_ptr<HoldState> app_hold_;
   Holds losses_;  // found by others, to be announced by the watchdog
   Chores chores_;
-  std::unique_ptr<Sleep> renewer_sleep_;
-  std::unique_ptr<Sleep> watchdog_sleep_;
-  bool stopping_ = false;
-  ClockWatch clock_watch_;
-
-  // The renewer's own.
   TimePoint next_refresh_{};
   TimePoint next_sweep_{};
+  std::unique_ptr<Sleep> renewer_sleep_;
+  std::unique_ptr<Sleep> housekeeper_sleep_;
+  std::unique_ptr<Sleep> watchdog_sleep_;
+  std::atomic<bool> stopping_{false};  // set under the mutex
+  ClockWatch clock_watch_;
 
   Thread renewer_;
+  Thread housekeeper_;
   Thread watchdog_;
-  std::atomic<bool> running_{false};  // both
+  std::atomic<bool> running_{false};  // all of them
 };
 
 }  // namespace lockset

@@ -1,7 +1,10 @@
 #include "lockset/locks.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "core/machine.h"
 #include "core/manager.h"
 #include "core/time_math.h"
 #include "lockset/registry.h"
@@ -41,7 +44,7 @@ Result<Hold> Locks::acquire(std::vector<LockRequest> wanted, const AcquireOption
   return acquire(*set, options);
 }
 
-Result<std::optional<Hold>> Locks::try_acquire(const LockSet& set, const TryOptions& options) {
+Tried<std::optional<Hold>> Locks::try_acquire(const LockSet& set, const TryOptions& options) {
   Result<std::shared_ptr<HoldState>> hold =
       manager_->acquire(set, {.lease = options.lease, .label = options.label}, true);
   if (!hold) return std::move(hold).error();
@@ -49,8 +52,8 @@ Result<std::optional<Hold>> Locks::try_acquire(const LockSet& set, const TryOpti
   return std::optional<Hold>(Hold(std::move(*hold)));
 }
 
-Result<std::optional<Hold>> Locks::try_acquire(std::vector<LockRequest> wanted,
-                                               const TryOptions& options) {
+Tried<std::optional<Hold>> Locks::try_acquire(std::vector<LockRequest> wanted,
+                                              const TryOptions& options) {
   Result<LockSet> set = LockSet::make(std::move(wanted));
   if (!set) return std::move(set).error();
   return try_acquire(*set, options);
@@ -59,14 +62,14 @@ Result<std::optional<Hold>> Locks::try_acquire(std::vector<LockRequest> wanted,
 namespace {
 
 // In the plain form the manager alone owns the hold.
-Result<Stamp> stamp_of(Result<std::shared_ptr<HoldState>> hold) {
+Tried<Stamp> stamp_of(Result<std::shared_ptr<HoldState>> hold) {
   if (!hold) return std::move(hold).error();
   return *hold ? (*hold)->stamp() : Stamp{};
 }
 
 }  // namespace
 
-Result<Stamp> Locks::try_locks(std::vector<LockRequest> wanted, const TryOptions& options) {
+Tried<Stamp> Locks::try_locks(std::vector<LockRequest> wanted, const TryOptions& options) {
   Result<LockSet> set = LockSet::make(std::move(wanted));
   if (!set) return std::move(set).error();
   return stamp_of(manager_->acquire(*set, {.lease = options.lease, .label = options.label}, true));
@@ -136,11 +139,55 @@ Result<Locks> open(std::unique_ptr<Backend> backend, Options options) {
   return Locks(std::move(*manager));
 }
 
+namespace {
+
+// Before the next attempt to open. Grows, so that those who wait for a server leave it room to
+// start; jittered, so that they don't come all at once when it has.
+class OpeningPause {
+ public:
+  Duration next() {
+    const Duration pause = thread_random().between(pause_ * 3 / 4, pause_ * 5 / 4);
+    pause_ = std::min<Duration>(pause_ * 3 / 2, std::chrono::seconds(1));
+    return pause;
+  }
+
+ private:
+  Duration pause_ = std::chrono::milliseconds(20);
+};
+
+}  // namespace
+
 Result<Locks> open(std::string_view url, Options options) {
-  Result<std::unique_ptr<Backend>> backend =
-      open_backend(url, later(BootClock::now(), options.io_timeout));
-  if (!backend) return std::move(backend).error();
-  return open(std::move(*backend), std::move(options));
+  OpeningPause pause;
+  std::optional<TimePoint> patient_until;
+  for (;;) {
+    Result<std::unique_ptr<Backend>> backend =
+        open_backend(url, later(BootClock::now(), options.io_timeout));
+    // What takes an application over may have left its hold behind: asked again, it would meet
+    // itself.
+    const bool repeatable = !backend || !options.reclaim;
+    Result<Locks> locks =
+        backend ? open(std::move(*backend), options) : Result<Locks>(std::move(backend).error());
+    if (locks || !repeatable) return locks;
+    const Error& error = locks.error();
+    if (!error.retryable() && !error.may_have_applied()) return locks;
+    const TimePoint now = BootClock::now();
+    if (!patient_until) patient_until = later(now, options.open_patience);
+    if (now >= *patient_until) return locks;
+    if (options.observer) {
+      options.observer->on_event({.kind = Event::Kind::retried, .detail = error.message});
+    }
+    sleep_until(std::min(later(now, pause.next()), *patient_until), options.stop_opening);
+    if (options.stop_opening.stop_requested()) {
+      return Error{Errc::cancelled, "opening was cancelled: " + error.message};
+    }
+  }
+}
+
+struct NoOptions {};
+
+Result<Locks> open(const char* url, std::initializer_list<NoOptions> /*none*/) {
+  return open(std::string_view(url), Options{});
 }
 
 }  // namespace lockset

@@ -4,7 +4,6 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <condition_variable>
@@ -18,6 +17,7 @@
 #include <utility>
 
 #include "core/fork_guard.h"
+#include "core/wait_until.h"
 
 namespace lockset {
 
@@ -34,21 +34,11 @@ TimePoint BootClock::now() noexcept {
   return TimePoint(std::chrono::seconds(ts.tv_sec) + std::chrono::nanoseconds(ts.tv_nsec));
 }
 
-namespace {
-
-// The clock that condition variables know.
-std::chrono::steady_clock::time_point on_steady_clock(TimePoint moment) {
-  const Duration left = std::min<Duration>(moment - BootClock::now(), std::chrono::hours(24));
-  return std::chrono::steady_clock::now() + left;
-}
-
-}  // namespace
-
 void sleep_until(TimePoint until, const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any never;
   std::unique_lock lock(mutex);
-  never.wait_until(lock, stop, on_steady_clock(until), [] { return false; });
+  wait_until(never, lock, stop, until, [] { return false; });
 }
 
 // --- chance ---

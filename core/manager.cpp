@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "core/identity.h"
 #include "core/machine.h"
@@ -22,6 +23,11 @@ std::uint32_t collisions_of(const Result<AcquireOutcome>& outcome) {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+// Where none is asked for, or none at all.
+Duration finite_lease(const SpaceConfig& config) {
+  return std::min(default_lease, config.max_lease);
+}
+
 Error not_held(Stamp stamp, const std::string& app) {
   return {Errc::not_held, "stamp " + std::to_string(stamp.value) + " is not held by application " +
                               in_quotes(app) +
@@ -29,6 +35,8 @@ Error not_held(Stamp stamp, const std::string& app) {
 }
 
 std::string describe(const Busy& busy) {
+  // Not by a hold: the store could not look yet.
+  if (!busy.holder) return in_quotes(busy.name) + " is kept by " + busy.holder_label;
   return in_quotes(busy.name) + " is held (" + std::string(to_string(busy.mode)) + ", stamp " +
          std::to_string(busy.holder.value) + ") by " + busy.holder_label;
 }
@@ -67,6 +75,8 @@ struct Manager::Call {
   const Stamp high_water;  // at the beginning
   const TimePoint began;
   TimePoint now;  // when the action under way was decided on
+  // When the attempt or question under way was sent, by the holds' clock.
+  TimePoint sent;
   AcquireLoop loop;
   Token token;  // of the last attempt or question
   std::vector<std::uint32_t> permits;
@@ -78,7 +88,7 @@ struct Manager::Call {
 
   // The lease to ask the store for: a permanent hold begins with a finite one.
   [[nodiscard]] Duration first_lease(const SpaceConfig& config) const {
-    return lease == no_lease ? std::min(default_lease, config.max_lease) : lease;
+    return lease == no_lease ? finite_lease(config) : lease;
   }
 };
 
@@ -86,11 +96,12 @@ Manager::Manager(std::unique_ptr<Backend> backend, Options options)
     : options_(std::move(options)),
       backend_(std::move(backend)),
       traits_(backend_->traits()),
+      clock_(traits_.clock),
       owner_{options_.app.empty() ? default_app() : options_.app,
              Token::random().hex() + "-" LOCKSET_VERSION, 0,
              clean_label(options_.label.empty() ? default_label() : options_.label)},
       keeper_(*backend_, owner_, config_,
-              {options_.io_timeout, options_.refresh_config, options_.observer}) {}
+              {options_.io_timeout, options_.refresh_config, options_.observer, clock_}) {}
 
 Result<std::shared_ptr<Manager>> Manager::open(std::unique_ptr<Backend> backend, Options options) {
   const auto invalid = [](std::string why) { return Error{Errc::invalid, std::move(why)}; };
@@ -105,6 +116,12 @@ Result<std::shared_ptr<Manager>> Manager::open(std::unique_ptr<Backend> backend,
   if (options.io_timeout <= Duration::zero()) return invalid("the I/O timeout must be positive");
   if (options.refresh_config < milliseconds(1)) {
     return invalid("the configuration can't be refreshed more often than each millisecond");
+  }
+  if (options.clock != nullptr &&
+      LeaseClock(options.clock) != LeaseClock(backend->traits().clock)) {
+    return invalid(
+        "the store counts leases on another clock than Options::clock, so that two holders could "
+        "be valid at a time: give both the same one, as make_memory_store(clock) does");
   }
   auto manager = std::make_shared<Manager>(std::move(backend), std::move(options));
   Result<SpaceConfig> config = manager->load_config();
@@ -121,7 +138,11 @@ Result<std::shared_ptr<Manager>> Manager::open(std::unique_ptr<Backend> backend,
 Status Manager::take_over() {
   Result<LockSet> set = LockSet::make({write("@app:" + owner_.app)}, LockSet::Names::reserved_too);
   if (!set) return std::move(set).error();
-  Result<std::shared_ptr<HoldState>> hold = acquire(*set, {}, true);
+  // Always with a lease, or nobody could take over after this process has died.
+  const Duration lease = usual_lease(*config_.get());
+  AcquireOptions with_lease;
+  if (lease == no_lease) with_lease.lease = finite_lease(*config_.get());
+  Result<std::shared_ptr<HoldState>> hold = acquire(*set, with_lease, true);
   if (!hold) return std::move(hold).error();
   if (!*hold) {
     return Error{Errc::app_in_use, "another instance of application " + in_quotes(owner_.app) +
@@ -152,12 +173,16 @@ Status Manager::usable() const {
 
 TimePoint Manager::io_deadline() const noexcept { return io_deadline(BootClock::now()); }
 
+TimePoint Manager::on_lease_clock(TimePoint machines_now) const noexcept {
+  return clock_.is_machines() ? machines_now : clock_.now();
+}
+
 TimePoint Manager::io_deadline(TimePoint now) const noexcept {
   return later(now, options_.io_timeout);
 }
 
 Duration Manager::usual_lease(const SpaceConfig& config) const {
-  return options_.lease ? *options_.lease : std::min(default_lease, config.max_lease);
+  return options_.lease ? *options_.lease : finite_lease(config);
 }
 
 // --- acquire ---
@@ -194,6 +219,24 @@ Status Manager::may_ask(const Call& call, const SpaceConfig& config) const {
   return {};
 }
 
+Error Manager::application_lost() const {
+  return {Errc::superseded, "this instance lost its hold on application " + in_quotes(owner_.app) +
+                                " (" + std::string(to_string(app_hold_->lost_reason())) +
+                                "): open the space again"};
+}
+
+// Without its hold on the application nothing that it took would be valid. The store may know
+// a better reason.
+Status Manager::may_still_take(const Call& call) {
+  if (!app_hold_ || app_hold_->valid()) return {};
+  Result<SpaceConfig> now = backend_->load_config(std::min(io_deadline(), call.last_answer));
+  if (now) {
+    keeper_.take_config(*now);
+    if (Status status = may_ask(call, *now); !status) return status;
+  }
+  return application_lost();
+}
+
 Result<std::shared_ptr<HoldState>> Manager::acquire(const LockSet& set,
                                                     const AcquireOptions& options,
                                                     bool single_try) {
@@ -219,7 +262,7 @@ Result<std::shared_ptr<HoldState>> Manager::acquire(const LockSet& set,
   settings.single_try = single_try;
   settings.deadline = single_try ? TimePoint::max() : later(now, options.wait);
   settings.patience = options_.store_patience;
-  settings.push_wakeup = traits_.push_wakeup;
+  settings.push_wakeup = traits_.push_wakeup && clock_.is_machines();
   Call call(set, labelled ? *labelled : owner_, lease, options.stop, settings,
             Stamp{high_water_.load()}, now);
   call.known_config = std::move(config);
@@ -259,11 +302,15 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Attempt& a
   if (Status status = may_ask(call, *config); !status) {
     return AcquireLoop::Finish(std::move(status).error());
   }
+  if (Status status = may_still_take(call); !status) {
+    return AcquireLoop::Finish(std::move(status).error());
+  }
   call.permits.clear();
   for (const LockRequest& item : call.set.items()) {
     call.permits.push_back(config->permits_of(item.name).of(item.mode));
   }
   call.token = attempt.token;
+  call.sent = on_lease_clock(call.now);
   AcquireRequest request;
   request.set = &call.set;
   request.permits = call.permits;
@@ -322,16 +369,20 @@ Result<AcquireOutcome> Manager::refuse_old_stamp(Result<AcquireOutcome> outcome,
   const Grant* grant = outcome ? std::get_if<Grant>(&*outcome) : nullptr;
   if (!grant || grant->stamp > above) return outcome;
   const Stamp stamp = grant->stamp;
-  if (!backend_->release(stamp, owner_.app, io_deadline())) {
-    keeper_.tidy_later(stamp, later(BootClock::now(), grant->lease));
-  }
+  give_back(stamp, grant->lease);
   return Error{Errc::rolled_back, "the store granted stamp " + std::to_string(stamp.value) +
                                       " after " + std::to_string(above.value) +
                                       ": it was restored or wiped, and its holds can't be trusted"};
 }
 
+void Manager::give_back(Stamp stamp, Duration lease) {
+  if (backend_->release(stamp, owner_.app, io_deadline())) return;
+  keeper_.tidy_later(stamp, later(BootClock::now(), lease));
+}
+
 AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Resolve& resolve) {
   const TimePoint by = std::min(io_deadline(call.now), call.last_answer);
+  call.sent = on_lease_clock(call.now);
   Result<std::optional<Grant>> found = backend_->resolve(resolve.token, by);
   if (found && *found) {
     Result<AcquireOutcome> checked =
@@ -349,9 +400,7 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Resolve& r
 }
 
 AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Discard& discard) {
-  if (!backend_->release(discard.stamp, owner_.app, io_deadline())) {
-    keeper_.tidy_later(discard.stamp, later(BootClock::now(), call.lease));
-  }
+  give_back(discard.stamp, call.lease);
   return call.loop.discarded(call.read_clock());
 }
 
@@ -369,7 +418,8 @@ Result<std::shared_ptr<HoldState>> Manager::finish(Call& call, AcquireLoop::Fini
     // A request on its way may still be granted, until the connection is given up at
     // the latest; its hold ends a lease after that.
     const Duration lease = call.first_lease(*config_.get());
-    keeper_.tidy_later(doubt.token, later(doubt.sent, lease + 2 * options_.io_timeout));
+    keeper_.tidy_later(doubt.token, later(later(later(doubt.sent, lease), options_.io_timeout),
+                                          options_.io_timeout));
   }
   if (auto* granted = std::get_if<AcquireLoop::Granted>(&finish)) {
     return keep(call, std::move(*granted));
@@ -388,10 +438,15 @@ Result<std::shared_ptr<HoldState>> Manager::finish(Call& call, AcquireLoop::Fini
 Result<std::shared_ptr<HoldState>> Manager::keep(Call& call, AcquireLoop::Granted granted) {
   const Stamp stamp = granted.grant.stamp;
   raise_high_water(stamp);
-  const ClockReading reading{granted.sent, call.now, granted.grant.store_time_us};
-  auto hold = std::make_shared<HoldState>(HoldState::Made{call.set, call.token,
-                                                          std::move(granted.grant), granted.sent,
-                                                          call.lease, weak_from_this(), app_hold_});
+  const ClockReading reading{call.sent, on_lease_clock(call.now), granted.grant.store_time_us};
+  auto hold = std::make_shared<HoldState>(
+      HoldState::Made{call.set, call.token, std::move(granted.grant), call.sent, call.lease,
+                      weak_from_this(), app_hold_, clock_});
+  if (!hold->valid()) {
+    give_back(stamp, hold->granted_lease());
+    if (app_hold_ && !app_hold_->valid()) return application_lost();
+    return Error{Errc::unavailable, "the lease expired before the grant arrived"};
+  }
   keeper_.add(hold, reading);
   if (call.lease == no_lease) {
     if (Status status = make_permanent(*hold); !status) return give_up(*hold, status);
@@ -409,7 +464,7 @@ Result<std::shared_ptr<HoldState>> Manager::keep(Call& call, AcquireLoop::Grante
 // so, and then its lease would never end.
 Error Manager::give_up(HoldState& hold, const Status& why) {
   const std::shared_ptr<HoldState> kept = keeper_.remove(hold.stamp());
-  if (hold.release(BootClock::now()).newly_lost && kept) keeper_.announce(kept);
+  if (hold.release().newly_lost && kept) keeper_.announce(kept);
   bool reply_lost = false;
   const bool gone = release_in_store(hold.stamp(), io_deadline(), reply_lost).ok();
   if (!gone) keeper_.tidy_later(hold.stamp(), TimePoint::max());
@@ -459,7 +514,7 @@ Status Manager::release(HoldState& hold) {
   if (Status status = usable(); !status) return status;
   const TimePoint began = BootClock::now();
   const TimePoint valid_until = hold.valid_until();
-  const HoldState::Released released = hold.release(began);
+  const HoldState::Released released = hold.release();
   const std::shared_ptr<HoldState> kept = keeper_.remove(hold.stamp());
   if (released.newly_lost && kept) keeper_.announce(kept);
   if (!released.was_held) {
@@ -474,7 +529,7 @@ Status Manager::release(HoldState& hold) {
     return std::move(result).error();
   }
   // Gone after a lost reply: only we can have released it while it was valid.
-  const bool ours = *result || (reply_lost && BootClock::now() < valid_until);
+  const bool ours = *result || (reply_lost && clock_.now() < valid_until);
   if (!ours) return not_held(hold.stamp(), owner_.app);
   if (options_.observer) {
     keeper_.tell({.kind = Event::Kind::released,
@@ -522,11 +577,14 @@ Result<Duration> Manager::renew(Stamp stamp, std::optional<Duration> lease) {
                                     format_duration(config->max_lease) + ")"};
   }
   const bool permanent = wanted == no_lease;
+  if (permanent) {
+    if (Status status = may_be_permanent(stamp); !status) return std::move(status).error();
+  }
   const RenewRequest request{stamp, permanent ? default_lease : wanted, permanent, nullptr, {}};
-  TimePoint sent = BootClock::now();
-  Result<RenewReply> reply = backend_->renew(owner_, {&request, 1}, io_deadline(sent));
+  TimePoint sent = clock_.now();
+  Result<RenewReply> reply = backend_->renew(owner_, {&request, 1}, io_deadline());
   if (!reply && reply.error().may_have_applied()) {  // to renew twice does no harm
-    sent = BootClock::now();
+    sent = clock_.now();
     reply = backend_->renew(owner_, {&request, 1}, io_deadline());
   }
   if (!reply) return std::move(reply).error();
@@ -540,6 +598,20 @@ Result<Duration> Manager::renew(Stamp stamp, std::optional<Duration> lease) {
   return granted;
 }
 
+// The hold on an application id may not: after its holder's death nobody could take over.
+Status Manager::may_be_permanent(Stamp stamp) {
+  const InspectQuery of_app{InspectQuery::Match::name, "@app:" + owner_.app};
+  Result<Inspection> found = backend_->inspect(of_app, io_deadline());
+  if (!found) return std::move(found).error();
+  for (const HoldInfo& hold : found->holds) {
+    if (hold.stamp != stamp) continue;
+    return Error{Errc::invalid, "stamp " + std::to_string(stamp.value) +
+                                    " is the hold of application " + in_quotes(owner_.app) +
+                                    " on its own id, which always has a lease"};
+  }
+  return {};
+}
+
 Result<Stamp> Manager::detach(HoldState& hold) {
   if (Status status = usable(); !status) return std::move(status).error();
   if (!traits_.holds_outlive_process) {
@@ -547,7 +619,7 @@ Result<Stamp> Manager::detach(HoldState& hold) {
                  "with this backend no hold outlives its process: keep it with lockset run, or "
                  "in the program that took it"};
   }
-  const HoldState::Released released = hold.release(BootClock::now());
+  const HoldState::Released released = hold.release();
   const std::shared_ptr<HoldState> kept = keeper_.remove(hold.stamp());
   if (released.newly_lost && kept) keeper_.announce(kept);
   if (!released.was_held) return not_held(hold.stamp(), owner_.app);
@@ -579,18 +651,42 @@ void Manager::close() noexcept {
   keeper_.stop();
   // All of it within one I/O timeout; what is left ends with its lease.
   const TimePoint by = io_deadline();
-  for (const auto& hold : keeper_.remove_all()) {
-    const HoldState::Released released = hold->release(BootClock::now());
+  std::vector<std::shared_ptr<HoldState>> there;
+  for (auto& hold : keeper_.remove_all()) {
+    const HoldState::Released released = hold->release();
     if (released.newly_lost) hold->announce_loss();
-    const bool there = released.was_held || outlasts_its_loss(*hold);
-    if (hold == app_hold_ || !there || BootClock::now() >= by) continue;
-    if (backend_->release(hold->stamp(), owner_.app, by)) {
-      keeper_.tell(
-          {.kind = Event::Kind::released, .stamp = hold->stamp(), .items = hold->set().items()});
-    }
+    if (hold == app_hold_) continue;
+    if (released.was_held || outlasts_its_loss(*hold)) there.push_back(std::move(hold));
   }
+  release_all(there, by);
   // Last, for until here nobody may take over.
   if (app_hold_) static_cast<void>(backend_->release(app_hold_->stamp(), owner_.app, by).ok());
+}
+
+void Manager::release_all(std::span<const std::shared_ptr<HoldState>> holds, TimePoint by) {
+  const std::size_t chunk = std::max<std::size_t>(1, traits_.renew_chunk);
+  for (; !holds.empty() && BootClock::now() < by;
+       holds = holds.subspan(std::min(chunk, holds.size()))) {
+    std::vector<Stamp> stamps;
+    for (const auto& hold : holds.first(std::min(chunk, holds.size()))) {
+      stamps.push_back(hold->stamp());
+    }
+    // The first trouble is often a connection that died while idle, and to release twice does no
+    // harm.
+    Result<std::vector<bool>> ended = backend_->release_all(stamps, owner_.app, by);
+    if (!ended && BootClock::now() < by) ended = backend_->release_all(stamps, owner_.app, by);
+    if (!ended) {
+      for (const Stamp stamp : stamps) {
+        keeper_.tell(
+            {.kind = Event::Kind::release_failed, .stamp = stamp, .detail = ended.error().message});
+      }
+      continue;
+    }
+    for (std::size_t i = 0; i < ended->size() && i < stamps.size(); ++i) {
+      keeper_.tell(
+          {.kind = Event::Kind::released, .stamp = stamps[i], .items = holds[i]->set().items()});
+    }
+  }
 }
 
 }  // namespace lockset

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "core/acquire_loop.h"
@@ -12,6 +13,7 @@
 #include "core/fork_guard.h"
 #include "core/hold_state.h"
 #include "core/keeper.h"
+#include "core/lease_clock.h"
 #include "lockset/locks.h"
 
 namespace lockset {
@@ -66,10 +68,19 @@ class Manager : public std::enable_shared_from_this<Manager> {
   Status make_permanent(HoldState& hold);
   Error give_up(HoldState& hold, const Status& why);
   Result<AcquireOutcome> refuse_old_stamp(Result<AcquireOutcome> outcome, Stamp above);
+  // Now by the holds' clock, where it is `machines_now` by the machine's.
+  [[nodiscard]] TimePoint on_lease_clock(TimePoint machines_now) const noexcept;
   [[nodiscard]] Duration usual_lease(const SpaceConfig& config) const;
   Status may_ask(const Call& call, const SpaceConfig& config) const;
+  Status may_still_take(const Call& call);
+  [[nodiscard]] Error application_lost() const;  // REQUIRES: app_hold_
+  Status may_be_permanent(Stamp stamp);
+  // Releases a grant that is of no use; in the background if the store does not answer.
+  void give_back(Stamp stamp, Duration lease);
   Status may_take_here(std::shared_ptr<const SpaceConfig>& config, const Call& call);
   void raise_high_water(Stamp stamp) noexcept;
+  // What is left when it closes.
+  void release_all(std::span<const std::shared_ptr<HoldState>> holds, TimePoint by);
   // Releases in the store, again after a lost reply, until `by`.
   Result<bool> release_in_store(Stamp stamp, TimePoint by, bool& reply_lost);
 
@@ -77,6 +88,7 @@ class Manager : public std::enable_shared_from_this<Manager> {
   const ForkGuard fork_guard_;
   const std::unique_ptr<Backend> backend_;
   const Traits traits_;
+  const LeaseClock clock_;
   Owner owner_;
   ConfigCache config_;
   Keeper keeper_;

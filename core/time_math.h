@@ -1,13 +1,26 @@
 // Sums of moments and durations that may mean "for ever".
 #pragma once
 
+#include <algorithm>
+#include <chrono>
+
 #include "lockset/clock.h"
 
 namespace lockset {
 
-// `moment + duration`, or TimePoint::max() where that lies beyond it.
+// `moment + duration`, or the last moment (the first) where that lies beyond it.
 constexpr TimePoint later(TimePoint moment, Duration duration) noexcept {
-  return duration > TimePoint::max() - moment ? TimePoint::max() : moment + duration;
+  if (duration > Duration::zero() && moment > TimePoint::max() - duration) return TimePoint::max();
+  if (duration < Duration::zero() && moment < TimePoint::min() - duration) return TimePoint::min();
+  return moment + duration;
+}
+
+// `until` on the clock that condition variables know, a day from now at most: the end of time on
+// one clock is no moment on another. A wait that ends early is begun again: see core/wait_until.h.
+inline std::chrono::steady_clock::time_point on_steady_clock(TimePoint until) {
+  const TimePoint now = BootClock::now();
+  const Duration left = until <= now ? Duration::zero() : until - std::max(now, TimePoint());
+  return std::chrono::steady_clock::now() + std::min<Duration>(left, std::chrono::hours(24));
 }
 
 }  // namespace lockset

@@ -8,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/wait_until.h"
 #include "lockset/stamp.h"
 
 namespace lockset::connections {
@@ -60,8 +61,8 @@ std::uint64_t Listener::Place::wakes() const {
 void Listener::Place::sleep(std::uint64_t seen, std::uint64_t session, TimePoint until,
                             std::stop_token stop) {
   std::unique_lock lock(shared_->mutex);
-  changed_.wait_until(lock, std::move(stop), until,
-                      [&] { return wakes_ != seen || shared_->session != session; });
+  wait_until(changed_, lock, stop, until,
+             [&] { return wakes_ != seen || shared_->session != session; });
 }
 
 // --- Listener ---
@@ -93,7 +94,7 @@ bool Listener::start(TimePoint by) {
     const std::lock_guard lock(thread_mutex_);
     if (!thread_.joinable()) {
       try {
-        thread_ = std::thread(&Listener::run, this);
+        thread_.start([this] { run(); });
       } catch (const std::system_error&) {
         return false;
       }
@@ -102,7 +103,7 @@ bool Listener::start(TimePoint by) {
   std::unique_lock lock(shared_->mutex);
   // An attempt that began before this call may have been about to fail; the next one counts.
   const std::uint64_t enough = shared_->attempts + 1;
-  shared_->session_changed.wait_until(lock, by, [&] {
+  wait_until(shared_->session_changed, lock, by, [&] {
     return shared_->session != 0 || shared_->ending || shared_->attempts >= enough;
   });
   return shared_->session != 0;

@@ -11,9 +11,9 @@
 #include <mutex>
 #include <stop_token>
 #include <string>
-#include <thread>
 
 #include "backends/connections/interrupt.h"
+#include "core/machine.h"
 #include "lockset/clock.h"
 
 namespace lockset::connections {
@@ -83,7 +83,7 @@ class Listener {
   std::uint64_t sessions_ = 0;  // the thread's
   Interrupt interrupt_;
   std::mutex thread_mutex_;
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace lockset::connections

@@ -14,10 +14,12 @@
 #include <optional>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "core/machine.h"
+#include "core/shortage.h"
+#include "core/time_math.h"
 #include "lockset/clock.h"
 #include "lockset/error.h"
 
@@ -69,6 +71,25 @@ class Pool {
   void limit(std::size_t most) {
     const std::lock_guard lock(mutex_);
     most_ = most;
+    changed_.notify_all();
+  }
+
+  // An idle connection, if there is one now.
+  std::optional<Lease> take_idle() {
+    std::unique_lock lock(mutex_);
+    std::unique_ptr<Connection> connection = pop_idle(lock);
+    if (!connection) return {};
+    return std::optional<Lease>(std::in_place, *this, std::move(connection));
+  }
+
+  // Closes the idle connections, except for `keep` of them.
+  void close_idle(std::size_t keep = 0) {
+    std::vector<std::unique_ptr<Connection>> idle;  // closed when the mutex is free again
+    const std::lock_guard lock(mutex_);
+    while (idle_.size() > keep) {
+      idle.push_back(std::move(idle_.front()));
+      idle_.erase(idle_.begin());
+    }
   }
 
   // An idle connection, or a new one, or the next that somebody gives back; by `by`.
@@ -85,7 +106,7 @@ class Pool {
 
  private:
   struct Opener {
-    std::thread thread;
+    Thread thread;
     bool done = false;
   };
 
@@ -106,7 +127,8 @@ class Pool {
         start_opening();
         continue;  // it may have failed already
       }
-      changed_.wait_until(lock, now < open_again_ ? std::min(by, open_again_) : by);
+      changed_.wait_until(lock,
+                          on_steady_clock(now < open_again_ ? std::min(by, open_again_) : by));
     }
   }
 
@@ -133,11 +155,12 @@ class Pool {
     });
     Opener& opener = openers_.emplace_back();
     try {
-      opener.thread = std::thread([this, &opener] { open_one(opener); });
+      opener.thread.start([this, &opener] { open_one(opener); });
       ++opening_;
     } catch (const std::system_error& error) {
       openers_.pop_back();
-      failed(Error{Errc::unavailable, store_ + ": can't start a thread: " + error.what()});
+      failed(Error{Errc::unavailable,
+                   store_ + ": can't start a thread: " + text_of_errno(error.code().value())});
     }
   }
 

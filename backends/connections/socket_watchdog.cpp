@@ -6,6 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <system_error>
+
+#include "core/time_math.h"
 
 namespace lockset::connections {
 
@@ -22,9 +25,13 @@ std::unique_ptr<SocketWatchdog::Socket> SocketWatchdog::watch(int fd) {
   const int own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
   if (own < 0) return nullptr;
   std::unique_ptr<Socket> socket(new Socket(*this, own));
-  const std::lock_guard lock(mutex_);
-  sockets_.insert(socket.get());
-  if (!thread_.joinable()) thread_ = std::thread(&SocketWatchdog::run, this);
+  try {
+    const std::lock_guard lock(mutex_);
+    if (!thread_.joinable()) thread_.start([this] { run(); });
+    sockets_.insert(socket.get());
+  } catch (const std::system_error&) {
+    return nullptr;  // no thread is to be had
+  }
   return socket;
 }
 
@@ -41,12 +48,7 @@ void SocketWatchdog::run() {
       }
       next_look_ = std::min(next_look_, socket->by_);
     }
-    // TimePoint::max() overflows in the conversion to the condition variable's clock.
-    if (next_look_ == TimePoint::max()) {
-      changed_.wait(lock);
-    } else {
-      changed_.wait_until(lock, next_look_);
-    }
+    changed_.wait_until(lock, on_steady_clock(next_look_));
   }
 }
 

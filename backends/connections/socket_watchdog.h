@@ -6,9 +6,9 @@
 #include <memory>
 #include <mutex>
 #include <set>
-#include <thread>
 #include <utility>
 
+#include "core/machine.h"
 #include "lockset/clock.h"
 
 namespace lockset::connections {
@@ -31,6 +31,8 @@ class SocketWatchdog {
     // True if the peer has closed or broken the connection already. Asks the kernel
     // only: a peer that vanished without a word is not noticed.
     [[nodiscard]] bool hung_up() const noexcept;
+    // Our own duplicate, to sleep on. Stays the Socket's.
+    [[nodiscard]] int fd() const noexcept { return fd_; }
 
    private:
     friend class SocketWatchdog;
@@ -62,7 +64,7 @@ class SocketWatchdog {
   std::set<Socket*> sockets_;
   TimePoint next_look_ = TimePoint::max();
   bool ending_ = false;
-  std::thread thread_;
+  Thread thread_;
 };
 
 // Arms a socket for a scope. A null socket is let be.

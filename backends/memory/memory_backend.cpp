@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backends/memory/memory_scheme.h"
+#include "core/wait_until.h"
 
 namespace lockset {
 
@@ -28,6 +29,10 @@ class MemoryStore {
   SpaceConfig change_config(const ConfigChange& change);
   Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch);
   std::size_t sweep();
+  // Null: the machine's.
+  [[nodiscard]] const Clock* clock() const noexcept {
+    return &clock_ == &real_clock() ? nullptr : &clock_;
+  }
 
  private:
   struct HoldRecord {
@@ -221,7 +226,7 @@ Result<AcquireOutcome> MemoryStore::try_acquire(const AcquireRequest& request) {
     grant.floors.push_back(name.stamps.front());
   }
   holds_.emplace(grant.stamp, HoldRecord{*request.set, request.token, shared(*request.owner), wall,
-                                         now + request.lease});
+                                         later(now, request.lease)});
   return AcquireOutcome(std::move(grant));
 }
 
@@ -247,7 +252,7 @@ RenewReply MemoryStore::renew(std::string_view app, std::span<const RenewRequest
       reply.renewals.emplace_back();
       continue;
     }
-    const TimePoint end = request.permanent ? TimePoint::max() : now + request.lease;
+    const TimePoint end = request.permanent ? TimePoint::max() : later(now, request.lease);
     TimePoint& expires = hold->second.expires;
     expires = std::max(expires, end);
     reply.renewals.emplace_back(
@@ -266,9 +271,8 @@ bool MemoryStore::release(Stamp stamp, std::optional<std::string_view> app) {
 
 void MemoryStore::await_change(std::uint64_t seen, TimePoint until, const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  const auto steady_until = std::chrono::steady_clock::now() + (until - BootClock::now());
   ++waiting_;
-  changed_.wait_until(lock, stop, steady_until, [&] { return changes_ != seen; });
+  wait_until(changed_, lock, stop, until, [&] { return changes_ != seen; });
   --waiting_;
 }
 
@@ -353,6 +357,7 @@ class MemoryBackend final : public Backend {
     traits.push_wakeup = true;
     traits.permanent_leases = true;
     traits.floors = true;
+    traits.clock = store_->clock();
     return traits;
   }
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {

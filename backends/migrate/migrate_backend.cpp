@@ -27,6 +27,7 @@ Traits weaker(const Backend* one, const Backend* other) {
   result.shared_between_processes = a.shared_between_processes && b.shared_between_processes;
   result.floors = a.floors && b.floors;
   result.session_leases = a.session_leases || b.session_leases;
+  result.clock = a.clock == b.clock ? a.clock : nullptr;
   result.renew_chunk = std::min(a.renew_chunk, b.renew_chunk);
   return result;
 }

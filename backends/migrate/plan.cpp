@@ -1,6 +1,7 @@
 // What would go wrong, before anything is begun.
 #include <algorithm>
 
+#include "backends/connections/server_clock.h"
 #include "backends/migrate/clients.h"
 #include "backends/migrate/differences.h"
 #include "backends/migrate/migration_impl.h"
@@ -11,9 +12,6 @@ namespace {
 
 using Level = Finding::Level;
 using std::chrono::microseconds;
-
-// Clocks of servers that are kept by NTP differ by less.
-constexpr microseconds usual_offset = std::chrono::seconds(1);
 
 // "as ", "20s ahead of " or "20s behind ".
 std::string offset_text(microseconds ahead, microseconds blur) {
@@ -173,7 +171,7 @@ Result<std::vector<Finding>> Migration::Impl::plan(TimePoint by) {
   // Clocks and stamps.
   for (const auto& [probe, called] :
        {std::pair(&*of_old, old_store.called()), std::pair(&*of_new, new_store.called())}) {
-    const bool usual = std::chrono::abs(probe->ahead) <= usual_offset;
+    const bool usual = std::chrono::abs(probe->ahead) <= connections::usual_difference;
     found.push_back({usual ? Level::good : Level::warning, "clock of " + called,
                      offset_text(probe->ahead, probe->blur) + "this machine's" +
                          (usual ? "" : ": what is shown of times is off by that")});

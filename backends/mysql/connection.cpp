@@ -8,6 +8,7 @@
 #include <mysql_connection.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <mutex>
@@ -18,6 +19,7 @@
 #include "backends/connections/sigpipe_guard.h"
 #include "backends/mysql/native_connection.h"
 #include "backends/mysql/socket_finder.h"
+#include "core/shortage.h"
 
 namespace lockset::mysql {
 namespace {
@@ -117,6 +119,10 @@ Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const sql::SQLException& error) {
+    // The library then misses its plugins, and calls it a refused login.
+    if (no_descriptor_left()) {
+      return Error{Errc::unavailable, where + ": can't connect: " + text_of_errno(EMFILE)};
+    }
     return error_from(error.getErrorCode(), error.what(), where, Sent::nothing);
   } catch (const std::exception& error) {
     return error_from(0, error.what(), where, Sent::nothing);
@@ -129,20 +135,14 @@ void Connection::use_socket(int fd, connections::SocketWatchdog& watchdog) {
   socket_ = watchdog.watch(fd);
 }
 
-// The connector itself sets REPEATABLE READ when it connects, and servers' defaults differ:
-// everything that a statement relies on is said here.
+// What the client library did not say at once: the connector sets REPEATABLE READ when it has
+// connected.
 Status Connection::set_up(TimePoint by) {
-  for (const char* const sql :
-       {"SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",
-        "SET SESSION time_zone = '+00:00', autocommit = 1, "
-        "sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 2, "
-        "lock_wait_timeout = 10, group_concat_max_len = 65536"}) {
-    Failure failure;
-    const Result<Answer> done = run(sql, Sent::reading, by, failure);
-    if (!done) return done.error();
-  }
+  Failure failure;
+  const Result<Answer> level =
+      run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", Sent::reading, by, failure);
+  if (!level) return level.error();
   if (options_.ssl_mode >= SslMode::required) {
-    Failure failure;
     const Result<Answer> cipher =
         run("SHOW SESSION STATUS LIKE 'Ssl_cipher'", Sent::reading, by, failure);
     if (!cipher) return cipher.error();
@@ -175,7 +175,10 @@ Result<Answer> Connection::run(const std::string& sql, Sent sent, TimePoint by, 
 Failure Connection::failed(const std::exception& error, Sent sent) const {
   const auto* native = dynamic_cast<const sql::SQLException*>(&error);
   const int code = native != nullptr ? native->getErrorCode() : 0;
-  return Failure{error_from(code, error.what(), where_, sent), code, breaks_connection(code)};
+  Error told = error_from(code, error.what(), where_, sent);
+  // In doubt, it may have left a transaction open, which the next call would commit.
+  const bool broken = breaks_connection(code) || told.code == Errc::indeterminate;
+  return Failure{std::move(told), code, broken};
 }
 
 bool Connection::hung_up() const noexcept { return socket_ != nullptr && socket_->hung_up(); }

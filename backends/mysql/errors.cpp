@@ -54,6 +54,7 @@ enum Code {
   account_locked_mariadb = 4151,
   connection_killed = 1927,
   statement_timeout = 1969,
+  statement_timeout_mysql = 3024,
   offline_mode = 3032,
   nowait = 3572,
   cr_connection = 2002,
@@ -188,10 +189,19 @@ Error refusal(int code, const std::string& where, const std::string& said, Sent 
     case offline_mode:
     case server_shutdown:
       return unavailable("the server is shutting down");
+    case statement_timeout:
+    case statement_timeout_mysql:
+      return unavailable(
+          "the server ended the statement by a limit of its own (max_statement_time, "
+          "max_execution_time): lift it for this user");
     case cr_unknown_host:
       return unavailable("the host name is not known: check the address");
     case cr_connection:
     case cr_conn_host:
+      // Before TLS has begun the server's number is in the text alone.
+      if (said.find("1040 ") != std::string::npos) {
+        return refusal(con_count, where, said, sent);
+      }
       return unavailable("no server can be reached: does it run, and is the address right?");
     case cr_ssl:
       if (broke_under_tls(said)) return Error{};
@@ -221,6 +231,8 @@ bool surely_refused(int code) {
     case server_shutdown:
     case offline_mode:
     case not_kept:
+    case statement_timeout:
+    case statement_timeout_mysql:
       return false;
     default:
       return code < 2000 || code >= 3000;
@@ -242,7 +254,14 @@ bool worth_repeating(int code) noexcept {
   }
 }
 
+bool takes_no_writes(int code) noexcept {
+  return code == option_prevents || code == read_only_mode || code == read_only_transaction ||
+         code == not_writable;
+}
+
 bool breaks_connection(int code) noexcept {
+  // Where a name leads to the server that is written to, the next connection may reach it.
+  if (takes_no_writes(code)) return true;
   switch (code) {
     case 0:
     case server_shutdown:
@@ -254,12 +273,10 @@ bool breaks_connection(int code) noexcept {
     case net_write_interrupted:
     case connection_killed:
     case query_interrupted:
+    // Its transaction may be open still: the next call would commit what it had done.
+    case statement_timeout:
+    case statement_timeout_mysql:
     case offline_mode:
-    // Where a name leads to the server that is written to, the next connection may reach it.
-    case option_prevents:
-    case read_only_mode:
-    case read_only_transaction:
-    case not_writable:
     case not_kept:
       return true;
     default:
@@ -289,8 +306,9 @@ Error error_from(int code, std::string_view said, const std::string& where, Sent
   if (changes) {
     return make(Errc::indeterminate,
                 where +
-                    ": the connection broke before the answer came; the change may or may not "
-                    "have been made",
+                    (breaks_connection(code) ? ": the connection broke before the answer came"
+                                             : ": the server gave an unexpected answer") +
+                    "; the change may or may not have been made",
                 quote);
   }
   if (sent == Sent::nothing || breaks_connection(code)) {

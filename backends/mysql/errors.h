@@ -23,6 +23,9 @@ bool worth_repeating(int code) noexcept;
 // The connection is of no use any more.
 bool breaks_connection(int code) noexcept;
 
+// The server can't be written to: it is a replica, or was demoted.
+bool takes_no_writes(int code) noexcept;
+
 // `code` is the server's or the client library's number, 0 if there is none; `said` is what
 // it said; `where` names the store, for people.
 Error error_from(int code, std::string_view said, const std::string& where, Sent sent);

@@ -1,13 +1,17 @@
 #include "backends/mysql/mysql_backend.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <map>
+#include <system_error>
 #include <utility>
 
 #include "backends/mysql/call_text.h"
 #include "backends/mysql/sql.h"
+#include "core/machine.h"
 
 namespace lockset::mysql {
 namespace {
@@ -208,7 +212,11 @@ Result<AcquireOutcome> MysqlBackend::busy(const AcquireRequest& request, const A
   busy.mode = mode_of(answer.number(6));
   busy.holder_label = answer.text(7);
   busy.collisions = collisions;
-  if (request.will_wait) {
+  // Without a ticket it comes back to look, over a connection that sees anew how many there are.
+  // With one it needs a single connection: a look beside a call may have opened another.
+  const bool keeps_none = request.ticket == nullptr && store_->crowded();
+  if (request.will_wait && store_->crowded()) store_->close_idle(keeps_none ? 0 : 1);
+  if (request.will_wait && !keeps_none) {
     const auto items = request.set->items();
     const auto wanted = std::find_if(items.begin(), items.end(), [&](const LockRequest& item) {
       return item.name == busy.name;
@@ -303,21 +311,93 @@ Result<RenewReply> MysqlBackend::renew(const Owner& owner, std::span<const Renew
   return reply;
 }
 
+std::string MysqlBackend::release_one(Stamp stamp, std::string_view name,
+                                      std::string_view app) const {
+  return CallText(store_->name("_release_one")).number(stamp.value).bytes(name).bytes(app).str();
+}
+
 Result<bool> MysqlBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
   const std::optional<KnownHolds::Place> place = known_.find(stamp);
   if (place && place->items == 1) {
-    const Result<Answer> done = store_->run(CallText(store_->name("_release_one"))
-                                                .number(stamp.value)
-                                                .bytes(place->name)
-                                                .bytes(app)
-                                                .str(),
-                                            Sent::change, by);
+    const Result<Answer> done = store_->run(release_one(stamp, place->name, app), Sent::change, by);
     if (!done) return done.error();
     known_.remove(stamp);
     return done->affected == 1;
   }
   return end_hold(stamp, CallText(store_->name("_release")).number(stamp.value).bytes(app).str(),
                   Sent::change, by);
+}
+
+// The server takes one hold a call. So several share a transaction, and with it a flush of the
+// disk, and several connections are at it at a time.
+Result<std::vector<bool>> MysqlBackend::release_all(std::span<const Stamp> stamps,
+                                                    std::string_view app, TimePoint by) {
+  constexpr std::size_t together = 64;
+  std::vector<char> ended(stamps.size());
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;
+  std::optional<Error> trouble;
+  const auto work = [&] {
+    for (std::size_t at = next.fetch_add(together); at < stamps.size();
+         at = next.fetch_add(together)) {
+      const auto some = stamps.subspan(at, std::min(together, stamps.size() - at));
+      const Status done = release_some(some, app, by, std::span(ended).subspan(at, some.size()));
+      if (done) continue;
+      const std::lock_guard lock(mutex);
+      trouble = done.error();
+      next = stamps.size();
+    }
+  };
+  std::array<Thread, 7> others;
+  const std::size_t wanted = std::min(store_->options().pool, stamps.size() / together);
+  for (std::size_t i = 0; i < others.size() && i + 1 < wanted; ++i) {
+    try {
+      others[i].start(work);
+    } catch (const std::system_error&) {
+      break;  // with fewer of them
+    }
+  }
+  work();
+  for (Thread& other : others) {
+    if (other.joinable()) other.join();
+  }
+  if (trouble) return *trouble;
+  return std::vector<bool>(ended.begin(), ended.end());
+}
+
+Status MysqlBackend::release_some(std::span<const Stamp> stamps, std::string_view app, TimePoint by,
+                                  std::span<char> ended) {
+  std::vector<std::string> calls;
+  std::vector<std::size_t> places;
+  std::vector<std::size_t> others;
+  for (std::size_t i = 0; i < stamps.size(); ++i) {
+    const std::optional<KnownHolds::Place> place = known_.find(stamps[i]);
+    if (place && place->items == 1) {
+      calls.push_back(release_one(stamps[i], place->name, app));
+      places.push_back(i);
+    } else {
+      others.push_back(i);  // its procedure has a transaction of its own
+    }
+  }
+  if (!calls.empty()) {
+    const Result<std::vector<Answer>> answers = store_->run_together(calls, by);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (answers) {
+        known_.remove(stamps[places[i]]);
+        ended[places[i]] = (*answers)[i].affected == 1 ? 1 : 0;
+      } else if (answers.error().may_have_applied()) {
+        return answers.error();
+      } else {
+        others.push_back(places[i]);  // after a deadlock, for one
+      }
+    }
+  }
+  for (const std::size_t i : others) {
+    const Result<bool> one = release(stamps[i], app, by);
+    if (!one) return one.error();
+    ended[i] = *one ? 1 : 0;
+  }
+  return {};
 }
 
 Result<bool> MysqlBackend::break_hold(Stamp stamp, TimePoint by) {

@@ -23,6 +23,8 @@ class MysqlBackend final : public Backend {
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                            TimePoint by) override;
   Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override;
+  Result<std::vector<bool>> release_all(std::span<const Stamp> stamps, std::string_view app,
+                                        TimePoint by) override;
   Result<bool> break_hold(Stamp stamp, TimePoint by) override;
   Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) override;
   void end_wait(WaitTicket& ticket, TimePoint by) override;
@@ -33,6 +35,11 @@ class MysqlBackend final : public Backend {
   Result<std::size_t> sweep(TimePoint by) override;
 
  private:
+  [[nodiscard]] std::string release_one(Stamp stamp, std::string_view name,
+                                        std::string_view app) const;
+  // One for each stamp in `ended`.
+  Status release_some(std::span<const Stamp> stamps, std::string_view app, TimePoint by,
+                      std::span<char> ended);
   Result<AcquireOutcome> granted(const AcquireRequest& request, const Answer& answer,
                                  std::uint32_t collisions);
   Result<AcquireOutcome> busy(const AcquireRequest& request, const Answer& answer,

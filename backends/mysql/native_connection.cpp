@@ -8,9 +8,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <mutex>
 #include <string>
 #include <string_view>
+
+#include "backends/connections/openssl_at_exit.h"
 
 namespace lockset::mysql {
 namespace {
@@ -23,11 +24,28 @@ constexpr int read_timeout_s = 30;
 
 constexpr int tls_error = 2026;
 
-// The driver's list of itself is not thread-safe; the driver is.
+// Servers' defaults differ, and people change them: everything that a statement relies on is said
+// here, and the isolation level behind it. It is the very first statement of a connection, before
+// those of the connector's own, which the same defaults would end. What only one of the servers has
+// stands in its kind of comment.
+constexpr const char* session_settings =
+    "SET NAMES utf8mb4, SESSION time_zone = '+00:00', autocommit = 1, "
+    "sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 2, "
+    "lock_wait_timeout = 10, group_concat_max_len = 65536, "
+    // A COMMIT neither begins another transaction nor ends the connection.
+    "completion_type = 0, "
+    // Whole answers, and no statement refused for its shape or for how much it reads.
+    "sql_select_limit = 18446744073709551615, sql_safe_updates = 0, sql_big_selects = 1, "
+    "sql_auto_is_null = 0, "
+    // Both off, MariaDB locks a table that is empty and undoes by emptying it.
+    "unique_checks = 1, foreign_key_checks = 1"
+    // Calls have deadlines of their own.
+    "/*M! , max_statement_time = 0 *//*!80000 , max_execution_time = 0 */";
+
+// Thread-safe. Lives for ever: the instance that the connector hands out is freed by exit(), while
+// our threads may need it still.
 sql::Driver& driver() {
-  static std::once_flag once;
-  static sql::Driver* instance = nullptr;
-  std::call_once(once, [] { instance = sql::mysql::get_driver_instance(); });
+  static auto* const instance = new sql::mysql::MySQL_Driver();
   return *instance;
 }
 
@@ -68,11 +86,13 @@ sql::ConnectOptionsMap properties_of(const Options& options, bool encrypt, TimeP
   text("password", options.password);
   text("schema", options.database);
   text("OPT_CHARSET_NAME", "utf8mb4");
-  map["OPT_CONNECT_TIMEOUT"] =
-      std::max(1, static_cast<int>(ceil<seconds>(by - BootClock::now()).count()));
+  map["OPT_CONNECT_TIMEOUT"] = static_cast<int>(
+      std::clamp<seconds>(ceil<seconds>(by - BootClock::now()), seconds(1), std::chrono::hours(1))
+          .count());
   map["OPT_READ_TIMEOUT"] = read_timeout_s;
   map["OPT_WRITE_TIMEOUT"] = read_timeout_s;
   map["OPT_RECONNECT"] = false;  // in silence, it would lose the session's settings
+  text("preInit", session_settings);
   if (!encrypt) return map;
   map["sslEnforce"] = true;
   if (!options.ssl_cert.empty()) {
@@ -99,6 +119,7 @@ bool checks_host_name(SslMode mode) {
 }
 
 std::unique_ptr<sql::Connection> connect_natively(const Options& options, TimePoint by) {
+  connections::keep_openssl_during_exit();
   const bool encrypt = may_encrypt(options);
   try {
     sql::ConnectOptionsMap properties = properties_of(options, encrypt, by);

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <random>
+#include <system_error>
+
+#include "core/wait_until.h"
 
 namespace lockset::mysql {
 namespace {
@@ -12,6 +15,9 @@ using std::chrono::milliseconds;
 // Asked this often while something has just happened, and down to this seldom.
 constexpr Duration most_often = milliseconds(5);
 constexpr Duration most_seldom = milliseconds(100);
+// If the server answers slowly, a pause lasts this many times as long as its answer: a crowd of
+// pollers must leave the server time to serve the holders that they wait for.
+constexpr int pause_factor = 8;
 constexpr std::size_t most_stamps = 1000;
 
 }  // namespace
@@ -62,9 +68,13 @@ Poller::~Poller() {
 }
 
 std::shared_ptr<Poller::Place> Poller::queue_up(std::shared_ptr<Place> place, Obstacle obstacle) {
-  if (!place) place = std::make_shared<Place>(shared_);
   const std::lock_guard lock(shared_->mutex);
-  if (!thread_.joinable()) thread_ = std::thread(&Poller::run, this);
+  try {
+    if (!thread_.joinable()) thread_.start([this] { run(); });
+  } catch (const std::system_error&) {
+    return nullptr;
+  }
+  if (!place) place = std::make_shared<Place>(shared_);
   const std::pair<std::string, Mode> key(std::move(obstacle.name), obstacle.wanted);
   if (place->key_ != key) {
     shared_->remove(*place);
@@ -98,7 +108,7 @@ void Poller::taken(const std::string& name, Mode mode, Stamp stamp) {
 
 void Poller::sleep(Place& place, TimePoint until, const std::stop_token& stop) {
   std::unique_lock lock(place.shared_->mutex);
-  place.changed_.wait_until(lock, stop, until, [&] { return place.woken_ || !place.key_; });
+  wait_until(place.changed_, lock, stop, until, [&] { return place.woken_ || !place.key_; });
   place.woken_ = false;
 }
 
@@ -128,10 +138,13 @@ void Poller::run() {
     // A quarter more or less: clients must not march in step.
     std::uniform_int_distribution<Duration::rep> spread(interval.count() * 3 / 4,
                                                         interval.count() * 5 / 4);
-    const TimePoint next = BootClock::now() + Duration(spread(random));
+    const TimePoint asked = BootClock::now();
     lock.unlock();
     const std::optional<Look> look = ask_({stamps.begin(), stamps.end()});
+    const TimePoint answered = BootClock::now();
     lock.lock();
+    const TimePoint next =
+        std::max(asked + Duration(spread(random)), answered + pause_factor * (answered - asked));
     for (auto& [key, group] : shared_->groups) {
       if (!look) break;
       const bool new_config = look->config_version > group.config_version;
@@ -152,7 +165,7 @@ void Poller::run() {
       group.burst = std::min<std::size_t>(group.burst * 2, 1024);
       group.since = BootClock::now();
     }
-    shared_->changed.wait_until(lock, next, [&] { return shared_->ending; });
+    wait_until(shared_->changed, lock, next, [&] { return shared_->ending; });
   }
 }
 

@@ -13,10 +13,10 @@
 #include <set>
 #include <stop_token>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "core/machine.h"
 #include "lockset/backend.h"
 
 namespace lockset::mysql {
@@ -65,7 +65,7 @@ class Poller {
   Poller& operator=(const Poller&) = delete;
   ~Poller();
 
-  // After a busy answer: a new place, or `place` again.
+  // After a busy answer: a new place, or `place` again; none if no thread is to be had.
   std::shared_ptr<Place> queue_up(std::shared_ptr<Place> place, Obstacle obstacle);
   // Of this client's own grant: those who want the name wait for the new holder now.
   void taken(const std::string& name, Mode mode, Stamp stamp);
@@ -78,7 +78,7 @@ class Poller {
 
   const Ask ask_;
   const std::shared_ptr<Shared> shared_;
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace lockset::mysql

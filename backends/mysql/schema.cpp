@@ -208,7 +208,8 @@ std::string init_script(const Options& options) {
       "-- Let that be one with rights on this database alone. To make the procedures anew takes "
       "the\n"
       "-- rights on them away: give those again (lockset init --print --program and --operator).\n"
-      "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION';\n";
+      "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', autocommit = 1,\n"
+      "  completion_type = 0, sql_safe_updates = 0;\n";
   for (const NamedSql& table : table_texts()) script += filled_in(table.sql, options.space) + ";\n";
   script += "DELIMITER //\n";
   for (const Procedure& procedure : procedures_of(options.space)) {

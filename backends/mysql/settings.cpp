@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/connections/server_clock.h"
 #include "backends/mysql/errors.h"
 #include "backends/mysql/sql.h"
 
@@ -54,6 +55,7 @@ class Examination {
     clock();
     capacity();
     if (Status status = connection(); !status) return status.error();
+    waiting();
     return std::move(findings_);
   }
 
@@ -65,6 +67,13 @@ class Examination {
              const std::string& trouble) {
     add(good ? Level::good : otherwise, subject, good ? fine : trouble);
   }
+  // For variables that every server has. One that is missing from the answer is unknown, which is
+  // not the same as wrong.
+  bool could_read(const std::string& variable, Level otherwise) {
+    if (variables_.has(variable)) return true;
+    add(otherwise, variable, "could not be read: the server's answer leaves it out");
+    return false;
+  }
 
   Result<Answer> say(const std::string& sql) {
     Failure failure;
@@ -74,9 +83,11 @@ class Examination {
   Status ask() {
     // Whether time passes within a statement is asked of the server itself: with
     // --sysdate-is-now it does not, and MySQL has no variable that tells.
+    asked_us_ = connections::calendar_us();
     const Result<Answer> facts =
         say("SELECT VERSION(), @@version_comment, SYSDATE(6) < SYSDATE(6) + INTERVAL SLEEP(0.002) "
             "SECOND OR SYSDATE(6) > NOW(6), CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)");
+    answered_us_ = connections::calendar_us();
     if (!facts) return facts.error();
     version_ = facts->text(0);
     maria_ = version_.find("MariaDB") != std::string::npos ||
@@ -114,24 +125,33 @@ class Examination {
   }
 
   void durability() {
-    check(variables_.get("innodb_flush_log_at_trx_commit") == "1", Level::unsafe,
+    if (could_read("innodb_flush_log_at_trx_commit", Level::unsafe)) {
+      check(
+          variables_.get("innodb_flush_log_at_trx_commit") == "1", Level::unsafe,
           "innodb_flush_log_at_trx_commit", "1: what was answered is on the disk",
           "not 1: a crash loses holds that were granted, and their stamps are given again; set it "
           "to 1");
-    check(!variables_.on("log_bin") || variables_.number("sync_binlog") == 1, Level::warning,
-          "sync_binlog", variables_.on("log_bin") ? "1" : "the binary log is off",
-          "not 1: replicas and backups from the binary log may lack holds that were granted; set "
-          "it to 1");
+    }
+    if (could_read("sync_binlog", Level::warning)) {
+      check(!variables_.on("log_bin") || variables_.number("sync_binlog") == 1, Level::warning,
+            "sync_binlog", variables_.on("log_bin") ? "1" : "the binary log is off",
+            "not 1: replicas and backups from the binary log may lack holds that were granted; set "
+            "it to 1");
+    }
     const std::string doublewrite = variables_.get("innodb_doublewrite");
-    check(doublewrite != "OFF" && doublewrite != "0" && doublewrite != "DETECT_ONLY",
-          Level::warning, "innodb_doublewrite", "on",
-          "off: a power cut may leave torn pages, unless the file system prevents it");
+    if (could_read("innodb_doublewrite", Level::warning)) {
+      check(doublewrite != "OFF" && doublewrite != "0" && doublewrite != "DETECT_ONLY",
+            Level::warning, "innodb_doublewrite", "on",
+            "off: a power cut may leave torn pages, unless the file system prevents it");
+    }
     if (variables_.has("Innodb_redo_log_enabled")) {
       check(variables_.on("Innodb_redo_log_enabled"), Level::unsafe, "redo log", "on",
             "off: a crash loses everything; ALTER INSTANCE ENABLE INNODB REDO_LOG");
     }
-    check(variables_.number("innodb_force_recovery") == 0, Level::unsafe, "innodb_force_recovery",
-          "0", "not 0: the server mends itself and can't be relied on; restart it without");
+    if (could_read("innodb_force_recovery", Level::unsafe)) {
+      check(variables_.number("innodb_force_recovery") == 0, Level::unsafe, "innodb_force_recovery",
+            "0", "not 0: the server mends itself and can't be relied on; restart it without");
+    }
   }
 
   void writer() {
@@ -140,25 +160,35 @@ class Examination {
     const std::string read_only = variables_.get("read_only");
     const bool writable = (read_only == "OFF" || read_only == "0") &&
                           !variables_.on("super_read_only") && !variables_.on("innodb_read_only");
-    check(writable, Level::unsafe, "read_only", "off",
-          "on: the server is a replica or closed; name the one that is written to");
-    check(!variables_.on("transaction_read_only") && !variables_.on("tx_read_only"), Level::unsafe,
-          "transaction_read_only", "off",
-          "on: new sessions may only read; SET GLOBAL transaction_read_only = 0 (MariaDB: "
-          "tx_read_only), or name the server that is written to");
+    if (could_read("read_only", Level::unsafe) && could_read("innodb_read_only", Level::unsafe)) {
+      check(writable, Level::unsafe, "read_only", "off",
+            "on: the server is a replica or closed; name the one that is written to");
+    }
+    // MariaDB before 11.1 has the old name alone.
+    if (variables_.has("tx_read_only") || could_read("transaction_read_only", Level::unsafe)) {
+      check(!variables_.on("transaction_read_only") && !variables_.on("tx_read_only"),
+            Level::unsafe, "transaction_read_only", "off",
+            "on: new sessions may only read; SET GLOBAL transaction_read_only = 0 (MariaDB: "
+            "tx_read_only), or name the server that is written to");
+    }
     if (variables_.on("wsrep_on")) {
       check(options_.single_writer, Level::unsafe, "wsrep_on",
             "a Galera cluster, of which the address says that only this server is written to",
             "on: two servers of a Galera cluster grant the same name at once; send all clients to "
             "one server and say so with single_writer=on");
     }
-    check(!variables_.on("log_bin"), Level::warning, "replication", "the binary log is off",
+    if (could_read("log_bin", Level::warning)) {
+      check(
+          !variables_.on("log_bin"), Level::warning, "replication", "the binary log is off",
           "the binary log is on: after a failover to a replica that lagged, the last holds are "
           "gone and their stamps may come again; fail over with semi-synchronous replication only, "
           "or wait for the space's longest lease");
-    check(variables_.number("auto_increment_increment") <= 1, Level::warning,
-          "auto_increment_increment", "1",
-          "greater than 1: a sign of several writers, of which only one may serve this space");
+    }
+    if (could_read("auto_increment_increment", Level::warning)) {
+      check(variables_.number("auto_increment_increment") <= 1, Level::warning,
+            "auto_increment_increment", "1",
+            "greater than 1: a sign of several writers, of which only one may serve this space");
+    }
   }
 
   void transactions() {
@@ -177,28 +207,31 @@ class Examination {
     check(time_passes_, Level::unsafe, "sysdate-is-now", "off",
           "the server runs with --sysdate-is-now: it judges leases by the time before a wait; "
           "start it without");
-    const std::int64_t here_us = std::chrono::duration_cast<std::chrono::microseconds>(
-                                     std::chrono::system_clock::now().time_since_epoch())
-                                     .count();
-    const std::int64_t offset_ms = (server_us_ - here_us) / 1000;
-    check(std::abs(offset_ms) < 2000, Level::warning, "clock",
-          "the server's agrees with this host's within 2 s",
-          "the server's is " + std::to_string(offset_ms) +
-              " ms ahead of this host's: leases don't mind, but one of the two is wrong; a server "
-              "clock that is stepped forward ends leases early");
+    findings_.push_back(connections::examine_clock(server_us_, asked_us_, answered_us_));
   }
 
   void capacity() {
     const long most = variables_.number("max_connections");
     const long used = variables_.number("Threads_connected");
     const long wanted = static_cast<long>(options_.pool) + 1;
-    check(used + wanted <= most, Level::warning, "max_connections",
-          std::to_string(used) + " of " + std::to_string(most) + " in use",
-          std::to_string(used) + " of " + std::to_string(most) + " in use, and a client may open " +
-              std::to_string(wanted) + ": raise it, or lower the parameter pool");
-    check(variables_.number("wait_timeout") >= 60, Level::warning, "wait_timeout",
-          variables_.get("wait_timeout") + " s",
-          variables_.get("wait_timeout") + " s: idle connections are cut all the time; raise it");
+    if (could_read("max_connections", Level::warning) &&
+        could_read("Threads_connected", Level::warning)) {
+      check(used + wanted <= most, Level::warning, "max_connections",
+            std::to_string(used) + " of " + std::to_string(most) + " in use",
+            std::to_string(used) + " of " + std::to_string(most) +
+                " in use, and a client may open " + std::to_string(wanted) +
+                ": raise it, or lower the parameter pool");
+    }
+    if (could_read("wait_timeout", Level::warning)) {
+      check(variables_.number("wait_timeout") >= 60, Level::warning, "wait_timeout",
+            variables_.get("wait_timeout") + " s",
+            variables_.get("wait_timeout") + " s: idle connections are cut all the time; raise it");
+    }
+  }
+
+  void waiting() {
+    add(Level::good, "waiting",
+        "the server can't wake waiters: one thread in each client polls for all of them");
   }
 
   Status connection() {
@@ -207,8 +240,9 @@ class Examination {
     const bool local = !options_.socket.empty();
     check(local || (encrypted && verified), Level::warning, "encryption",
           local ? "a Unix socket" : "TLS, the server's certificate is verified",
-          encrypted ? "TLS, but nobody verifies whose: give ssl_mode=verify_identity and ssl_ca"
-                    : "none: give ssl_mode=verify_identity and ssl_ca, unless the network is "
+          encrypted ? "TLS, but the server's certificate is not verified: set "
+                      "ssl_mode=verify_identity and ssl_ca"
+                    : "none: set ssl_mode=verify_identity and ssl_ca, unless the network is "
                       "trusted");
     check(connection_.has_deadlines(), Level::warning, "deadlines", "each call has its own",
           "the connection's socket could not be found: calls to a server that does not answer "
@@ -229,6 +263,8 @@ class Examination {
   bool maria_ = false;
   bool time_passes_ = false;
   std::int64_t server_us_ = 0;
+  std::int64_t asked_us_ = 0;  // and answered, by this host's calendar
+  std::int64_t answered_us_ = 0;
   std::vector<Finding> findings_;
 };
 
@@ -238,14 +274,24 @@ Result<std::vector<Finding>> examine(Connection& connection, const Options& opti
   return Examination(connection, options, by).run();
 }
 
-Status refuse_replica(Connection& connection, const Options& options, TimePoint by) {
+Result<bool> is_crowded(Connection& connection, const Options& options, TimePoint by) {
   Failure failure;
-  const Result<Answer> writable = connection.run(
-      filled_in("SELECT {writable} AND @@GLOBAL.innodb_read_only = 0", options.space),
+  const Result<Answer> server = connection.run(
+      filled_in("SELECT {writable} AND @@GLOBAL.innodb_read_only = 0, @@GLOBAL.max_connections",
+                options.space),
       Sent::reading, by, failure);
-  if (!writable) return writable.error();
-  if (writable->rows.size() == 1 && writable->number(0) == 1) return {};
-  return error_from(not_writable, "read_only is on", options.shown(), Sent::nothing);
+  if (!server) return server.error();
+  if (server->rows.size() != 1 || server->number(0) != 1) {
+    Error error = error_from(not_writable, "read_only is on", options.shown(), Sent::nothing);
+    error.code = Errc::unavailable;
+    return error;
+  }
+  // The one way to ask that every server has and every user may take.
+  const Result<Answer> used =
+      connection.run("SHOW GLOBAL STATUS LIKE 'Threads_connected'", Sent::reading, by, failure);
+  if (!used) return used.error();
+  const std::int64_t most = server->number(1);
+  return used->rows.size() == 1 && most - used->number(1) < most / 8;
 }
 
 Status refuse_unsafe(Connection& connection, const Options& options, TimePoint by) {

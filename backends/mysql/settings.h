@@ -14,9 +14,11 @@ namespace lockset::mysql {
 // For `lockset doctor`: everything worth a line.
 Result<std::vector<Finding>> examine(Connection& connection, const Options& options, TimePoint by);
 
-// For each new connection, one round trip: Errc::misconfigured if the server is not the one that
-// is written to.
-Status refuse_replica(Connection& connection, const Options& options, TimePoint by);
+// For each connection of an open store, two round trips. Errc::unavailable if the server is not the
+// one that is written to. True if fewer than an eighth of its connections are left: what waits
+// keeps one for as long as it takes, and that many stay for those who come and go and make its
+// waiting end.
+Result<bool> is_crowded(Connection& connection, const Options& options, TimePoint by);
 
 // For open: Errc::misconfigured, with the remedy, for what examine() rates unsafe.
 Status refuse_unsafe(Connection& connection, const Options& options, TimePoint by);

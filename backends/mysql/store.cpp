@@ -37,8 +37,34 @@ Result<std::unique_ptr<Connection>> Store::open_one() {
   const TimePoint by = BootClock::now() + options_.connect_timeout;
   Result<std::unique_ptr<Connection>> connection = Connection::connect(options_, watchdog_, by);
   if (!connection) return connection;
-  if (Status fit = refuse_replica(**connection, options_, by); !fit) return fit.error();
+  const Result<bool> crowded = is_crowded(**connection, options_, by);
+  if (!crowded) return crowded.error();
+  crowded_ = *crowded;
   return connection;
+}
+
+Result<Store::Connections::Lease> Store::take(Lane lane, TimePoint by) {
+  if (lane == Lane::common) return common_.take(by);
+  // A second one is opened only while all others are busy: a process that holds or waits for one
+  // lock gets by with one.
+  for (Connections* const pool : {&reserved_, &common_}) {
+    if (std::optional<Connections::Lease> idle = pool->take_idle()) return *std::move(idle);
+  }
+  Result<Connections::Lease> lease = reserved_.take(by);
+  if (lease || !lease.error().retryable()) return lease;
+  // Where the server takes no more of them, those that there are have to do.
+  Result<Connections::Lease> other = common_.take(by);
+  return other ? std::move(other) : std::move(lease);
+}
+
+Result<Answer> Store::ask(Connection& connection, const std::string& sql, Sent sent, TimePoint by,
+                          Failure& failure) {
+  Result<Answer> answer = connection.run(sql, sent, by, failure);
+  if (!answer && takes_no_writes(failure.code)) {
+    failure.error.code = Errc::unavailable;
+    return failure.error;
+  }
+  return answer;
 }
 
 Status Store::check(TimePoint by) {
@@ -47,22 +73,27 @@ Status Store::check(TimePoint by) {
       options_, watchdog_, std::min(by, BootClock::now() + options_.connect_timeout));
   if (!connection) return connection.error();
   if (Status safe = refuse_unsafe(**connection, options_, by); !safe) return safe;
-  if (Status fits = check_schema(**connection, options_, by); !fits) return fits;
-  // Opened ahead: a first renewal may be urgent. If it can't be now, it is later.
-  static_cast<void>(reserved_.take(by).ok());
-  return {};
+  return check_schema(**connection, options_, by);
 }
 
 Result<Answer> Store::run(const std::string& sql, Sent sent, TimePoint by, Lane lane,
                           std::uint32_t* collisions) {
+  // To read again does no harm, so a connection that broke need not be known to others.
+  int readings = sent == Sent::reading ? 3 : 1;
   for (std::uint32_t tries = 1;; ++tries) {
-    Result<Connections::Lease> lease = (lane == Lane::common ? common_ : reserved_).take(by);
-    if (!lease) return lease.error();
+    Result<Connections::Lease> lease = take(lane, by);
+    if (!lease) {
+      if (!lease.error().retryable() || --readings <= 0 || BootClock::now() >= by) {
+        return lease.error();
+      }
+      continue;
+    }
     Failure failure;
-    Result<Answer> answer = (*lease)->run(sql, sent, by, failure);
+    Result<Answer> answer = ask(**lease, sql, sent, by, failure);
     if (answer) return answer;
     if (failure.broken) {
       lease->broken();
+      if (--readings > 0 && BootClock::now() < by) continue;
       return answer;
     }
     if (!failure.repeat() || BootClock::now() >= by) return answer;
@@ -70,6 +101,31 @@ Result<Answer> Store::run(const std::string& sql, Sent sent, TimePoint by, Lane 
     { const Connections::Lease give_back = *std::move(lease); }
     pause_before(tries, by);
   }
+}
+
+Result<std::vector<Answer>> Store::run_together(const std::vector<std::string>& calls,
+                                                TimePoint by) {
+  Result<Connections::Lease> lease = common_.take(by);
+  if (!lease) return lease.error();
+  Failure failure;
+  std::vector<Answer> answers;
+  const auto run_one = [&](const std::string& sql, Sent sent) {
+    Result<Answer> answer = ask(**lease, sql, sent, by, failure);
+    if (answer) answers.push_back(*std::move(answer));
+    return answers.size();
+  };
+  // Before the commit is sent nothing can have been applied.
+  bool well = run_one("START TRANSACTION", Sent::reading) == 1;
+  for (std::size_t i = 0; well && i < calls.size(); ++i) {
+    well = run_one(calls[i], Sent::reading) == i + 2;
+  }
+  if (well && run_one("COMMIT", Sent::change) == calls.size() + 2) {
+    return std::vector<Answer>(answers.begin() + 1, answers.end() - 1);
+  }
+  const Error why = failure.error;
+  // Whether it is still there or not: without its connection the transaction ends.
+  if (failure.broken || !(*lease)->run("ROLLBACK", Sent::reading, by, failure)) lease->broken();
+  return why;
 }
 
 }  // namespace lockset::mysql

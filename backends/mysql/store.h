@@ -1,6 +1,7 @@
 // The open space: its connections, and how a call is made over them.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -29,23 +30,41 @@ class Store {
                      std::uint32_t* collisions = nullptr);
 
   // Errc::misconfigured unless the server is safe and has the space as this program knows
-  // it. Leaves the reserved connection open.
+  // it. Leaves no connection open.
   Status check(TimePoint by);
+
+  // The server had few connections left when the last one was made: who waits keeps none of them.
+  [[nodiscard]] bool crowded() const noexcept { return crowded_; }
+  // Closes the idle connections, except for `keep` of them.
+  void close_idle(std::size_t keep) {
+    common_.close_idle(keep);
+    reserved_.close_idle();
+  }
 
   [[nodiscard]] const Options& options() const noexcept { return options_; }
   // "lockset_locks" of "_locks".
   [[nodiscard]] std::string name(std::string_view rest) const {
     return options_.space + std::string(rest);
   }
+  // All of these in one transaction on one connection: one flush, and a round trip each. After an
+  // error nothing was applied, unless the error says perhaps. None of them may begin or end a
+  // transaction itself.
+  Result<std::vector<Answer>> run_together(const std::vector<std::string>& calls, TimePoint by);
 
  private:
   Result<std::unique_ptr<Connection>> open_one();
+  Result<connections::Pool<Connection>::Lease> take(Lane lane, TimePoint by);
+  // A server that is not written to any more is Errc::unavailable: a failover is under way, and
+  // where the address leads to the server that is, the next connection reaches it.
+  static Result<Answer> ask(Connection& connection, const std::string& sql, Sent sent, TimePoint by,
+                            Failure& failure);
 
   using Connections = connections::Pool<Connection>;
   const Options options_;
   connections::SocketWatchdog watchdog_;
   Connections common_;
   Connections reserved_;
+  std::atomic<bool> crowded_ = false;
 };
 
 }  // namespace lockset::mysql

@@ -6,8 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <utility>
+
+#include "backends/connections/openssl_at_exit.h"
+#include "core/shortage.h"
 
 namespace lockset::postgresql {
 namespace {
@@ -38,6 +42,7 @@ struct RawConnection {
 // refusal, whose text is in the server's language.
 RawConnection connect_raw(const std::string& conninfo, const connections::Interrupt& interrupt,
                           TimePoint by) {
+  connections::keep_openssl_during_exit();
   RawConnection result;
   Raw raw(PQconnectStart(conninfo.c_str()), &PQfinish);
   if (!raw) {
@@ -54,7 +59,8 @@ RawConnection connect_raw(const std::string& conninfo, const connections::Interr
         pollfd{PQsocket(raw.get()),
                static_cast<short>(next == PGRES_POLLING_READING ? POLLIN : POLLOUT), 0},
         pollfd{interrupt.fd(), POLLIN, 0}};
-    if (left > 0 && ::poll(look.data(), look.size(), static_cast<int>(left)) < 0) continue;
+    const int look_for = static_cast<int>(std::min<std::int64_t>(left, 1'000'000));
+    if (left > 0 && ::poll(look.data(), look.size(), look_for) < 0) continue;
     if (left <= 0 || look[1].revents != 0) {
       result.said = "no answer in time";
       return result;
@@ -128,14 +134,17 @@ Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
     raw = connect_raw(conninfo, interrupt, now + (by - now) / share);
     if (raw.connection) break;
   }
+  const std::string prefix = "PostgreSQL (" + options.shown + "): ";
   if (!raw.connection) {
+    if (no_descriptor_left()) {
+      return Error{Errc::unavailable, prefix + "can't connect: " + text_of_errno(EMFILE)};
+    }
     return error_from(raw.sqlstate, raw.said, options.shown, Sent::nothing);
   }
   try {
     auto socket = watchdog.watch(PQsocket(raw.connection.get()));
     if (!socket) {
-      return Error{Errc::unavailable,
-                   "PostgreSQL (" + options.shown + "): out of file descriptors in this process"};
+      return Error{Errc::unavailable, prefix + "can't connect: " + text_of_errno(EMFILE)};
     }
     auto notices = std::make_unique<Notices>();
     PGconn* const there = raw.connection.get();

@@ -59,7 +59,7 @@ class Connection {
   template <class... Args>
   Result<pqxx::result> call(const Statement& statement, Isolation isolation, TimePoint by,
                             Failure& failure, const Args&... args) {
-    return guarded(statement.sent, by, failure, [&]() -> pqxx::result {
+    Result<pqxx::result> answer = guarded(statement.sent, by, failure, [&]() -> pqxx::result {
       if (!options_.pooler) {
         prepare(statement);
         pqxx::nontransaction work(*connection_);
@@ -75,6 +75,14 @@ class Connection {
       pqxx::nontransaction work(*connection_);
       return work.exec_params(statement.sql, args...);
     });
+    if (!answer && failure.sqlstate == sqlstate_read_only) {
+      // It could be written to when the store was opened: a failover is under way, and where the
+      // address leads to the primary the next connection reaches it.
+      failure.error.code = Errc::unavailable;
+      failure.broken = true;
+      return failure.error;
+    }
+    return answer;
   }
 
   // Statements without parameters; the last one's result.

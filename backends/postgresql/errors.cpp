@@ -37,7 +37,7 @@ Refusal refusal_of(std::string_view state) {
             "prepared statements get lost, so a pooler stands between: add pooler=on to the "
             "address"};
   }
-  if (state == "25006") {
+  if (state == sqlstate_read_only) {
     return {Errc::misconfigured,
             "the server is read-only (a standby, or default_transaction_read_only): name the "
             "primary"};

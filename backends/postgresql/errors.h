@@ -19,6 +19,8 @@ enum class Sent {
 // deadlocks, and locks that somebody kept for too long.
 bool worth_repeating(std::string_view sqlstate) noexcept;
 
+// Only a primary can do this, and the server is none, or takes no writes.
+inline constexpr std::string_view sqlstate_read_only = "25006";
 // A name has no row yet (strategy=serializable).
 inline constexpr std::string_view sqlstate_unknown_name = "LS003";
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <pqxx/pqxx>
 
+#include "backends/connections/server_clock.h"
 #include "backends/connections/socket_watchdog.h"
 #include "backends/postgresql/connection.h"
 #include "backends/postgresql/rights.h"
@@ -49,6 +50,7 @@ class Examination {
 
   Result<std::vector<Finding>> run() {
     if (Status status = look_at_settings(); !status) return status.error();
+    look_at_encryption();
     look_at_pooler();
     look_at_space();
     look_at_replication();
@@ -87,6 +89,36 @@ class Examination {
       findings_.push_back(std::move(finding));
     }
     return {};
+  }
+
+  // Behind a pooler the server sees the pooler's connection; what the address demands holds for
+  // ours.
+  void look_at_encryption() {
+    const auto row = row_of("encryption",
+                            "SELECT inet_client_addr() IS NULL, coalesce((SELECT ssl FROM "
+                            "pg_stat_ssl WHERE pid = pg_backend_pid()), false)");
+    if (!row) return;
+    const bool local = (*row)[0].as<bool>() && !options_.pooler;
+    const bool encrypted = (*row)[1].as<bool>() && !options_.pooler;
+    const bool verified = verifies_server();
+    add(local || verified, "encryption",
+        local ? "a Unix socket" : "TLS, the server's certificate is verified",
+        encrypted ? "TLS, but the server's certificate is not verified: set sslmode=verify-full "
+                    "and sslrootcert"
+                  : "not required by the address: set sslmode=verify-full and sslrootcert, unless "
+                    "the network "
+                    "is trusted");
+  }
+
+  // libpq connects then with a verified certificate or not at all.
+  [[nodiscard]] bool verifies_server() const {
+    const char* const usual = std::getenv("PGSSLMODE");
+    return std::all_of(options_.conninfos.begin(), options_.conninfos.end(),
+                       [&](const std::string& conninfo) {
+                         if (conninfo.find("sslmode='verify-") != std::string::npos) return true;
+                         return conninfo.find("sslmode=") == std::string::npos &&
+                                usual != nullptr && std::string_view(usual).starts_with("verify-");
+                       });
   }
 
   void look_at_pooler() {
@@ -143,6 +175,7 @@ class Examination {
       return;
     }
     const Strategy made = strategy == "serializable" ? Strategy::serializable : Strategy::advisory;
+    strategy_ = made;
     add((*about)[0][2].as<std::string>("") == script_digest(options_.space, made), "space",
         options_.space + ", schema version " + std::to_string(version) + ", strategy=" + strategy,
         "its functions differ from those that this program installs: run lockset init");
@@ -202,14 +235,24 @@ class Examination {
                             "current_setting('max_locks_per_transaction')::int");
     if (!row) return;
     const int room = (*row)[0].as<int>() - (*row)[1].as<int>() - (*row)[2].as<int>(0);
+    const std::string count = "room for " + std::to_string(std::max(room, 0)) + " of " +
+                              std::to_string((*row)[0].as<int>()) + " more";
     add(room >= static_cast<int>(options_.pool), "max_connections",
-        "room for " + std::to_string(room) + " more",
-        "room for " + std::to_string(room) + " more, and one program may open " +
-            std::to_string(options_.pool) + " and 4: raise max_connections, or lower pool=");
+        count + "; " + need_of_one() + ", and a busy one up to " +
+            std::to_string(options_.pool + 3),
+        count + ", and one busy program may open " + std::to_string(options_.pool + 3) + " (" +
+            need_of_one() + "): raise max_connections, or lower pool=");
     const int locks = (*row)[3].as<int>();
     add(locks >= most_name_locks, "max_locks_per_transaction", std::to_string(locks),
         std::to_string(locks) + ": many large sets at once may find no room for their locks; set " +
             std::to_string(most_name_locks) + " or more");
+  }
+
+  // Connections of a process with one thread.
+  [[nodiscard]] std::string need_of_one() const {
+    const int acquires = strategy_ == Strategy::serializable ? 1 : 0;
+    return "a process that waits keeps " + std::to_string(1 + acquires) + ", one that holds " +
+           std::to_string(2 + acquires);
   }
 
   void look_at_upkeep() {
@@ -231,27 +274,18 @@ class Examination {
   }
 
   void look_at_clock() {
-    using std::chrono::duration_cast;
-    using std::chrono::milliseconds;
-    using std::chrono::system_clock;
-    const auto before = system_clock::now();
+    const std::int64_t asked = connections::calendar_us();
     const auto row =
-        row_of("clock", "SELECT (date_part('epoch', clock_timestamp()) * 1000)::bigint");
-    const auto after = system_clock::now();
+        row_of("clock", "SELECT (date_part('epoch', clock_timestamp()) * 1000000)::bigint");
     if (!row) return;
-    const auto server = milliseconds((*row)[0].as<std::int64_t>());
-    const auto here = duration_cast<milliseconds>(before.time_since_epoch() + (after - before) / 2);
-    const std::int64_t off = (server - here).count();
-    add(std::abs(off) < 2000, "clock",
-        std::to_string(off) + " ms beside this host's (no lease depends on that)",
-        std::to_string(off) +
-            " ms beside this host's: no lease depends on that, but one of the two "
-            "is not kept by NTP, and the server's must not jump");
+    findings_.push_back(connections::examine_clock((*row)[0].as<std::int64_t>(), asked,
+                                                   connections::calendar_us()));
   }
 
   const Options& options_;
   Connection& connection_;
   const TimePoint by_;
+  Strategy strategy_ = Strategy::advisory;  // of the space, as far as it is known
   Failure failure_;
   std::vector<Finding> findings_;
 };

@@ -4,14 +4,13 @@
 #include <string>
 
 #include "backends/connections/listener.h"
-#include "backends/connections/socket_watchdog.h"
-#include "backends/postgresql/address.h"
+#include "backends/postgresql/store.h"
 
 namespace lockset::postgresql {
 
-// `options` and `watchdog` must outlive the listener.
-connections::Listener::Listen listening(const Options& options,
-                                        connections::SocketWatchdog& watchdog);
+// Over a connection of the store's, which serves calls as well meanwhile. The store must outlive
+// the listener.
+connections::Listener::Listen listening(Store& store);
 
 // What the listener listens on; on it, a waiter is called by its place's number.
 std::string channel_of(const connections::Listener& listener);

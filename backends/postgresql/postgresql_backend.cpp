@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <map>
+#include <set>
+
+#include "core/machine.h"
 
 namespace lockset::postgresql {
 namespace {
@@ -93,11 +95,20 @@ class PostgresqlBackend::Ticket : public WaitTicket {
   std::uint64_t session = 0;  // of the listener, then
 };
 
-PostgresqlBackend::Ears PostgresqlBackend::ears_for(const AcquireRequest& request,
-                                                    const Ticket* ticket) {
+Result<PostgresqlBackend::Ears> PostgresqlBackend::ears_for(const AcquireRequest& request,
+                                                            const Ticket* ticket) {
   Ears ears;
   if (!request.will_wait || !store_->options().listen) return ears;
-  ears.place = ticket ? ticket->place : listener_.new_place();
+  const bool in_line = ticket && ticket->waiter != 0;
+  if (listener_.session() == 0 && !in_line) {
+    // Connects if need be. By what the connection before saw, all who come back at once would find
+    // the same room.
+    if (Status connected = store_->connect_for_waiting(request.by); !connected) {
+      return connected.error();
+    }
+    if (store_->crowded()) return ears;
+  }
+  ears.place = ticket && ticket->place ? ticket->place : listener_.new_place();
   // Both before the attempt is sent: what comes later is for the wait after it.
   ears.session = listener_.session();
   ears.seen = ears.place->wakes();
@@ -112,10 +123,7 @@ Status PostgresqlBackend::await_change(WaitTicket& ticket, TimePoint until, std:
   auto* mine = dynamic_cast<Ticket*>(&ticket);
   if (mine == nullptr) return Error{Errc::internal, "a wait ticket of another backend"};
   if (!mine->place) {
-    std::mutex mutex;
-    std::condition_variable_any never;
-    std::unique_lock lock(mutex);
-    never.wait_until(lock, std::move(stop), until, [] { return false; });
+    sleep_until(until, stop);
     return {};
   }
   if (mine->session == 0) until = std::min(until, BootClock::now() + deaf_poll);
@@ -138,7 +146,7 @@ void PostgresqlBackend::end_wait(WaitTicket& ticket, TimePoint by) {
 
 PostgresqlBackend::PostgresqlBackend(std::unique_ptr<Store> store)
     : store_(std::move(store)),
-      listener_(listening(store_->options(), store_->watchdog())),
+      listener_(listening(*store_)),
       acquire_(store_->statement(
           "acquire",
           "@acquire_v2($1::pg_catalog.text[],$2::pg_catalog.\"char\"[],$3::pg_catalog.int4[],$4::"
@@ -157,6 +165,10 @@ PostgresqlBackend::PostgresqlBackend(std::unique_ptr<Store> store)
           Sent::change)),
       release_(store_->statement("release", "@release_v2($1::pg_catalog.int8,$2::pg_catalog.text)",
                                  Sent::change)),
+      release_all_(store_->statement("release_all",
+                                     "s, @release_v2(s,$2::pg_catalog.text) FROM "
+                                     "pg_catalog.unnest($1::pg_catalog.int8[]) s",
+                                     Sent::change)),
       break_(store_->statement("break", "@break_v2($1::pg_catalog.int8)", Sent::change,
                                Role::operators)),
       end_wait_(store_->statement(
@@ -246,7 +258,9 @@ Result<AcquireOutcome> PostgresqlBackend::try_acquire(const AcquireRequest& requ
   std::uint32_t collisions = 0;
   bool asked_to_listen = false;
   for (;;) {
-    Ears ears = ears_for(request, ticket.get());
+    const Result<Ears> heard = ears_for(request, ticket.get());
+    if (!heard) return heard.error();
+    const Ears& ears = *heard;
     Result<Reply> reply = ask(request, ears, collisions);
     if (!reply) return reply.error();
     switch (reply->kind) {
@@ -267,6 +281,7 @@ Result<AcquireOutcome> PostgresqlBackend::try_acquire(const AcquireRequest& requ
     ticket->waiter = reply->waiter;
     ticket->seen = ears.seen;
     ticket->session = ears.session;
+    if (!ticket->place && store_->options().listen) store_->close_idle();
     // The first who waits: once somebody listens it looks again, as what was sent before
     // has not been heard.
     if (ticket->place && ears.session == 0 && !asked_to_listen) {
@@ -349,6 +364,27 @@ Result<RenewReply> PostgresqlBackend::renew(const Owner& owner,
 
 Result<bool> PostgresqlBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
   return end_hold(release_, by, stamp.value, std::string(app));
+}
+
+// One statement, one commit: all of them or none.
+Result<std::vector<bool>> PostgresqlBackend::release_all(std::span<const Stamp> stamps,
+                                                         std::string_view app, TimePoint by) {
+  // Each stamp once and in order, so that no two calls wait for one another.
+  std::set<std::int64_t> wanted;
+  for (const Stamp stamp : stamps) wanted.insert(stamp.value);
+  Failure failure;
+  std::uint32_t collisions = 0;
+  const Result<pqxx::result> rows = store_->call(
+      Use::plain, release_all_, by, failure, collisions,
+      array_of_numbers(std::vector<std::int64_t>(wanted.begin(), wanted.end())), std::string(app));
+  if (!rows) return rows.error();
+  std::set<std::int64_t> ended_here;
+  for (const pqxx::row& row : *rows) {
+    if (std::string_view(row[1].c_str()) == "R") ended_here.insert(row[0].as<std::int64_t>());
+  }
+  std::vector<bool> ended;
+  for (const Stamp stamp : stamps) ended.push_back(ended_here.erase(stamp.value) == 1);
+  return ended;
 }
 
 Result<bool> PostgresqlBackend::break_hold(Stamp stamp, TimePoint by) {

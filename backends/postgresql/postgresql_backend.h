@@ -26,6 +26,8 @@ class PostgresqlBackend final : public Backend {
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                            TimePoint by) override;
   Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override;
+  Result<std::vector<bool>> release_all(std::span<const Stamp> stamps, std::string_view app,
+                                        TimePoint by) override;
   Result<bool> break_hold(Stamp stamp, TimePoint by) override;
   Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) override;
   void end_wait(WaitTicket& ticket, TimePoint by) override;
@@ -45,7 +47,7 @@ class PostgresqlBackend final : public Backend {
     std::uint64_t session = 0;
     bool woken = false;
   };
-  Ears ears_for(const AcquireRequest& request, const Ticket* ticket);
+  Result<Ears> ears_for(const AcquireRequest& request, const Ticket* ticket);
   Result<Reply> ask(const AcquireRequest& request, const Ears& ears, std::uint32_t& collisions);
   Result<Reply> ask_once(const AcquireRequest& request, const Ears& ears, std::uint32_t& collisions,
                          Failure& failure);
@@ -73,8 +75,8 @@ class PostgresqlBackend final : public Backend {
   std::int64_t sweep_from_ = 0;  // where the next sweep goes on
   std::string sweep_from_name_;
 
-  const Statement acquire_, know_, resolve_, renew_, release_, break_, end_wait_, inspect_, load_,
-      change_, change_at_, reclaim_, sweep_;
+  const Statement acquire_, know_, resolve_, renew_, release_, release_all_, break_, end_wait_,
+      inspect_, load_, change_, change_at_, reclaim_, sweep_;
 };
 
 }  // namespace lockset::postgresql

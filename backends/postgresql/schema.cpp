@@ -44,6 +44,16 @@ constexpr std::string_view functions_of_operators = "break|change_config|change_
 // in the order of the log. (A transaction's number alone makes none wait: seen with 15.18.)
 constexpr std::string_view be_sure = "PERFORM pg_logical_emit_message(true, 'lockset', '');";
 
+// How a function's statements are planned, whatever the session says: by index and once for all,
+// for the plans of the first minutes, made for small tables, serve large ones as well. Never
+// compiled: the cost of a plan that may read no table in order says nothing about the time it
+// takes.
+constexpr std::string_view plans =
+    "SET jit = off SET plan_cache_mode = force_generic_plan SET enable_seqscan = off";
+// The settings of functions that read all holds.
+constexpr std::string_view plans_of_all =
+    "SET jit = off SET plan_cache_mode = force_generic_plan SET enable_seqscan = on";
+
 // What only strategy=serializable has: the rows of the names are kept in step. A release
 // locks them before the hold's rows, as an acquire does.
 constexpr std::string_view free_names = R"(SELECT h.name, h.size, h.alone INTO _name, _size, _alone
@@ -119,6 +129,8 @@ std::string filled(std::string text, const std::string& space, Strategy strategy
       {"@programs@", std::string(functions_of_programs)},
       {"@operators@", std::string(functions_of_operators)},
       {"@sure@", std::string(be_sure)},
+      {"@plans@", std::string(plans)},
+      {"@plans_of_all@", std::string(plans_of_all)},
       {"@mark@", only_serializable(mark_names)},
       {"@unmark@", only_serializable(unmark_names)},
       {"@sweep_names@", only_serializable(sweep_names)},

@@ -14,7 +14,8 @@ CREATE OR REPLACE FUNCTION "@space@".acquire_v@version@(
   _names text[], _modes "char"[], _permits integer[], _version bigint, _lease bigint,
   _least bigint, _token uuid, _app text, _instance text, _epoch bigint, _label text,
   _waiter bigint, _woken boolean, _channel text, _ticket text) RETURNS text
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp @plans@ AS $$
 DECLARE
   _stamp bigint;
   _now timestamptz;
@@ -100,7 +101,7 @@ CREATE OR REPLACE FUNCTION "@space@".acquire_v@version@(
   _least bigint, _token uuid, _app text, _instance text, _epoch bigint, _label text,
   _waiter bigint, _woken boolean, _channel text, _ticket text) RETURNS text
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+SET search_path = pg_catalog, pg_temp @plans@ AS $$
 DECLARE
   _stamp bigint;
   _now timestamptz;
@@ -159,7 +160,8 @@ END $$;
 -- The rows of names that are used for the first time. Under READ COMMITTED: a new row
 -- would make transactions on neighbouring names fail.
 CREATE OR REPLACE FUNCTION "@space@".know_v@version@(_names text[]) RETURNS void
-LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE sql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp @plans@ AS $$
   INSERT INTO "@space@".names
   SELECT n, -(date_part('epoch', clock_timestamp()) * 1000000)::bigint
     FROM unnest(_names) n ORDER BY n COLLATE "C"

@@ -11,7 +11,8 @@ const std::string_view release = R"(
 -- 'R': this call ended the hold. 'N': there was none. One that had expired is removed, too, but
 -- this call did not end it.
 CREATE OR REPLACE FUNCTION "@space@".@release@ RETURNS text
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp @plans@ AS $$
 DECLARE
   _name text;
   _size integer;
@@ -51,7 +52,7 @@ CREATE OR REPLACE FUNCTION "@space@".renew_v@version@(
   _app text, _stamps bigint[], _leases bigint[], OUT _stamp bigint, OUT _left bigint,
   OUT _clock bigint) RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+SET search_path = pg_catalog, pg_temp @plans@ AS $$
 DECLARE
   _now timestamptz := clock_timestamp();
 BEGIN
@@ -72,7 +73,7 @@ END $$;
 -- if that is not known: then all holds are read.
 CREATE OR REPLACE FUNCTION "@space@".resolve_v@version@(_token uuid, _name text) RETURNS text
 LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET enable_seqscan = on AS $$
+SET search_path = pg_catalog, pg_temp @plans_of_all@ AS $$
 DECLARE
   _now timestamptz := clock_timestamp();
   _head record;
@@ -106,7 +107,7 @@ CREATE OR REPLACE FUNCTION "@space@".inspect_v@version@(
   OUT _instance text, OUT _epoch bigint, OUT _label text, OUT _since bigint, OUT _left bigint,
   OUT _name text, OUT _mode "char") RETURNS SETOF record
 LANGUAGE plpgsql STABLE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET enable_seqscan = on AS $$
+SET search_path = pg_catalog, pg_temp @plans_of_all@ AS $$
 DECLARE
   _now timestamptz := clock_timestamp();
   -- Behind every name with this prefix: names have 255 bytes at most.
@@ -141,7 +142,7 @@ END $$;
 CREATE OR REPLACE FUNCTION "@space@".sweep_v@version@(
   _from bigint, _from_name text, OUT _removed integer, OUT _next bigint, OUT _next_name text)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET enable_seqscan = off AS $$
+SET search_path = pg_catalog, pg_temp @plans@ AS $$
 DECLARE
   _now timestamptz := clock_timestamp();
   _one bigint;
@@ -247,7 +248,8 @@ END $$;
 -- The waiter gave up. A wake-up that it was given goes to the next.
 CREATE OR REPLACE FUNCTION "@space@".end_wait_v@version@(_waiter bigint, _woken boolean)
 RETURNS void
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp @plans@ AS $$
 DECLARE
   _me record;
 BEGIN
@@ -298,7 +300,8 @@ $$;
 
 CREATE OR REPLACE FUNCTION "@space@".load_config_v@version@(
   OUT _kind "char", OUT _name text, OUT _mode "char", OUT _value bigint) RETURNS SETOF record
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp @plans@ AS $$
 BEGIN
   PERFORM pg_advisory_xact_lock_shared(@class@, 0);
   RETURN QUERY SELECT * FROM "@space@".config_rows_v@version@();
@@ -319,7 +322,8 @@ $$;
 CREATE OR REPLACE FUNCTION "@space@".change_config_v@version@(
   _what "char", _of text, _of_mode "char", _to bigint,
   OUT _kind "char", OUT _name text, OUT _mode "char", OUT _value bigint) RETURNS SETOF record
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp @plans@ AS $$
 BEGIN
   PERFORM pg_advisory_xact_lock(@class@, 0);
   PERFORM "@space@".next_version_v@version@();
@@ -347,7 +351,8 @@ END $$;
 CREATE OR REPLACE FUNCTION "@space@".change_config_at_v@version@(
   _only_at bigint, _what "char", _of text, _of_mode "char", _to bigint,
   OUT _kind "char", OUT _name text, OUT _mode "char", OUT _value bigint) RETURNS SETOF record
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp @plans@ AS $$
 BEGIN
   PERFORM pg_advisory_xact_lock(@class@, 0);
   IF (SELECT last_value FROM "@space@".config_version) = _only_at THEN
@@ -360,7 +365,7 @@ END $$;
 -- A number: the holds ended. 'H': a higher epoch has begun. 'N': the hold is not live.
 CREATE OR REPLACE FUNCTION "@space@".reclaim_v@version@(_app text, _epoch bigint) RETURNS text
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
-SET search_path = pg_catalog, pg_temp SET enable_seqscan = on AS $$
+SET search_path = pg_catalog, pg_temp @plans_of_all@ AS $$
 DECLARE
   _present bigint;
   _head record;

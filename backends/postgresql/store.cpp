@@ -41,7 +41,7 @@ std::string set_up_sql(int pid, Isolation isolation) {
       {"lock_timeout", std::to_string(lock_timeout.count())},
       // Nothing takes so long; an abandoned statement ends by it at the latest.
       {"statement_timeout", "60000"},
-      // The plans of the first minutes, made for small tables, serve large ones as well.
+      // As the functions have it, too: those of a space that was made before they did.
       {"plan_cache_mode", "force_generic_plan"},
       {"enable_seqscan", "off"},
       {"jit", "off"},
@@ -65,6 +65,14 @@ std::string may_use_sql(const std::string& space) {
          "JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = '" +
          space + "' AND p.proname = 'acquire_v" + std::to_string(schema_version) + "')";
 }
+
+// Whether fewer than an eighth of the server's connections are left. What waits keeps a connection
+// each, for as long as it takes; that many stay for those who come and go, and make the others'
+// waiting end.
+constexpr std::string_view crowded_sql =
+    "(SELECT current_setting('max_connections')::int - "
+    "current_setting('superuser_reserved_connections')::int - coalesce(sum(numbackends), 0) < "
+    "current_setting('max_connections')::int / 8 FROM pg_stat_database)";
 
 struct About {
   int version = -1;  // the schema has its functions, and no rows
@@ -100,6 +108,7 @@ Store::Store(const Options& options) : options_(options), random_(random_seed())
     return [this, isolation] { return connect(isolation); };
   };
   const std::string shown = "PostgreSQL (" + options_.shown + ")";
+  plain_most_ = options_.pool;
   plain_ = std::make_unique<Pool>(options_.pool, opener(Isolation::read_committed), shown);
   renewal_ = std::make_unique<Pool>(renewal_connections, opener(Isolation::read_committed), shown);
 }
@@ -122,6 +131,7 @@ Result<std::unique_ptr<Store>> Store::open(const Options& options, TimePoint by)
     // The connections are shared out. Each pool has one from the start, so that where the
     // server takes no more of them, neither is left with none.
     const std::size_t others = std::max<std::size_t>(1, options.pool / 2);
+    store->plain_most_ = others;
     store->plain_->limit(others);
     Store* const self = store.get();
     store->acquire_ = std::make_unique<Pool>(
@@ -131,12 +141,58 @@ Result<std::unique_ptr<Store>> Store::open(const Options& options, TimePoint by)
     const Result<Pool::Lease> lease = store->acquire_->take(by);
     if (!lease) return lease.error();
   }
+  store->open_ = true;
   return store;
 }
 
 Store::Pool& Store::pool(Use use) noexcept {
   if (use == Use::renewal) return *renewal_;
   return use == Use::acquire && acquire_ ? *acquire_ : *plain_;
+}
+
+void Store::share(std::shared_ptr<Ear> ear) {
+  const std::lock_guard lock(ear_mutex_);
+  ear_ = std::move(ear);
+  // It belongs to that pool, and is one more.
+  plain_->limit(plain_most_ + (ear_ ? 1 : 0));
+}
+
+Status Store::connect_for_waiting(TimePoint by) {
+  if (acquire_) {
+    // Given back at once: who waits for the other kind with one in hand stands in others' way.
+    const Result<Line> one = take(Use::acquire, by);
+    if (!one) return one.error();
+  }
+  const Result<Line> other = take(Use::plain, by);
+  return other ? Status() : other.error();
+}
+
+void Store::close_idle() {
+  plain_->close_idle();
+  if (acquire_) acquire_->close_idle();
+}
+
+Result<Line> Store::take(Use use, TimePoint by) {
+  Pool& from = pool(use);
+  if (&from != plain_.get()) {
+    Result<Pool::Lease> lease = from.take(by);
+    if (lease) return Line(*std::move(lease));
+    // Where the server takes no more connections, those that there are have to do.
+    if (use != Use::renewal || !lease.error().retryable()) return lease.error();
+    Result<Line> other = take(Use::plain, by);
+    return other ? std::move(other) : Result<Line>(lease.error());
+  }
+  if (std::optional<Pool::Lease> idle = plain_->take_idle()) return Line(*std::move(idle));
+  std::shared_ptr<Ear> ear;
+  {
+    const std::lock_guard lock(ear_mutex_);
+    ear = ear_;
+  }
+  if (ear && ear->try_turn()) return Line(std::move(ear));
+  Result<Pool::Lease> lease = plain_->take(by);
+  if (lease) return Line(*std::move(lease));
+  if (ear && lease.error().retryable() && ear->take_turn(by)) return Line(std::move(ear));
+  return lease.error();
 }
 
 Statement Store::statement(const std::string& name, const std::string& call, Sent sent, Role role) {
@@ -193,7 +249,7 @@ Status Store::set_up(Connection& connection, Isolation isolation, TimePoint by) 
   // Nothing of the space is run with the rights of somebody who may do more than its owner.
   std::string sql = std::string(safe_path) + trust_sql(options_) + "SELECT " +
                     quoted(options_.space) + ".about(), pg_backend_pid(), " +
-                    may_use_sql(options_.space) + ", ";
+                    may_use_sql(options_.space) + ", " + std::string(crowded_sql) + ", ";
   if (!options_.pooler) sql += set_up_sql(pid, isolation) + ", ";
   sql += settings_columns;
   Failure failure;
@@ -213,11 +269,14 @@ Status Store::set_up(Connection& connection, Isolation isolation, TimePoint by) 
                      "): a connection pooler stands between: add pooler=on to the address (or "
                      "name the server itself, which is faster)"};
   }
-  Settings settings = read_settings(row, options_.pooler ? 3 : 4);
+  crowded_ = row[3].as<bool>(false);
+  Settings settings = read_settings(row, options_.pooler ? 4 : 5);
   settings.warns = settings.warns || !options_.pooler;
   for (const Finding& finding : judge(settings, false)) {
     if (finding.level != Finding::Level::unsafe) continue;
-    return Error{Errc::misconfigured,
+    // Who opens has the wrong address. Who was served before waits for the failover to end.
+    const bool failover = open_ && (settings.standby || settings.read_only);
+    return Error{failover ? Errc::unavailable : Errc::misconfigured,
                  "PostgreSQL (" + options_.shown + "): " + finding.subject + ": " + finding.text};
   }
   const About about = parse_about(row[0].as<std::string>(""));
@@ -234,18 +293,18 @@ bool Store::is_missing(std::string_view sqlstate) noexcept {
   return sqlstate == "42883" || sqlstate == "3F000" || sqlstate == "42P01";
 }
 
-Error Store::say_what_is_there(Pool::Lease& lease, TimePoint by, const Error& otherwise) {
+Error Store::say_what_is_there(Line& line, TimePoint by, const Error& otherwise) {
   Failure failure;
   const Result<pqxx::result> about =
-      lease->run(std::string(safe_path) + "SELECT " + quoted(options_.space) + ".about()",
-                 Sent::reading, by, failure);
+      line->run(std::string(safe_path) + "SELECT " + quoted(options_.space) + ".about()",
+                Sent::reading, by, failure);
   Error error = otherwise;
   if (about) {
     const Status status = check_version(parse_about((*about)[0][0].as<std::string>("")), options_);
     if (!status) error = status.error();
   }
   // The next call looks at everything anew.
-  lease.broken();
+  line.broken();
   return error;
 }
 

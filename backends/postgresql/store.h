@@ -15,6 +15,7 @@
 #include "backends/connections/socket_watchdog.h"
 #include "backends/postgresql/address.h"
 #include "backends/postgresql/connection.h"
+#include "backends/postgresql/line.h"
 #include "backends/postgresql/rights.h"
 #include "core/random.h"
 
@@ -39,7 +40,18 @@ class Store {
 
   [[nodiscard]] const Options& options() const noexcept { return options_; }
   [[nodiscard]] Strategy strategy() const noexcept { return strategy_; }
-  [[nodiscard]] connections::SocketWatchdog& watchdog() noexcept { return watchdog_; }
+
+  // A connection that listens from now on, by `by`.
+  Result<Line::Pool::Lease> take_to_listen(TimePoint by) { return plain_->take(by); }
+  // It listens, and calls may go over it, too. Null: no more.
+  void share(std::shared_ptr<Ear> ear);
+
+  // The server had few connections left when the last one was made: who waits keeps none of them.
+  [[nodiscard]] bool crowded() const noexcept { return crowded_; }
+  // Opens the connections that a waiter needs, unless there are some: crowded() says how it is now.
+  Status connect_for_waiting(TimePoint by);
+  // Closes those that nobody uses now.
+  void close_idle();
 
   // "SELECT <columns> FROM|... of the space's function": `call` is what follows SELECT, with
   // @ for the schema and a dot, as in "@release_v1($1,$2)".
@@ -55,41 +67,42 @@ class Store {
     // To read again does no harm, so a connection that broke need not be known to others.
     std::uint32_t readings = statement.sent == Sent::reading ? 3 : 1;
     for (std::uint32_t tries = 1;; ++tries) {
-      Result<Pool::Lease> lease = pool(use).take(by);
-      if (!lease) {
-        if (!lease.error().retryable() || --readings == 0) return lease.error();
+      Result<Line> line = take(use, by);
+      if (!line) {
+        if (!line.error().retryable() || --readings == 0) return line.error();
         continue;
       }
-      Result<pqxx::result> result = (*lease)->call(
+      Result<pqxx::result> result = (*line)->call(
           statement, serializable ? Isolation::serializable : Isolation::read_committed, by,
           failure, args...);
       if (result) return result;
       if (failure.broken) {
-        lease->broken();
+        line->broken();
         if (--readings == 0 || BootClock::now() >= by) return result;
         continue;
       }
       if (failure.sqlstate == "42501") {
-        return not_allowed(options_, statement.role, (*lease)->user(), failure.said);
+        return not_allowed(options_, statement.role, (*line)->user(), failure.said);
       }
-      if (is_missing(failure.sqlstate)) return say_what_is_there(*lease, by, result.error());
+      if (is_missing(failure.sqlstate)) return say_what_is_there(*line, by, result.error());
       if (!failure.repeat() || !worth_waiting(failure, tries, by)) return result;
       if (failure.sqlstate.starts_with("40")) ++collisions;
     }
   }
 
  private:
-  using Pool = connections::Pool<Connection>;
+  using Pool = Line::Pool;
 
   explicit Store(const Options& options);
   Pool& pool(Use use) noexcept;
+  Result<Line> take(Use use, TimePoint by);
   Result<std::unique_ptr<Connection>> connect(Isolation isolation);
   // Sets the session up, and refuses what would break a promise.
   Status set_up(Connection& connection, Isolation isolation, TimePoint by);
 
   static bool is_missing(std::string_view sqlstate) noexcept;
   // A function of our version is not there: has the space been upgraded meanwhile?
-  Error say_what_is_there(Pool::Lease& lease, TimePoint by, const Error& otherwise);
+  Error say_what_is_there(Line& line, TimePoint by, const Error& otherwise);
   // Sleeps before another try; false if there is no time for one.
   bool worth_waiting(const Failure& failure, std::uint32_t tries, TimePoint by);
 
@@ -105,6 +118,11 @@ class Store {
   std::size_t statements_ = 0;
   std::mutex random_mutex_;
   Random random_;
+  std::atomic<bool> crowded_ = false;
+  std::atomic<bool> open_ = false;  // open() went well
+  std::mutex ear_mutex_;
+  std::shared_ptr<Ear> ear_;    // guarded by ear_mutex_; null: nobody listens
+  std::size_t plain_most_ = 0;  // constant once open() is through
   std::unique_ptr<Pool> plain_;
   std::unique_ptr<Pool> acquire_;  // null unless strategy=serializable
   std::unique_ptr<Pool> renewal_;

@@ -55,7 +55,7 @@ Status check_tls(const Options& options) {
     return invalid("a socket on this host needs no TLS: write redis: instead of rediss:");
   }
   if (options.tls && !has_tls()) {
-    return Error{Errc::unsupported,
+    return Error{Errc::misconfigured,
                  "rediss: needs TLS, and the hiredis of this build has none (hiredis 1.0 with "
                  "hiredis_ssl has it): use redis: over a trusted network, a tunnel or a socket"};
   }

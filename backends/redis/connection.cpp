@@ -75,7 +75,8 @@ Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
     throw std::bad_alloc();
   }
   auto socket = watchdog.watch(*fd);
-  if (!socket) return Error{Errc::unavailable, options.shown() + ": no descriptor is left"};
+  if (!socket)
+    return Error{Errc::unavailable, options.shown() + ": no descriptor or thread is left"};
   std::unique_ptr<Connection> connection(
       new Connection(options, std::move(context), std::move(socket)));
   if (options.tls) {
@@ -170,6 +171,25 @@ Result<Reply> Connection::call(const Command& command, Sent sent, TimePoint by) 
   bool all = false;
   if (!write(wire_form(command), all)) return failed(all ? sent : Sent::nothing, deadline.end());
   return answer(sent, deadline);
+}
+
+Result<std::vector<Reply>> Connection::call_all(const std::vector<Command>& commands, Sent sent,
+                                                TimePoint by) {
+  if (broken_) return failed(Sent::nothing, false);
+  connections::CallDeadline deadline(socket_.get(), by);
+  const connections::SigpipeGuard guard(tls_);
+  std::string wire;
+  for (const Command& command : commands) wire += wire_form(command);
+  bool all = false;
+  if (!write(wire, all)) return failed(sent, deadline.end());  // some may have arrived
+  std::vector<Reply> replies;
+  while (replies.size() < commands.size()) {
+    void* reply = nullptr;
+    if (::redisGetReply(context_.get(), &reply) != REDIS_OK) return failed(sent, deadline.end());
+    replies.emplace_back(reply);
+  }
+  if (deadline.end()) broken_ = true;
+  return replies;
 }
 
 Result<Reply> Connection::answer(Sent sent, connections::CallDeadline& deadline) {

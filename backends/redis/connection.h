@@ -34,6 +34,10 @@ class Connection {
   // Sends and waits for the answer, which may be an error reply (Reply::is_error). An error
   // of the connection's otherwise.
   Result<Reply> call(const Command& command, Sent sent, TimePoint by);
+  // Sends all of them together, and waits for their answers. After an error nothing is known of
+  // any.
+  Result<std::vector<Reply>> call_all(const std::vector<Command>& commands, Sent sent,
+                                      TimePoint by);
   // As call; an error reply becomes an Error.
   Result<Reply> ask(const Command& command, Sent sent, TimePoint by);
   // Sends without waiting.

@@ -70,6 +70,10 @@ constexpr std::array known{
           "oldest that will do"},
 };
 
+// A server that was the primary before answers with one of these: a failover is under way.
+constexpr std::array serves_no_more{std::string_view("READONLY"), std::string_view("MASTERDOWN"),
+                                    std::string_view("MOVED")};
+
 // "-ERR Error running script ...: @user_script:12: -OOM command ..." of servers before 7.
 bool tells(std::string_view said, std::string_view word) {
   if (said.starts_with(word)) return true;
@@ -98,10 +102,13 @@ bool asks_for_another_server(std::string_view said) noexcept {
 
 bool is_noscript(std::string_view said) noexcept { return said.starts_with("NOSCRIPT"); }
 
-Error refused(std::string_view said, const std::string& where, Sent sent) {
+Error refused(std::string_view said, const std::string& where, Sent sent, Errc no_primary) {
   for (const Known& one : known) {
     if (tells(said, one.word)) {
-      return Error{one.code, where + ": " + std::string(one.text) + quoted(said)};
+      const bool moved =
+          std::find(serves_no_more.begin(), serves_no_more.end(), one.word) != serves_no_more.end();
+      return Error{moved ? no_primary : one.code,
+                   where + ": " + std::string(one.text) + quoted(said)};
     }
   }
   if (sent == Sent::change) {

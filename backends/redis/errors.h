@@ -18,7 +18,12 @@ enum class Sent {
 // The server's error reply `said`: "OOM command not allowed ...". `where` names the store.
 // An error that a script ran into counts as the script's. Scripts are written so that the
 // server refuses them at their first change or not at all, so a refusal applied nothing.
-Error refused(std::string_view said, const std::string& where, Sent sent);
+//
+// `no_primary`: what it is that the server does not serve the space as its primary. Who opens has
+// the wrong address; whom it served before may find it promoted again, or its successor at the
+// address.
+Error refused(std::string_view said, const std::string& where, Sent sent,
+              Errc no_primary = Errc::misconfigured);
 
 // The connection failed: `why`, as the system says it.
 Error broken(std::string_view why, const std::string& where, Sent sent);

@@ -3,7 +3,8 @@
 //
 //   {S}            hash: the space itself, the records of its holds, the tokens
 //   {S}:leases     sorted set: stamp -> end of the lease in microseconds of the server's
-//                  time: the one place that says whether a hold is live
+//                  time: the one place that says whether a hold is live. 0 or less: ended
+//                  for good (scripts.cpp, entomb)
 //   {S}:config     hash: permits, longest lease, phase, stamp base. Programs may only read it,
 //                  so no script declares it: on Redis 7 that takes the right to write
 //   {S}:kept       hash: the same, put back after a loss by a program, which may not write that

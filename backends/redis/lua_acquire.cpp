@@ -10,10 +10,11 @@ namespace lockset::redis::scripts {
 // it won't wait).
 //
 // A string: the stamp, which is the time too: the set was free, and the lease is as asked for.
-// {'S'}: another version. {'Q', microseconds left, lost at}: quarantine.
+// {'S'}: another version. {'U'}: the stamps are used up. {'Q', microseconds left, lost at}:
+// quarantine.
 // {'G', stamp, lease, time, floors...}: without floors the set was free.
 // {'B', item, mode, stamp, microseconds until the first in the way ends, in line since,
-//  record}.
+//  record}. {'A'}: again, for there is more to be tidied up than one step should do.
 const Script acquire{0,    "an acquire", ", 'base', 'lost', 'calm', 'seen'", R"(
 local asked_version, least, in_line, was_woken, all_permits, waiter =
     string.match(ARGV[9], '^%d (%d+) (%d+) (%d+) (%d) ([%d,]+) (.*)$')
@@ -24,6 +25,8 @@ local n = #modes
 local lease = tonumber(ARGV[4])
 local time_now = format('%.0f', now)
 least = math.max(m[4] + 1, (m[6] or 0) + 1, least, ARGV[3] + 1)
+-- Beyond it numbers go by twos: the next stamp would be the same again.
+if least > 9007199254740991 then return {'U'} end
 local stamp = least <= now and time_now or format('%.0f', least)
 
 -- The string's own end only tidies up, so it comes a minute after the lease's: until then
@@ -54,6 +57,7 @@ for number in string.gmatch(all_permits, '%d+') do permits[#permits + 1] = tonum
 
 -- Somebody is or was there. When each one's lease ends; false: it does not count.
 local ends, freed = {}, {}
+local dead = 0  -- that were tidied up
 local function live(one)
   if ends[one] == nil then
     local at = tonumber(call('ZSCORE', L, one) or 0)
@@ -70,17 +74,61 @@ local function first_writer(i)
   freed[i] = true
   return nil
 end
+local function is_there(i, one)
+  if live(one) then return true end
+  call('ZREM', KEYS[3 + n + i], one)
+  freed[i] = true
+  dead = dead + 1
+  return false
+end
 local function others(i, least, most)
   local found = {}
   for _, one in ipairs(call('ZRANGEBYSCORE', KEYS[3 + n + i], least, most)) do
-    if live(one) then
-      found[#found + 1] = one
-    else
-      call('ZREM', KEYS[3 + n + i], one)
-      freed[i] = true
-    end
+    if is_there(i, one) then found[#found + 1] = one end
+    if dead > 2000 then break end
   end
   return found
+end
+-- Of many members of one kind, to look at each would stall the server. Which one stands first, and
+-- how many there are if they count one by one (`own`), else 1; none: nothing, 0.
+local soonest = {}  -- when the first of them may end
+local function many(i, least, most, own)
+  local key = KEYS[3 + n + i]
+  if own then
+    -- Those whose lease has ended are few, for the sweep takes them away.
+    local ended = call('ZRANGEBYSCORE', L, 0, time_now, 'LIMIT', 0, 500)
+    if #ended == 500 then
+      local all = others(i, least, most)
+      return all, #all
+    end
+    for _, one in ipairs(ended) do
+      if call('ZSCORE', key, one) then is_there(i, one) end
+    end
+    -- What stands in no lease at all (somebody has meddled) is found bit by bit.
+    local at = now % call('ZCOUNT', key, '-inf', '+inf')
+    for _, one in ipairs(call('ZRANGE', key, format('%.0f', at), format('%.0f', at + 15))) do
+      is_there(i, one)
+    end
+    local next = call('ZRANGEBYSCORE', L, '(' .. time_now, '+inf', 'WITHSCORES', 'LIMIT', 0, 16)
+    for a = 1, #next, 2 do
+      soonest[i] = tonumber(next[a + 1])
+      if call('ZSCORE', key, next[a]) then break end
+    end
+  end
+  while dead <= 2000 do
+    local some = least == 0 and call('ZRANGEBYSCORE', key, least, most, 'LIMIT', 0, 16)
+                 or call('ZREVRANGEBYSCORE', key, most, least, 'LIMIT', 0, 16)
+    if #some == 0 then break end
+    for _, one in ipairs(some) do
+      if is_there(i, one) then return {one}, own and call('ZCOUNT', key, least, most) or 1 end
+    end
+  end
+  return {}, 0
+end
+local function standing(i, least, most, count, own)
+  if count > 64 then return many(i, least, most, own) end
+  local all = others(i, least, most)
+  return all, #all
 end
 local function floor_of(i)
   local reads = string.byte(modes, i) == 114
@@ -125,13 +173,14 @@ for i = 1, n do
   local w = call('ZCOUNT', KEYS[3 + n + i], '-inf', '(0') + (first and 1 or 0)
   local readers, writers
   if r > 0 and (not reads or r >= permits[i]) then
-    readers = others(i, 0, '+inf')
-    r = #readers
+    readers, r = standing(i, 0, '+inf', r, reads)
   end
   if w > 0 and (reads or w >= permits[i]) then
-    writers = others(i, '-inf', '(0')
-    if first then writers[#writers + 1] = first end
-    w = #writers
+    writers, w = standing(i, '-inf', '(0', first and w - 1 or w, not reads)
+    if first then
+      writers[#writers + 1] = first
+      w = w + 1
+    end
   end
   mine[i] = reads and r or w
   own[i] = mine[i] >= permits[i]
@@ -139,6 +188,7 @@ for i = 1, n do
   for _, way in ipairs({{own[i] and reads or other[i] and not reads, readers, 'r'},
                         {own[i] and not reads or other[i] and reads, writers, 'w'}}) do
     if way[1] then
+      if soonest[i] and (not first_end or soonest[i] < first_end) then first_end = soonest[i] end
       for _, one in ipairs(way[2]) do
         if not first_end or ends[one] < first_end then first_end = ends[one] end
         if not item or (item == i and tonumber(one) < tonumber(holder)) then
@@ -147,6 +197,15 @@ for i = 1, n do
       end
     end
   end
+end
+local function wake_freed()
+  for i = 1, n do
+    if freed[i] then wake(KEYS[3 + 2 * n + i], '-inf') end
+  end
+end
+if dead > 2000 then
+  wake_freed()
+  return {'A'}
 end
 if not item then
   grant()
@@ -190,9 +249,7 @@ if waiter ~= '' then
     end
   end
 end
-for i = 1, n do
-  if freed[i] then wake(KEYS[3 + 2 * n + i], '-inf') end
-end
+wake_freed()
 return {'B', item, holder_mode, holder, format('%.0f', first_end - now),
         format('%.0f', since), call('HGET', M, 'h:' .. holder)}
 )", true,

@@ -11,11 +11,13 @@ return {'F', unpack(call('HMGET', M, unpack(fields)))}
 )", false, false, Sent::reading};
 
 // KEYS from 4: of n names the strings, then the sorted sets, then the lines.
-// ARGV from 4: stamp, its application as packed in records ('': anybody's), modes.
-// 1: ended by this call. {'N'}: no such live hold. {'U'}: no such hold, in quarantine.
+// ARGV from 4: stamp, its application as packed in records ('': anybody's), modes, and '1' if
+// its holder releases it, else '0': then the holder has to hear of it.
+// 1: ended by this call. {'N'}: no such live hold. {'U'}: no such live hold, in quarantine.
 // {'O'}: only an operator may end another application's.
-const Script release{2, "a release", ", 'h:' .. stamp", R"(
+const Script release{2,     "a release",  ", 'h:' .. stamp, 'max_lease', 'longest'", R"(
 record, unsure = m[6], quarantine > now
+if unsure then lost_until = math.max(now + m[7], m[8] or 0) end
 end
 if ARGV[5] == '' then
   @refusing@
@@ -23,12 +25,21 @@ if ARGV[5] == '' then
   if may_not(answer) then return {'O'} end
 end
 local n = #modes
+local token, ends
+if record then
+  token = string.find(record, ';', 1, true) + 1
+  local app = string.find(record, ',', token + 32, true) + 1
+  if string.sub(record, app, app + #ARGV[5] - 1) ~= ARGV[5] then return {'N'} end
+  ends = tonumber(call('ZSCORE', L, stamp) or 0)
+  call('ZREM', L, stamp)
+end
+if ARGV[7] == '0' then
+  @ending@
+  if record and (unsure or ends > now) or unsure and ARGV[5] == '' then
+    entomb(stamp, math.max(ends or 0, lost_until))
+  end
+end
 if not record then return {unsure and 'U' or 'N'} end
-local token = string.find(record, ';', 1, true) + 1
-local app = string.find(record, ',', token + 32, true) + 1
-if string.sub(record, app, app + #ARGV[5] - 1) ~= ARGV[5] then return {'N'} end
-local ends = tonumber(call('ZSCORE', L, stamp) or 0)
-call('ZREM', L, stamp)
 call('HDEL', M, 'h:' .. stamp, 't:' .. string.sub(record, token, token + 31))
 for i = 1, n do
   if string.byte(modes, i) == 114 then
@@ -47,11 +58,13 @@ if call('EXISTS', W) == 1 then
   @wake@
   for i = 1, n do wake(KEYS[3 + 2 * n + i], '-inf') end
 end
-return ends > now and 1 or {'N'}
-)", false, false, Sent::change, R"(
+return ends > now and 1 or {unsure and 'U' or 'N'}
+)", false,
+                     false, Sent::change,
+                     R"(
 local stamp, modes = ARGV[4], ARGV[6]
 local known = call('HMGET', M, 'calm', 'last', 'h:' .. stamp)
-local record, unsure = known[3], false
+local record, unsure, lost_until, quarantine = known[3], false, 0, 0
 if known[1] ~= ARGV[1] or not record
    or (known[2] ~= ARGV[3] and tonumber(known[2]) < tonumber(ARGV[3])) then
 )"};
@@ -76,7 +89,9 @@ for h, record in ipairs(records) do
   local mine = at and string.sub(record, at + 1, at + #app) == app
   local ends = mine and tonumber(call('ZSCORE', L, stamp) or 0) or 0
   -- In quarantine its last renewals may be what was lost.
-  local lost = not record or (mine and ends <= now and quarantine > now)
+  local lost = quarantine > now
+               and (not record and tonumber(call('ZSCORE', L, stamp) or 1) > 0
+                    or (mine and ends <= now))
   local left = lost and -1 or 0
   if ends > now then
     local until_ = math.max(ends, now + lease)
@@ -128,8 +143,8 @@ local n = #modes
 -- Some of it may be there: of an older state, or of a first try whose answer was lost.
 local known = call('HGET', M, 'h:' .. stamp)
 if known and string.sub(string.match(known, ';(%x+)'), 1, 32) ~= ARGV[8] then return {'N'} end
-local ends = tonumber(call('ZSCORE', L, stamp) or -1)
-if ends == 0 then return {'N'} end  -- ended for good
+local ends = tonumber(call('ZSCORE', L, stamp) or 1)
+if ends <= 0 then return {'N'} end  -- ended for good
 
 local function live(one)
   return one ~= stamp and tonumber(call('ZSCORE', L, one) or 0) > now
@@ -144,9 +159,13 @@ local function gives_way(one)
 end
 for i = 1, n do
   local reads = string.byte(modes, i) == 114
+  local permits = tonumber(ARGV[10 + i])
   local readers, writers = {}, {}
-  for _, one in ipairs(call('ZRANGEBYSCORE', KEYS[3 + n + i], 0, '+inf')) do
-    if live(one) then readers[#readers + 1] = one end
+  -- Of its own kind only where they may be too many.
+  if not reads or call('ZCOUNT', KEYS[3 + n + i], 0, '+inf') >= permits then
+    for _, one in ipairs(call('ZRANGEBYSCORE', KEYS[3 + n + i], 0, '+inf')) do
+      if live(one) then readers[#readers + 1] = one end
+    end
   end
   for _, one in ipairs(call('ZRANGEBYSCORE', KEYS[3 + n + i], '-inf', '(0')) do
     if live(one) then writers[#writers + 1] = one end
@@ -158,7 +177,6 @@ for i = 1, n do
   for _, one in ipairs(against) do
     if not gives_way(one) then return {'N'} end
   end
-  local permits = tonumber(ARGV[10 + i])
   if #mine >= permits then
     if permits > 1 or not gives_way(mine[1]) then return {'N'} end
   end
@@ -199,63 +217,77 @@ if ends <= now then return {'N'} end
 local answer = {'G', stamp, format('%.0f', ends - now), format('%.0f', now),
                 call('HGET', M, 'h:' .. stamp)}
 local function lower(one, lowest)
-  if (tonumber(one) or now) < tonumber(lowest)
-     and tonumber(call('ZSCORE', L, one) or 0) > now then
-    return one
+  return (tonumber(one) or now) < tonumber(lowest)
+         and tonumber(call('ZSCORE', L, one) or 0) > now
+end
+-- The members of one kind, from the lowest stamp on, up to the first live one below `lowest`.
+local function lowest_of(key, reads, lowest)
+  for from = 0, math.huge, 64 do
+    local some = reads and call('ZRANGEBYSCORE', key, 0, '+inf', 'LIMIT', from, 64)
+                 or call('ZREVRANGEBYSCORE', key, '(0', '-inf', 'LIMIT', from, 64)
+    for _, one in ipairs(some) do
+      if tonumber(one) >= tonumber(lowest) then return lowest end
+      if lower(one, lowest) then return one end
+    end
+    if #some < 64 then return lowest end
   end
-  return lowest
 end
 local n = #modes
 for i = 1, n do
   local lowest = stamp
-  local least, most = '-inf', '(0'
-  if string.byte(modes, i) == 114 then
-    least, most = 0, '+inf'
-  else
-    lowest = lower(call('GET', KEYS[3 + i]) or stamp, lowest)
-  end
-  for _, one in ipairs(call('ZRANGEBYSCORE', KEYS[3 + n + i], least, most)) do
-    lowest = lower(one, lowest)
-  end
-  answer[5 + i] = lowest
+  local reads = string.byte(modes, i) == 114
+  local first = not reads and call('GET', KEYS[3 + i])
+  if first and lower(first, lowest) then lowest = first end
+  answer[5 + i] = lowest_of(KEYS[3 + n + i], reads, lowest)
 end
 return answer
 )", false, false, Sent::reading};
 
-// ARGV from 4: how many at most. {'X', stamps and records of holds whose lease has ended,
-// ids and records of waiters that have not been heard of}.
+// ARGV from 4: how many at most; where to go on among the waiters, and how many of those. {'X',
+// stamps and records of holds whose lease has ended, and of those entombed whose time is over, ids
+// and records of waiters that have not been heard of, where to go on}.
 const Script expired{6, "a look for what has expired", "", R"(
-local stamps = call('ZRANGEBYSCORE', L, '-inf', format('%.0f', now), 'LIMIT', 0, ARGV[4])
+local stamps = call('ZRANGEBYSCORE', L, format('%.0f', -now), format('%.0f', now),
+                    'LIMIT', 0, ARGV[4])
 local holds, dead = {}, {}
 for _, stamp in ipairs(stamps) do
   holds[#holds + 1] = stamp
   holds[#holds + 1] = call('HGET', M, 'h:' .. stamp) or ''
 end
-if call('HLEN', W) <= 2000 then
-  local waiters = call('HGETALL', W)
+local waiters, next = {}, 0
+if call('EXISTS', W) == 1 then
+  local some = redis.pcall('HSCAN', W, ARGV[5], 'COUNT', ARGV[6])
+  if not some.err then
+    next, waiters = some[1], some[2]
+  elseif call('HLEN', W) <= 2000 then
+    waiters = call('HGETALL', W)  -- the right to HSCAN came later than the others
+  end
   for i = 1, #waiters, 2 do
-    if #dead >= 2 * tonumber(ARGV[4]) then break end
     if tonumber(string.sub(waiters[i + 1], 1, 16)) <= now then
       dead[#dead + 1] = waiters[i]
       dead[#dead + 1] = waiters[i + 1]
     end
   end
 end
-return {'X', holds, dead}
+return {'X', holds, dead, next}
 )", false, false, Sent::reading};
 
 // KEYS from 4: for each item of each hold its string, its sorted set, its line.
 // ARGV from 4: for each hold its stamp, token, modes. Removes those whose lease has ended.
-// {'X', how many}.
+// {'X', how many holds}.
 const Script remove{7, "a sweep", "", R"(
 local removed, key = 0, 3
 for a = 4, #ARGV, 3 do
   local stamp, modes = ARGV[a], ARGV[a + 2]
   local score = call('ZSCORE', L, stamp)
-  if score and tonumber(score) <= now then
-    call('ZREM', L, stamp)
-    call('HDEL', M, 'h:' .. stamp, 't:' .. ARGV[a + 1])
-    removed = removed + 1
+  score = score and tonumber(score)
+  if score and score <= now and score >= -now then
+    if score == 0 and quarantine > now then
+      entomb_lost(stamp)
+    else
+      call('ZREM', L, stamp)
+    end
+    if call('HDEL', M, 'h:' .. stamp, 't:' .. ARGV[a + 1]) > 0 then removed = removed + 1 end
     for i = 0, #modes - 1 do
       if call('GET', KEYS[key + 3 * i + 1]) == stamp then
         call('DEL', KEYS[key + 3 * i + 1])
@@ -267,18 +299,23 @@ for a = 4, #ARGV, 3 do
   key = key + 3 * #modes
 end
 return {'X', removed}
-)", false, true};
+)", true, true};
 
-// KEYS from 4: the lines of n names. ARGV from 4: waiter, whether it was woken, modes, and '1'
-// if it is to stay in case it has been heard of.
+// KEYS from 4: for each waiter the lines of its names. ARGV from 4: '1' if they are to stay in case
+// they have been heard of; for each its id, whether it was woken, modes.
 const Script end_wait{8, "a goodbye", "", R"(
-local id, modes = ARGV[4], ARGV[6]
-local me = call('HGET', W, id)
-if ARGV[7] == '1' and me and tonumber(string.sub(me, 1, 16)) > now then return {'X'} end
-call('HDEL', W, id)
-for i = 1, #modes do call('ZREM', KEYS[3 + i], string.sub(modes, i, i) .. id) end
-if ARGV[5] == '1' or (me and tonumber(string.sub(me, 17, 32)) ~= 0) then
-  for i = 1, #modes do wake(KEYS[3 + i], '-inf') end
+local key = 3
+for a = 5, #ARGV, 3 do
+  local id, modes = ARGV[a], ARGV[a + 2]
+  local me = call('HGET', W, id)
+  if ARGV[4] == '0' or not me or tonumber(string.sub(me, 1, 16)) <= now then
+    call('HDEL', W, id)
+    for i = 1, #modes do call('ZREM', KEYS[key + i], string.sub(modes, i, i) .. id) end
+    if ARGV[a + 1] == '1' or (me and tonumber(string.sub(me, 17, 32)) ~= 0) then
+      for i = 1, #modes do wake(KEYS[key + i], '-inf') end
+    end
+  end
+  key = key + #modes
 end
 return {'X'}
 )", false, true};

@@ -61,14 +61,20 @@ end
 @answer_config@
 )"};
 
-// KEYS 4: epochs. ARGV from 4: application, as packed, epoch.
+// KEYS 4: epochs. ARGV from 4: application, as packed, epoch, where the page begins, how many
+// holds it has at most, the least stamp that matters ('': not known).
 // {'H', epoch}: a higher one has begun. {'N'}: the hold is not live.
-// {'E', how many were ended, their records and stamps}.
+// {'E', how many were ended, their stamps and records, where the next page begins ('': there is
+//  none), the least stamp that matters: what was granted before the epoch until now began, that one
+//  ended}.
+// The first page begins the epoch, and from then on nothing is granted to a lower one. Pages go by
+// the end of the leases: what is renewed meanwhile comes later.
 const Script reclaim{11, "a reclaim", "",
                      R"(
 local app, probe, epoch = ARGV[4], ARGV[5], tonumber(ARGV[6])
 local present = tonumber(call('HGET', KEYS[4], 'e:' .. app) or 0)
 if present > epoch then return {'H', format('%.0f', present)} end
+local least = tonumber(ARGV[9]) or (present ~= epoch and present or 0)
 local function owned(record)
   local at = record and string.find(record, ',', 1, true)
   return at and string.sub(record, at + 1, at + #probe) == probe and at + #probe + 1
@@ -84,21 +90,32 @@ if present ~= epoch then
   call('HSET', KEYS[4], 'e:' .. app, ARGV[6])
 end
 local ended, live = {}, 0
-local stamps = call('ZRANGE', L, 0, -1, 'WITHSCORES')
-for i = 1, #stamps, 2 do
-  local stamp = stamps[i]
-  local record = stamp ~= ARGV[6] and call('HGET', M, 'h:' .. stamp)
-  local at = record and owned(record)
-  if at and tonumber(string.match(record, '^%-?%d+', at)) < epoch then
-    if tonumber(stamps[i + 1]) > now then live = live + 1 end
-    ended[#ended + 1] = stamp
-    ended[#ended + 1] = record
+local stamps = call('ZRANGEBYSCORE', L, ARGV[7], '+inf', 'WITHSCORES', 'LIMIT', 0, ARGV[8])
+for first = 1, #stamps, 2000 do
+  local fields, places = {}, {}
+  for i = first, math.min(first + 1998, #stamps), 2 do
+    if tonumber(stamps[i]) >= least then
+      fields[#fields + 1] = 'h:' .. stamps[i]
+      places[#fields] = i
+    end
+  end
+  for i, record in ipairs(#fields > 0 and call('HMGET', M, unpack(fields)) or {}) do
+    local at = record and owned(record)
+    local stamp = stamps[places[i]]
+    if at and stamp ~= ARGV[6] and tonumber(string.match(record, '^%-?%d+', at)) < epoch then
+      if tonumber(stamps[places[i] + 1]) > now then live = live + 1 end
+      ended[#ended + 1] = stamp
+      ended[#ended + 1] = record
+    end
   end
 end
 -- For good. Their names are tidied up by whoever meets them, and by the sweep.
 for i = 1, #ended, 2 do call('ZADD', L, 'XX', 0, ended[i]) end
-@wake_all@
-return {'E', live, ended}
+if present ~= epoch or #ended > 0 then
+  @wake_all@
+end
+return {'E', live, ended, #stamps == 2 * ARGV[8] and stamps[#stamps] or '',
+        format('%.0f', least)}
 )"};
 
 // ARGV from 4: the end of the last lease of the page before ('': none), how many at most.

@@ -17,6 +17,7 @@
 #include <system_error>
 
 #include "backends/redis/errors.h"
+#include "core/shortage.h"
 
 namespace lockset::redis {
 namespace {
@@ -68,6 +69,10 @@ int open_one(int family, const sockaddr* address, socklen_t size, TimePoint by) 
 }
 
 Error no_server(const Options& options, int trouble) {
+  if (trouble == EMFILE || trouble == ENFILE) {
+    return Error{Errc::unavailable,
+                 options.shown() + ": can't open a socket: " + text_of_errno(trouble)};
+  }
   return Error{Errc::unavailable,
                options.shown() + ": no server can be reached: does it run, and is the address " +
                    "right? (" + reason(trouble) + ")"};

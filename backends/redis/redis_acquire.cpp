@@ -66,7 +66,8 @@ void RedisBackend::end_wait(WaitTicket& ticket, TimePoint by) {
   Call call;
   for (const LockRequest& item : mine->items) call.keys.push_back(store_->keys().line(item.name));
   const bool woken = mine->place->wakes() != mine->seen;
-  call.arguments = {waiter_name(listener_, *mine->place), woken ? "1" : "0", modes_of(mine->items)};
+  call.arguments = {"0", waiter_name(listener_, *mine->place), woken ? "1" : "0",
+                    modes_of(mine->items)};
   // Its place expires by itself if this fails.
   static_cast<void>(store_->run(scripts::end_wait, call, by).ok());
 }
@@ -174,6 +175,7 @@ Result<AcquireOutcome> RedisBackend::attempt(const AcquireRequest& request,
     return reply.error();
   }
   const std::string_view kind = (*reply)[0].text();
+  if (reply->is_array() && kind == "A") return attempt(request, hold, ticket);
   if (!reply->is_array() || kind == "G") return granted(*reply, request.lease, hold, sent);
   if (kind == "B") {
     if (ticket) {
@@ -183,6 +185,12 @@ Result<AcquireOutcome> RedisBackend::attempt(const AcquireRequest& request,
     return busy(*reply, request, ticket);
   }
   if (kind == "Q") return quarantine(*reply);
+  if (kind == "U") {
+    return Error{Errc::misconfigured,
+                 store_->options().shown() +
+                     ": the stamps are used up (2^53, beyond which Redis does not count exactly): "
+                     "somebody has raised their base too far; take another space"};
+  }
   if (kind != "S") return store_->nonsense(scripts::acquire.name);
   Result<SpaceConfig> config = store_->load_config(request.by);
   if (!config) return config.error();

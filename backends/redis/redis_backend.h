@@ -2,7 +2,10 @@
 // the rules are kept by the scripts (scripts.h).
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +28,8 @@ class RedisBackend final : public Backend {
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                            TimePoint by) override;
   Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override;
+  Result<std::vector<bool>> release_all(std::span<const Stamp> stamps, std::string_view app,
+                                        TimePoint by) override;
   Result<bool> break_hold(Stamp stamp, TimePoint by) override;
   Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) override;
   void end_wait(WaitTicket& ticket, TimePoint by) override;
@@ -55,6 +60,7 @@ class RedisBackend final : public Backend {
 
   // --- redis_holds.cpp ---
   Result<bool> end_hold(Stamp stamp, std::optional<std::string_view> app, TimePoint by);
+  Result<bool> ended(const Reply& reply, Stamp stamp, bool ours);
   // What the store has of it, for those who don't know it; null if there is none.
   Result<std::vector<std::shared_ptr<const KnownHold>>> look_up(const std::vector<Stamp>& stamps,
                                                                 TimePoint by);
@@ -67,9 +73,21 @@ class RedisBackend final : public Backend {
   // In quarantine: the store has lost it, or its last renewals.
   Status reregister(const Owner& owner, Renewing& one, TimePoint by);
 
+  // A reclaim under way.
+  struct Reclaiming {
+    std::string app;
+    std::int64_t epoch = 0;
+    std::string from;   // of the next page
+    std::string least;  // stamp that matters
+    std::size_t count = 0;
+  };
+
   std::unique_ptr<Store> store_;
   connections::Listener listener_;
   KnownHolds known_;
+  std::mutex reclaiming_mutex_;
+  Reclaiming reclaiming_;
+  std::atomic<std::uint64_t> next_waiters_ = 0;  // where the next sweep continues among the waiters
 };
 
 // One script stalls everybody while it runs, so it does not get more than this.

@@ -14,6 +14,7 @@ struct RedisBackend::Renewing {
   std::shared_ptr<const KnownHold> hold;
   // The caller holds it, as this client knows or was told: it may be registered again.
   bool claimed = false;
+  bool own = false;  // this client knew so itself
   std::optional<Duration> left;
 };
 
@@ -30,7 +31,8 @@ Result<RenewReply> RedisBackend::renew(const Owner& owner, std::span<const Renew
     one.lease = std::max(one.lease, request.lease);
     if (one.hold) continue;
     one.hold = known_.find(request.stamp);
-    one.claimed = one.hold || (request.set != nullptr && request.token != Token());
+    one.own = one.hold != nullptr;
+    one.claimed = one.own || (request.set != nullptr && request.token != Token());
     if (one.hold || !one.claimed) continue;
     auto told = std::make_shared<KnownHold>();
     told->items.assign(request.set->items().begin(), request.set->items().end());
@@ -109,10 +111,10 @@ Status RedisBackend::renew_some(const Owner& owner, std::span<Renewing> some, Re
 
 Status RedisBackend::reregister(const Owner& owner, Renewing& one, TimePoint by) {
   // What this client was granted itself it knows the end of; for others the core knows it.
-  std::shared_ptr<const KnownHold> hold = known_.find(one.stamp);
-  const bool own = hold != nullptr;
-  if (own && !known_.find_live(one.stamp)) return {};
-  if (!own) hold = one.hold;
+  // One that is known no more was released meanwhile.
+  const bool own = one.own || known_.find(one.stamp) != nullptr;
+  std::shared_ptr<const KnownHold> hold = own ? known_.find_live(one.stamp) : one.hold;
+  if (!hold) return {};
   for (int i = 0; i < 10; ++i) {
     const std::optional<SpaceConfig> config = store_->memory().get().config;
     if (!config) return {};

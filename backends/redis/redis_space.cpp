@@ -13,6 +13,9 @@ using std::chrono::microseconds;
 // read in several, so as not to stall the others.
 constexpr std::size_t page = 10'000;
 
+// The clock gets there in the year 2255, and 7 * 10^12 stamps are left.
+constexpr std::int64_t most_base = 9'000'000'000'000'000;
+
 std::chrono::system_clock::time_point wall_time(std::int64_t since_us) {
   return std::chrono::system_clock::time_point(
       std::chrono::duration_cast<std::chrono::system_clock::duration>(microseconds(since_us)));
@@ -95,11 +98,10 @@ Result<SpaceConfig> RedisBackend::change_config(const ConfigChange& change, Time
         "phase", std::to_string(phase->phase),
         phase->only_at_version ? std::to_string(*phase->only_at_version) : std::string()};
   } else if (const auto* base = std::get_if<RaiseStampBase>(&change)) {
-    // Lua counts in doubles.
-    if (base->at_least.value >= std::int64_t{1} << 53) {
-      return Error{Errc::invalid,
-                   "a stamp base of 2^53 or more is beyond what Redis counts "
-                   "exactly"};
+    // Lua counts in doubles, exactly up to 2^53; below that there has to be room for stamps.
+    if (base->at_least.value > most_base) {
+      return Error{Errc::invalid, "a stamp base above " + std::to_string(most_base) +
+                                      " leaves Redis too few stamps: it counts exactly up to 2^53"};
     }
     call.arguments = {"base", std::to_string(base->at_least.value)};
   }

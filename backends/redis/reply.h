@@ -4,10 +4,12 @@
 #include <hiredis/hiredis.h>
 
 #include <charconv>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace lockset::redis {
@@ -46,12 +48,20 @@ class Reply {
     }
     return {};
   }
-  // Of an integer, or of a string that is one.
+  // The value of an integer, or of a string that is a number; digits behind the point are dropped.
   [[nodiscard]] std::int64_t number() const {
     if (is(REDIS_REPLY_INTEGER)) return reply_->integer;
     const std::string_view digits = text();
+    const char* const end = digits.data() + digits.size();
     std::int64_t value = 0;
-    std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    const auto [rest, error] = std::from_chars(digits.data(), end, value);
+    // From 7.2 on scores come in the shortest form: "1.795e+15".
+    double score = 0;
+    const bool shorter = error == std::errc() && rest != end && (*rest == '.' || *rest == 'e');
+    if (shorter && std::from_chars(digits.data(), end, score).ec == std::errc() &&
+        std::abs(score) < 0x1p63) {
+      return static_cast<std::int64_t>(score);
+    }
     return value;
   }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "backends/connections/server_clock.h"
 #include "backends/redis/keys.h"
 #include "backends/redis/rights.h"
 #include "backends/redis/scripts.h"
@@ -43,6 +44,7 @@ class Examination {
 
   Result<std::vector<Finding>> run() {
     server();
+    encryption();
     eviction();
     persistence();
     replicas();
@@ -75,6 +77,20 @@ class Examination {
       add(Level::warning, "cluster_enabled",
           "a node of a cluster: the address has to name the one that serves the lock space; "
           "Lockset follows no redirection");
+    }
+  }
+
+  // rediss: verifies whose certificate it is, always.
+  void encryption() {
+    if (options_.tls) {
+      add(Level::good, "encryption", "TLS, the server's certificate is verified");
+    } else if (!options_.socket.empty()) {
+      add(Level::good, "encryption", "a Unix socket");
+    } else {
+      add(Level::warning, "encryption",
+          std::string("none: ") +
+              (has_tls() ? "use rediss: and ssl_ca" : "put a tunnel before the server") +
+              ", unless the network is trusted");
     }
   }
 
@@ -123,7 +139,7 @@ class Examination {
       add(Level::warning, "min-replicas-to-write",
           "0, with " + std::to_string(count) +
               " replicas: a primary that is cut off goes on granting beside the one promoted in "
-              "its place; set it to 1, and min-replicas-max-lag to half the shortest lease");
+              "its place; set it to 1, and min-replicas-max-lag below half the shortest lease");
     }
   }
 
@@ -157,18 +173,11 @@ class Examination {
   }
 
   Status clock() {
+    const std::int64_t asked = connections::calendar_us();
     const Result<Reply> time = connection_.ask({"TIME"}, Sent::reading, by_);
     if (!time) return time.error();
-    const std::int64_t here = std::chrono::duration_cast<std::chrono::seconds>(
-                                  std::chrono::system_clock::now().time_since_epoch())
-                                  .count();
-    const std::int64_t off = (*time)[0].number() - here;
-    if (std::abs(off) > 60) {
-      add(Level::warning, "clock",
-          "the server's clock is " + std::to_string(std::abs(off)) + " s " +
-              (off > 0 ? "ahead of" : "behind") +
-              " this host's: times that are shown are off, and stamps follow the server's");
-    }
+    findings_.push_back(connections::examine_clock(
+        (*time)[0].number() * 1'000'000 + (*time)[1].number(), asked, connections::calendar_us()));
     return {};
   }
 
@@ -226,7 +235,7 @@ class Examination {
 
 }  // namespace
 
-Status refuse_unsafe(std::string_view text, const Options& options) {
+Status refuse_unsafe(std::string_view text, const Options& options, Errc no_primary) {
   const Info info(text);
   const auto misconfigured = [&](const std::string& why) {
     return Error{Errc::misconfigured, options.shown() + ": " + why};
@@ -239,8 +248,9 @@ Status refuse_unsafe(std::string_view text, const Options& options) {
     return Error{Errc::unavailable, options.shown() + ": the server is loading its data"};
   }
   if (info.get("role") == "slave") {
-    return misconfigured("the server is a replica of " + info.get("master_host") + ":" +
-                         info.get("master_port") + ": name the primary in the address");
+    return Error{no_primary, options.shown() + ": the server is a replica of " +
+                                 info.get("master_host") + ":" + info.get("master_port") +
+                                 ": name the primary in the address"};
   }
   if (info.evicts() && info.limited()) {
     return misconfigured("its maxmemory-policy is " + info.get("maxmemory_policy") + ": " +

@@ -13,8 +13,10 @@
 namespace lockset::redis {
 
 // For every connection: Errc::misconfigured, with the remedy, for what breaks a promise, and
-// Errc::unavailable for a server that is not ready. `info` is what INFO says.
-Status refuse_unsafe(std::string_view info, const Options& options);
+// Errc::unavailable for a server that is not ready. `info` is what INFO says; `no_primary`: as in
+// errors.h.
+Status refuse_unsafe(std::string_view info, const Options& options,
+                     Errc no_primary = Errc::misconfigured);
 
 // For `lockset doctor`: everything worth a line.
 Result<std::vector<Finding>> examine(const Options& options, TimePoint by);

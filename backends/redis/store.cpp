@@ -52,10 +52,10 @@ Store::Store(Options options)
 
 Result<std::unique_ptr<Connection>> connect_safely(const Options& options,
                                                    connections::SocketWatchdog& watchdog,
-                                                   TimePoint by) {
+                                                   TimePoint by, Errc no_primary) {
   Result<std::unique_ptr<Connection>> connection = Connection::connect(options, watchdog, by);
   if (!connection) return connection;
-  if (Status status = refuse_unsafe((*connection)->info(), options); !status) {
+  if (Status status = refuse_unsafe((*connection)->info(), options, no_primary); !status) {
     return status.error();
   }
   return connection;
@@ -63,7 +63,7 @@ Result<std::unique_ptr<Connection>> connect_safely(const Options& options,
 
 Result<std::unique_ptr<Connection>> Store::open_one() {
   const TimePoint by = BootClock::now() + options_.connect_timeout;
-  return connect_safely(options_, watchdog_, std::min(by, open_by_.load()));
+  return connect_safely(options_, watchdog_, std::min(by, open_by_.load()), no_primary());
 }
 
 Error Store::nonsense(std::string_view where) const {
@@ -90,24 +90,38 @@ Error Store::other_schema(std::string_view schema) const {
                           : ": use the program that made it, or another space")};
 }
 
-Result<Reply> Store::run_once(Connection& connection, const Script& script, const Call& call,
-                              const Marks& marks, TimePoint by) {
-  const std::string count = text(static_cast<std::int64_t>(common_keys + call.keys.size() + 1));
-  const std::string version = text(marks.version);
-  const std::string stamp = text(marks.stamp);
-  const std::string process = connection.run_id() + " " + text(marks.born) + " " + version;
+struct Store::Words {
+  std::string count, version, stamp, process;
   Command command;
+};
+
+void Store::put(Words& words, const Connection& connection, const Script& script, const Call& call,
+                const Marks& marks) const {
+  words.count = text(static_cast<std::int64_t>(common_keys + call.keys.size() + 1));
+  words.version = text(marks.version);
+  words.stamp = text(marks.stamp);
+  words.process = connection.run_id() + " " + text(marks.born) + " " + words.version;
+  Command& command = words.command;
   command.reserve(4 + common_keys + common_arguments + call.keys.size() + call.arguments.size());
   for (const std::string_view word :
        {std::string_view("EVALSHA"), std::string_view(hashes_[script.number]),
-        std::string_view(count), std::string_view(keys_.main), std::string_view(keys_.leases),
+        std::string_view(words.count), std::string_view(keys_.main), std::string_view(keys_.leases),
         std::string_view(keys_.waiters)}) {
     command.push_back(word);
   }
   for (const std::string& key : call.keys) command.push_back(key);
   command.push_back(keys_.here);
-  for (const std::string* const word : {&process, &version, &stamp}) command.push_back(*word);
+  for (const std::string* const word : {&words.process, &words.version, &words.stamp}) {
+    command.push_back(*word);
+  }
   for (const std::string& word : call.arguments) command.push_back(word);
+}
+
+Result<Reply> Store::run_once(Connection& connection, const Script& script, const Call& call,
+                              const Marks& marks, TimePoint by) {
+  Words words;
+  put(words, connection, script, call, marks);
+  Command& command = words.command;
   Result<Reply> reply = connection.call(command, script.sent, by);
   if (reply && reply->is_error() && is_noscript(reply->text())) {
     command[0] = "EVAL";
@@ -141,7 +155,9 @@ Status Store::restore(Connection& connection, TimePoint by) {
   const Result<Reply> reply = run_once(connection, scripts::restore, call,
                                        Marks{seen.version(), seen.stamp, seen.born}, by);
   if (!reply) return reply.error();
-  if (reply->is_error()) return refused(reply->text(), options_.shown(), Sent::reading);
+  if (reply->is_error()) {
+    return refused(reply->text(), options_.shown(), Sent::reading, no_primary());
+  }
   if ((*reply)[0].text() == "V") return other_schema((*reply)[1].text());
   memory_.lives_in((*reply)[1].number());
   return {};
@@ -170,7 +186,7 @@ Result<Reply> Store::run(const Script& script, const Call& call, TimePoint by, L
       continue;
     }
     if (reply->is_error()) {
-      const Error error = refused(reply->text(), options_.shown(), script.sent);
+      const Error error = refused(reply->text(), options_.shown(), script.sent, no_primary());
       if (asks_for_another_server(reply->text())) lease->broken();
       return error;
     }
@@ -183,6 +199,29 @@ Result<Reply> Store::run(const Script& script, const Call& call, TimePoint by, L
       return status.error();
     }
   }
+}
+
+Result<std::vector<Reply>> Store::run_all(const Script& script, const std::vector<Call>& calls,
+                                          TimePoint by) {
+  Result<Connections::Lease> lease = common_.take(by);
+  if (!lease) return lease.error();
+  const Marks marks = memory_.marks();
+  std::vector<Words> words(calls.size());  // the commands refer into it
+  std::vector<Command> commands;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    put(words[i], **lease, script, calls[i], marks);
+    commands.push_back(words[i].command);
+  }
+  Result<std::vector<Reply>> replies = (*lease)->call_all(commands, script.sent, by);
+  if (!replies) {
+    lease->broken();
+    return replies.error();
+  }
+  for (Reply& reply : *replies) {
+    const std::string_view kind = reply[0].text();
+    if (reply.is_error() || kind == "V" || kind == "L") reply = Reply();
+  }
+  return replies;
 }
 
 SpaceConfig Store::config_from(const Reply& reply) {
@@ -243,6 +282,7 @@ Status Store::check(TimePoint by) {
   // neither is left with none.
   if (const Result<Connections::Lease> lease = reserved_.take(by); !lease) return lease.error();
   open_by_ = TimePoint::max();
+  open_ = true;
   return {};
 }
 

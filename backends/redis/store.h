@@ -43,6 +43,11 @@ class Store {
   // from what this client knows, under quarantine.
   Result<Reply> run(const Script& script, const Call& call, TimePoint by, Lane lane = Lane::common);
 
+  // All of them in one round trip. Those that have no answer of the script's own, because
+  // something unusual happened, have a nil reply: run() is for them.
+  Result<std::vector<Reply>> run_all(const Script& script, const std::vector<Call>& calls,
+                                     TimePoint by);
+
   // Errc::misconfigured unless the server is safe and has the space as this program knows
   // it.
   Status check(TimePoint by);
@@ -58,11 +63,19 @@ class Store {
   // This user is a program, and the call an operator's.
   [[nodiscard]] Error takes_an_operator() const;
   [[nodiscard]] Error nonsense(std::string_view where) const;
+  // What a server that is no primary is by now (errors.h).
+  [[nodiscard]] Errc no_primary() const noexcept {
+    return open_ ? Errc::unavailable : Errc::misconfigured;
+  }
 
  private:
   using Connections = connections::Pool<Connection>;
 
   Result<std::unique_ptr<Connection>> open_one();
+  // A call as the server takes it; refers to the call and to the keys.
+  struct Words;
+  void put(Words& words, const Connection& connection, const Script& script, const Call& call,
+           const Marks& marks) const;
   Result<Reply> run_once(Connection& connection, const Script& script, const Call& call,
                          const Marks& marks, TimePoint by);
   // Puts the state back. Errc::misconfigured if this client knows of none.
@@ -70,6 +83,7 @@ class Store {
   Error other_schema(std::string_view schema) const;
 
   const Options options_;
+  std::atomic<bool> open_ = false;  // check() went well
   // While check() runs nobody waits for a connection beyond its deadline.
   std::atomic<TimePoint> open_by_ = TimePoint::max();
   const Keys keys_;
@@ -81,9 +95,11 @@ class Store {
   Connections reserved_;
 };
 
-// Connects, and refuses what would break a promise; for a pool, doctor and init.
+// Connects, and refuses what would break a promise; for a pool, doctor and init. `no_primary`: as
+// in errors.h.
 Result<std::unique_ptr<Connection>> connect_safely(const Options& options,
                                                    connections::SocketWatchdog& watchdog,
-                                                   TimePoint by);
+                                                   TimePoint by,
+                                                   Errc no_primary = Errc::misconfigured);
 
 }  // namespace lockset::redis

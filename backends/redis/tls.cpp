@@ -12,6 +12,7 @@
 
 #include <string>
 
+#include "backends/connections/openssl_at_exit.h"
 #include "backends/connections/sigpipe_guard.h"
 
 namespace lockset::redis {
@@ -45,6 +46,7 @@ bool expect_host(SSL* session, const std::string& host) {
 }  // namespace
 
 Status start_tls(redisContext& context, const Options& options) {
+  connections::keep_openssl_during_exit();
   ERR_clear_error();
   const Settings settings(SSL_CTX_new(TLS_client_method()), &SSL_CTX_free);
   if (!settings) throw std::bad_alloc();

@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include "core/shortage.h"
 #include "lockset/lock_set.h"
 
 namespace lockset::sqlite {
@@ -32,6 +33,11 @@ Error error_from(int code, const std::string& native, const std::string& path, P
                    file + " can't be written by this user: give it write permission on the file, " +
                        "its -wal, -shm and -gate files and their directory" + said};
     case SQLITE_CANTOPEN:
+      // The library tells it as it tells any file that can't be opened.
+      if (no_descriptor_left()) {
+        return Error{Errc::unavailable, file + " can't be opened: this process has no file " +
+                                            "descriptor left; raise the limit (ulimit -n)" + said};
+      }
       return Error{Errc::misconfigured,
                    file + " can't be opened: check that its directory exists and that this user " +
                        "may write there" + said};
@@ -48,7 +54,8 @@ Error error_from(int code, const std::string& native, const std::string& path, P
       if (phase == Phase::commit) break;
       return Error{
           Errc::unavailable,
-          file + " could not be read or written; nothing was applied: see the kernel log" + said};
+          file + " could not be read or written; nothing was applied: see the kernel log, and " +
+              "the limit on the size of files (ulimit -f)" + said};
     default:
       if (phase == Phase::commit) break;
       return Error{Errc::internal, file + " gave an unexpected answer" + said};

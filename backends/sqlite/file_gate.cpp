@@ -8,14 +8,22 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Nobody announces that a process died with the lock.
+// Nobody announces that a process died with the lock. Of many one finds out as soon as one alone
+// would: all of them looking so often would leave no time for what they wait for.
 constexpr Duration look_again = milliseconds(50);
+constexpr Duration look_again_at_last = milliseconds(500);
+constexpr std::uint32_t lookers = 8;
+
+Duration next_look(std::uint32_t sleepers) {
+  return std::min<Duration>(look_again * std::max(1U, sleepers / lookers), look_again_at_last);
+}
+
 // Longer than any usual transaction and its fsync.
 constexpr Duration patience = milliseconds(500);
 
 }  // namespace
 
-FileGate::Pass FileGate::enter(TimePoint by) {
+FileGate::Pass FileGate::enter(TimePoint by, Line line) {
   // Nobody waits: straight through. Whoever comes to wait meanwhile is no worse off
   // than if this call had been a little earlier.
   const bool empty = file_.word(turn.sleepers).load() == 0 && file_.word(work.sleepers).load() == 0;
@@ -23,6 +31,8 @@ FileGate::Pass FileGate::enter(TimePoint by) {
     stuck_at_.reset();
     return Pass(*this);
   }
+  // One more before the door at most for each that is inside: those who want room come in between.
+  if (line == Line::ahead) return lock(work, by) ? Pass(*this) : Pass();
   if (!lock(turn, by)) return {};
   const bool passed = lock(work, by);
   unlock(turn);
@@ -59,7 +69,9 @@ bool FileGate::lock(const Part& part, TimePoint by) {
       stuck_at_ = progress;
       return false;
     }
-    file_.sleep_on(part.raised, seen, std::min({look_again, by - now, patient_until - now}));
+    file_.sleep_on(
+        part.raised, seen,
+        std::min({next_look(file_.word(part.sleepers).load()), by - now, patient_until - now}));
   }
 }
 

@@ -40,10 +40,14 @@ class FileGate {
     Pass() = default;
     explicit Pass(FileGate& gate) : gate_(&gate) {}
     Pass(Pass&& other) noexcept : gate_(std::exchange(other.gate_, nullptr)) {}
-    Pass& operator=(Pass&&) = delete;
+    Pass& operator=(Pass&& other) noexcept {
+      std::swap(gate_, other.gate_);
+      return *this;
+    }
     ~Pass() {
       if (gate_) gate_->unlock(work);
     }
+    explicit operator bool() const noexcept { return gate_ != nullptr; }
 
    private:
     FileGate* gate_ = nullptr;
@@ -52,9 +56,15 @@ class FileGate {
   // REQUIRES: file outlives the gate.
   explicit FileGate(const SideFile& file) : file_(file) {}
 
+  // In which line: those who make room (release, renew) stand before those who want some.
+  enum class Line : std::uint8_t { all, ahead };
+
   // Waits for its turn, until `by` at the latest. The caller goes on in any case;
   // without a turn it meets SQLite's own lock.
-  Pass enter(TimePoint by);
+  Pass enter(TimePoint by, Line line = Line::all);
+  // How often it was passed. If this goes up while a caller gets no turn, then nobody is stuck:
+  // there are many.
+  [[nodiscard]] std::uint32_t passages() const noexcept { return file_.word(work.raised).load(); }
 
  private:
   // A byte to lock, the word raised at each unlock, and the number of sleepers

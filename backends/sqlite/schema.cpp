@@ -172,11 +172,13 @@ Status make_schema(Db& db, const std::string& path, const StoreClock& clock) {
   return made ? Status() : made.error();
 }
 
+bool knows_boot(Db& db, const std::string& boot_id) {
+  Query query = db.use("SELECT 1 FROM space WHERE boot_id = ?");
+  return query.bind(Text{boot_id}).next();
+}
+
 bool adopt_boot(Db& db, const std::string& boot_id, std::int64_t now_us, std::int64_t wall_us) {
-  {
-    Query query = db.use("SELECT 1 FROM space WHERE boot_id = ?");
-    if (query.bind(Text{boot_id}).next()) return false;
-  }
+  if (knows_boot(db, boot_id)) return false;
   // Never more than the lease, whatever the wall clock did in between.
   db.use(
         "UPDATE holds SET expires_boot_us = ?1 + "

@@ -23,6 +23,9 @@ Status set_up_connection(Db& db, const std::string& path, bool synchronous_full,
 // REQUIRES: the connection has begun a write transaction, or failed to.
 Status make_schema(Db& db, const std::string& path, const StoreClock& clock);
 
+// Whether the host has not been booted since the last use.
+bool knows_boot(Db& db, const std::string& boot_id);
+
 // In a write transaction: if the host was booted since the last use, turns the
 // leases that are left over to the new boot's clock, by way of the wall clock.
 // True if it did.

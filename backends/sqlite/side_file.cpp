@@ -12,9 +12,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <thread>
 
+#include "core/shortage.h"
 #include "lockset/lock_set.h"
 
 #ifndef F_OFD_SETLK
@@ -27,11 +27,11 @@ namespace {
 constexpr std::size_t file_bytes = SideFile::words * sizeof(std::uint32_t);
 
 Error failure(const std::string& path, const char* what, int error) {
-  const bool full = error == ENOSPC || error == EDQUOT || error == EMFILE || error == ENFILE;
-  return Error{full ? Errc::unavailable : Errc::misconfigured,
-               std::string("can't ") + what + " the lock database's side file " + in_quotes(path) +
-                   ": " + std::strerror(error) +
-                   "; every user of the database must be able to write it and its directory"};
+  const std::string text = std::string("can't ") + what + " the lock database's side file " +
+                           in_quotes(path) + ": " + text_of_errno(error);
+  if (is_shortage(error)) return Error{Errc::unavailable, text};
+  return Error{Errc::misconfigured,
+               text + "; every user of the database must be able to write it and its directory"};
 }
 
 // As SQLite does for its own side files: whoever may use the database may use them.

@@ -68,10 +68,14 @@ Result<AcquireOutcome> SqliteBackend::try_acquire(const AcquireRequest& request)
   std::shared_ptr<Ticket> ticket = std::dynamic_pointer_cast<Ticket>(request.ticket);
   bool may_linger = ticket != nullptr;
   for (;;) {
-    Result<AttemptResult> result =
-        store_->write<AttemptResult>(request.by, [&](Transaction& transaction) {
+    bool crowded = false;
+    Result<AttemptResult> result = store_->write<AttemptResult>(
+        request.by,
+        [&](Transaction& transaction) {
           return Result(attempt(transaction, {request, ticket.get(), may_linger}, store_->slots()));
-        });
+        },
+        Store::Line::all, &crowded);
+    if (!result && crowded && request.will_wait) return crowd(request, std::move(ticket));
     if (!result) return result.error();
     if (result->lingers) {
       // A newcomer was faster than this woken waiter. If it stands at the gate to
@@ -89,6 +93,22 @@ Result<AcquireOutcome> SqliteBackend::try_acquire(const AcquireRequest& request)
     }
     return std::move(result->outcome);
   }
+}
+
+// Others are served all the time, so there is no trouble that could end a wait: it goes on, as
+// behind a hold that is in the way. (Nobody can say which.)
+AcquireOutcome SqliteBackend::crowd(const AcquireRequest& request, std::shared_ptr<Ticket> ticket) {
+  const LockRequest& first = request.set->items().front();
+  Busy busy;
+  busy.name = first.name;
+  busy.mode = first.mode;
+  busy.holder_label = "many others who use the lock database at once";
+  if (!ticket) {
+    ticket = std::make_shared<Ticket>();
+    ticket->slot_value = store_->slots().value(WakeSlots::slot_of(ticket->waiter));
+  }
+  busy.ticket = std::move(ticket);
+  return AcquireOutcome(std::move(busy));
 }
 
 Result<std::optional<Grant>> SqliteBackend::resolve(const Token& token, TimePoint by) {
@@ -119,19 +139,48 @@ Result<std::optional<Grant>> SqliteBackend::resolve(const Token& token, TimePoin
 
 Result<RenewReply> SqliteBackend::renew(const Owner& owner, std::span<const RenewRequest> requests,
                                         TimePoint by) {
-  return store_->write<RenewReply>(by, [&](Transaction& transaction) -> Result<RenewReply> {
-    RenewReply reply;
-    reply.store_time_us = transaction.now_us;
-    reply.renewals.reserve(requests.size());
-    for (const RenewRequest& request : requests) {
-      reply.renewals.push_back(renew_one(transaction, owner.app, request));
-    }
-    return reply;
-  });
+  return store_->write<RenewReply>(
+      by,
+      [&](Transaction& transaction) -> Result<RenewReply> {
+        RenewReply reply;
+        reply.store_time_us = transaction.now_us;
+        reply.renewals.reserve(requests.size());
+        for (const RenewRequest& request : requests) {
+          reply.renewals.push_back(renew_one(transaction, owner.app, request));
+        }
+        return reply;
+      },
+      Store::Line::ahead);
 }
+
+namespace {
+
+bool end_in(Transaction& transaction, Stamp stamp, std::optional<std::string_view> app) {
+  const std::optional<HoldState> hold = find_hold(transaction, stamp);
+  if (!hold || (app && hold->app != *app)) return false;
+  // One that expired is removed as well, but this call did not end it.
+  wake_for(transaction, remove_hold(transaction, stamp));
+  return hold->live;
+}
+
+}  // namespace
 
 Result<bool> SqliteBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
   return end_hold(stamp, app, by);
+}
+
+// In one transaction: they share its gate and its fsync.
+Result<std::vector<bool>> SqliteBackend::release_all(std::span<const Stamp> stamps,
+                                                     std::string_view app, TimePoint by) {
+  using Ended = std::vector<bool>;
+  return store_->write<Ended>(
+      by,
+      [&](Transaction& transaction) -> Result<Ended> {
+        Ended ended;
+        for (const Stamp stamp : stamps) ended.push_back(end_in(transaction, stamp, app));
+        return ended;
+      },
+      Store::Line::ahead);
 }
 
 Result<bool> SqliteBackend::break_hold(Stamp stamp, TimePoint by) {
@@ -140,13 +189,9 @@ Result<bool> SqliteBackend::break_hold(Stamp stamp, TimePoint by) {
 
 Result<bool> SqliteBackend::end_hold(Stamp stamp, std::optional<std::string_view> app,
                                      TimePoint by) {
-  return store_->write<bool>(by, [&](Transaction& transaction) -> Result<bool> {
-    const std::optional<HoldState> hold = find_hold(transaction, stamp);
-    if (!hold || (app && hold->app != *app)) return false;
-    // One that expired is removed as well, but this call did not end it.
-    wake_for(transaction, remove_hold(transaction, stamp));
-    return hold->live;
-  });
+  return store_->write<bool>(
+      by, [&](Transaction& transaction) -> Result<bool> { return end_in(transaction, stamp, app); },
+      Store::Line::ahead);
 }
 
 Status SqliteBackend::await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) {
@@ -165,7 +210,7 @@ Status SqliteBackend::await_change(WaitTicket& ticket, TimePoint until, std::sto
 
 void SqliteBackend::end_wait(WaitTicket& ticket, TimePoint by) {
   const auto* mine = dynamic_cast<const Ticket*>(&ticket);
-  if (mine == nullptr) return;
+  if (mine == nullptr || mine->waiter == 0) return;
   const Result<bool> done = store_->write<bool>(by, [&](Transaction& transaction) -> Result<bool> {
     const std::optional<WaiterState> state = find_waiter(transaction, mine->waiter);
     const Items items = remove_waiter(transaction, mine->waiter);

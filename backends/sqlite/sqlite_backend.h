@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 
+#include "backends/sqlite/acquire_step.h"
 #include "backends/sqlite/store.h"
 #include "lockset/backend.h"
 
@@ -20,6 +21,8 @@ class SqliteBackend final : public Backend {
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                            TimePoint by) override;
   Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override;
+  Result<std::vector<bool>> release_all(std::span<const Stamp> stamps, std::string_view app,
+                                        TimePoint by) override;
   Result<bool> break_hold(Stamp stamp, TimePoint by) override;
   Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) override;
   void end_wait(WaitTicket& ticket, TimePoint by) override;
@@ -30,6 +33,7 @@ class SqliteBackend final : public Backend {
   Result<std::size_t> sweep(TimePoint by) override;
 
  private:
+  AcquireOutcome crowd(const AcquireRequest& request, std::shared_ptr<Ticket> ticket);
   Result<bool> end_hold(Stamp stamp, std::optional<std::string_view> app, TimePoint by);
 
   std::unique_ptr<Store> store_;

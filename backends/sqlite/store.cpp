@@ -1,5 +1,8 @@
 #include "backends/sqlite/store.h"
 
+#include <algorithm>
+#include <chrono>
+
 #include "backends/sqlite/schema.h"
 #include "lockset/lock_set.h"
 
@@ -24,8 +27,10 @@ Status Store::connect(const Options& options, TimePoint by) {
   side_file_ = *std::move(side_file);
   gate_.emplace(*side_file_);
   {
-    // In turn: a newcomer that SQLite alone lets in may wait for ever.
-    const FileGate::Pass pass = gate_->enter(by);
+    // In turn: a newcomer that SQLite alone lets in may wait for ever. What is there already needs
+    // no write, and does not wait for those who do.
+    FileGate::Pass pass;
+    if (!*ready) pass = gate_->enter(by);
     if (Status status = set_up_connection(writer_, path_, options.synchronous_full, by); !status) {
       return status;
     }
@@ -39,6 +44,11 @@ Status Store::connect(const Options& options, TimePoint by) {
     return status;
   }
   if (Status status = identity_.record(path_); !status) return status;
+  const Result<bool> known = read<bool>(by, [&](Transaction& transaction) -> Result<bool> {
+    return knows_boot(transaction.db, clock_.boot_id());
+  });
+  if (!known) return known.error();
+  if (*known) return {};
   const Result<bool> adopted = write<bool>(by, [&](Transaction& transaction) -> Result<bool> {
     return adopt_boot(transaction.db, clock_.boot_id(), transaction.now_us, transaction.wall_us);
   });
@@ -60,6 +70,19 @@ Status Store::begin(Db& db, const char* sql, TimePoint by) {
     return rolled_back ? status.error() : rolled_back.error();
   }
   return {};
+}
+
+Status Store::begin_in_turn(FileGate::Pass& pass, Line line, TimePoint by) {
+  // SQLite's own wait is not fair: who was led past the gate by a pause of the one inside, on a
+  // machine with much to do, comes back to it.
+  constexpr Duration before_the_next_look = std::chrono::milliseconds(500);
+  for (;;) {
+    pass = gate_->enter(by, line);
+    const TimePoint now = BootClock::now();
+    const TimePoint until = pass || now >= by ? by : std::min(by, now + before_the_next_look);
+    const Status status = begin(writer_, "BEGIN IMMEDIATE", until);
+    if (status || until == by || status.error().code != Errc::unavailable) return status;
+  }
 }
 
 Status Store::commit(TimePoint by) {
@@ -98,6 +121,12 @@ Error Store::late() const {
   return Error{Errc::unavailable, "the lock database " + in_quotes(path_) +
                                       " was kept busy by other threads of this process until the "
                                       "deadline; nothing was applied"};
+}
+
+Error Store::crowd() const {
+  return Error{Errc::unavailable, "the lock database " + in_quotes(path_) +
+                                      " is under heavy contention: this call got no turn before "
+                                      "its deadline; nothing was applied"};
 }
 
 }  // namespace lockset::sqlite

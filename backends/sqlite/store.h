@@ -39,13 +39,17 @@ class Store {
   // Opens the database, and makes or adopts it first where that is needed.
   static Result<std::unique_ptr<Store>> open(const Options& options, TimePoint by);
 
+  using Line = FileGate::Line;
+
   // Runs body(Transaction&) -> Result<T> in a transaction that holds SQLite's write
   // lock from its first statement on. Commits if rows were changed and the body
-  // gave no error, rolls back otherwise: a busy answer costs no fsync.
+  // gave no error, rolls back otherwise: a busy answer costs no fsync. `crowded`: set if it fails
+  // only because others kept going first.
   template <class T, class Body>
-  Result<T> write(TimePoint by, Body&& body) {
+  Result<T> write(TimePoint by, Body&& body, Line line = Line::all, bool* crowded = nullptr) {
     std::vector<std::uint32_t> wakes;
-    Result<T> result = in_turn<T>(by, wakes, body);
+    bool many = false;
+    Result<T> result = in_turn<T>(by, wakes, body, line, crowded != nullptr ? *crowded : many);
     // Out of the gate already: those who are woken find it open.
     if (result.ok()) {
       for (const std::uint32_t slot : wakes) slots_.wake(slot);
@@ -72,11 +76,19 @@ class Store {
   explicit Store(std::string path) : path_(std::move(path)), clock_(StoreClock::make()) {}
 
   template <class T, class Body>
-  Result<T> in_turn(TimePoint by, std::vector<std::uint32_t>& wakes, Body& body) {
+  Result<T> in_turn(TimePoint by, std::vector<std::uint32_t>& wakes, Body& body, Line line,
+                    bool& crowded) {
+    const std::uint32_t passages = gate_->passages();
     const TurnQueue::Turn turn = writer_turn_.enter(by);
-    if (!turn) return late();
-    const FileGate::Pass pass = gate_->enter(by);
-    if (Status status = begin(writer_, "BEGIN IMMEDIATE", by); !status) return status.error();
+    if (!turn) {
+      crowded = gate_->passages() != passages;
+      return late();
+    }
+    FileGate::Pass pass;
+    if (Status status = begin_in_turn(pass, line, by); !status) {
+      crowded = status.error().code == Errc::unavailable && gate_->passages() != passages;
+      return crowded ? crowd() : status.error();
+    }
     Transaction transaction = describe(writer_);
     const int changes = writer_.total_changes();
     Result<T> result = body(transaction);
@@ -88,10 +100,13 @@ class Store {
 
   Status connect(const Options& options, TimePoint by);
   Status begin(Db& db, const char* sql, TimePoint by);
+  // A write transaction behind the gate, or past one that does not move.
+  Status begin_in_turn(FileGate::Pass& pass, Line line, TimePoint by);
   Status commit(TimePoint by);
   Status roll_back(Db& db);
   [[nodiscard]] Transaction describe(Db& db) const;
   [[nodiscard]] Error late() const;
+  [[nodiscard]] Error crowd() const;
 
   std::string path_;
   StoreClock clock_;

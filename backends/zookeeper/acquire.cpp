@@ -264,6 +264,7 @@ Acquire::Round Acquire::ask() {
                                                   std::move(seat_),
                                                   made_from()});
   // The reaper ends what is granted when nobody waits for it any more.
+  if (Status ready = reaper_.start(); !ready) return ready.error();
   space_.own.ask(hold, BootClock::now() + lease, connection_);
   const auto late = [own = &space_.own, token = token_, base, first_set](const Replies& replies) {
     const Reply& reply = replies.front();

@@ -25,8 +25,10 @@ Status read_hosts(Options& options, const Url& url) {
     const Result<connections::HostPort> one = connections::read_host(rest.substr(0, comma));
     if (!one) return one.error();
     if (one->host.empty()) return invalid("an empty host in " + in_quotes(url.hosts));
-    options.hosts += (options.hosts.empty() ? "" : ",") +
-                     connections::show_host(one->host, one->port.value_or(2181));
+    const std::string comma_before = options.hosts.empty() ? "" : ",";
+    const std::uint16_t port = one->port.value_or(2181);
+    options.hosts += comma_before + connections::show_host(one->host, port);
+    options.library_hosts += comma_before + one->host + ":" + std::to_string(port);
     if (more) rest.remove_prefix(comma + 1);
   }
   return {};

@@ -11,10 +11,11 @@
 namespace lockset::zookeeper {
 
 struct Options {
-  std::string hosts;     // "h1:p1,h2:p2", as the client library wants them
-  std::string user;      // of the digest scheme; empty: anybody may do anything
-  std::string password;  // never shown
-  std::string chroot;    // "" or "/path"
+  std::string hosts;          // "h1:p1,[::1]:p2", as people write them
+  std::string library_hosts;  // the same as the client library wants them: "h1:p1,::1:p2"
+  std::string user;           // of the digest scheme; empty: anybody may do anything
+  std::string password;       // never shown
+  std::string chroot;         // "" or "/path"
   std::string space = "lockset";
   std::size_t pool = 64;  // the most sessions of one client
   Duration connect_timeout = std::chrono::seconds(5);

@@ -128,6 +128,51 @@ Result<bool> GenerationBackend::release(Stamp stamp, std::string_view app, TimeP
   return end_hold(stamp, app, by);
 }
 
+// Those that this client took are sent together, each in its own session. What has no answer that
+// counts, and all others, go one by one.
+Result<std::vector<bool>> GenerationBackend::release_all(std::span<const Stamp> stamps,
+                                                         std::string_view app, TimePoint by) {
+  std::vector<std::optional<bool>> ended(stamps.size());
+  struct Part {
+    std::vector<std::size_t> places;
+    std::vector<std::shared_ptr<OwnHold>> holds;
+    std::vector<Request> requests;
+  };
+  std::map<std::shared_ptr<Session>, Part> parts;
+  for (std::size_t i = 0; i < stamps.size(); ++i) {
+    const std::optional<OwnHolds::Known> own = space_->own.find(stamps[i]);
+    if (!own || !own->live() || own->hold->app != app) continue;
+    const std::shared_ptr<Session> session = own->hold->session();
+    if (session->stuck() || !session->connected()) continue;
+    Part& part = parts[session];
+    part.places.push_back(i);
+    part.holds.push_back(own->hold);
+    part.requests.push_back(space_->end_of(own->hold->token, own->hold->items));
+  }
+  for (auto& [session, part] : parts) {
+    const Result<Replies> replies = session->run(std::move(part.requests), by);
+    if (!replies) continue;  // nothing was sent
+    for (std::size_t i = 0; i < replies->size(); ++i) {
+      const int code = (*replies)[i].code;
+      if (code != ZOK && code != ZNONODE) continue;
+      const OwnHold& hold = *part.holds[i];
+      for (const LockRequest& item : hold.items) space_->names.ended(item.name, hold.token);
+      space_->own.forget(hold.token);
+      ended[part.places[i]] = code == ZOK;
+    }
+  }
+  std::vector<bool> result;
+  for (std::size_t i = 0; i < stamps.size(); ++i) {
+    if (!ended[i]) {
+      const Result<bool> one = end_hold(stamps[i], app, by);
+      if (!one) return one.error();
+      ended[i] = *one;
+    }
+    result.push_back(*ended[i]);
+  }
+  return result;
+}
+
 Result<bool> GenerationBackend::break_hold(Stamp stamp, TimePoint by) {
   return end_hold(stamp, {}, by);
 }

@@ -30,6 +30,8 @@ class GenerationBackend final : public Backend {
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                            TimePoint by) override;
   Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override;
+  Result<std::vector<bool>> release_all(std::span<const Stamp> stamps, std::string_view app,
+                                        TimePoint by) override;
   Result<bool> break_hold(Stamp stamp, TimePoint by) override;
   Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) override;
   void end_wait(WaitTicket& ticket, TimePoint by) override;

@@ -178,8 +178,10 @@ std::optional<Duration> OwnHolds::renew(const std::string& token, TimePoint sent
   OwnHold& hold = *found->second;
   const TimePoint now = BootClock::now();
   if (hold.state != OwnHold::State::live || hold.deadline <= now) return {};
-  // Its timeout is another one when it has reconnected to servers with other bounds.
+  // Its timeout is another one when it has reconnected to servers with other bounds. What was
+  // promised beyond it can't be taken back: that hold is lost, and is there until its deadline.
   const Duration safe = safe_part(hold.session()->timeout());
+  if (safe < hold.lease && sent + safe < hold.deadline) return {};
   move_deadline(hold, std::max(hold.deadline, sent + std::min(hold.lease, safe)));
   return std::min(hold.deadline - sent, safe);
 }

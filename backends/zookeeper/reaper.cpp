@@ -1,14 +1,15 @@
 #include "backends/zookeeper/reaper.h"
 
-#include <pthread.h>
 #include <zookeeper/zookeeper.h>
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <iterator>
 #include <map>
+#include <system_error>
 #include <utility>
+
+#include "core/shortage.h"
 
 namespace lockset::zookeeper {
 namespace {
@@ -37,18 +38,23 @@ Reaper::~Reaper() {
   if (thread_.joinable()) thread_.join();
 }
 
+Status Reaper::start() {
+  const std::lock_guard lock(mutex_);
+  if (thread_.joinable() || ending_) return {};
+  Status status;
+  try {
+    thread_.start([this] { loop(); });
+  } catch (const std::system_error& error) {
+    status = Error{Errc::unavailable,
+                   space_.where + ": can't start a thread: " + text_of_errno(error.code().value())};
+  }
+  return status;
+}
+
 void Reaper::ring(TimePoint deadline) {
   const std::lock_guard lock(mutex_);
-  if (thread_.joinable() && deadline >= sleeps_until_) return;
+  if (deadline >= sleeps_until_) return;
   rung_ = true;
-  if (!thread_.joinable() && !ending_) {
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    thread_ = std::thread([this] { loop(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  }
   changed_.notify_all();
 }
 

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <vector>
 
 #include "backends/zookeeper/space.h"
+#include "core/machine.h"
 
 namespace lockset::zookeeper {
 
@@ -20,6 +20,9 @@ class Reaper {
   Reaper& operator=(const Reaper&) = delete;
   ~Reaper();
 
+  // Its thread, before anything is asked for that it may have to remove. Errc::unavailable if there
+  // is none to be had.
+  Status start();
   // Removes, now and on this thread, what is past its deadline; what can't be removed now
   // is left to the thread.
   void run(TimePoint by);
@@ -47,7 +50,7 @@ class Reaper {
   TimePoint sleeps_until_ = TimePoint::max();
   bool rung_ = false;
   bool ending_ = false;
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace lockset::zookeeper

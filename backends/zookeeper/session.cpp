@@ -7,11 +7,14 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <set>
+#include <map>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "backends/zookeeper/descriptors.h"
+#include "backends/zookeeper/refusal.h"
+#include "core/shortage.h"
 
 namespace lockset::zookeeper {
 namespace {
@@ -99,10 +102,22 @@ struct Batch {
 }  // namespace
 
 struct Session::Native {
+  // One for all who watch the same of a node: the client library, which knows it by its address,
+  // keeps a watch until it fires, and those who give up must not pile up there. Guarded by `mutex`.
   struct Watch {
     Native* native;
-    std::weak_ptr<Signal> signal;
-    unsigned bit = 0;
+    std::pair<Kind, std::string> what;
+    std::vector<std::pair<std::weak_ptr<Signal>, unsigned>> signals;
+    std::size_t under_way = 0;  // requests that set it
+    bool set = false;           // the client library has it
+
+    void raise(std::unique_lock<std::mutex> lock) {
+      const auto all = signals;
+      lock.unlock();
+      for (const auto& [weak, bit] : all) {
+        if (const std::shared_ptr<Signal> signal = weak.lock()) signal->raise(bit);
+      }
+    }
   };
 
   zhandle_t* handle = nullptr;
@@ -122,7 +137,7 @@ struct Session::Native {
   bool ignored = false;
   bool cut = false;
   std::int64_t id = 0;
-  std::set<Watch*> watches;  // of those that have not fired
+  std::map<std::pair<Kind, std::string>, Watch> watches;
 
   // An ACL as the client library wants it, which copies it in the call.
   class LibraryAcl {
@@ -191,21 +206,23 @@ struct Session::Native {
 
   static void on_watch(zhandle_t*, int type, int state, const char*, void* context) {
     auto* watch = static_cast<Watch*>(context);
-    const std::shared_ptr<Signal> signal = watch->signal.lock();
+    std::unique_lock lock(watch->native->mutex);
     if (type == ZOO_SESSION_EVENT) {
       // All watches hear of it and stay; only the session's end matters to a waiter.
-      if (signal && state == ZOO_EXPIRED_SESSION_STATE) signal->raise(watch->bit);
+      if (state == ZOO_EXPIRED_SESSION_STATE) watch->raise(std::move(lock));
       return;
     }
-    const unsigned bit = watch->bit;
-    watch->native->forget(watch);  // it fires once
-    if (signal) signal->raise(bit);
+    Watch fired = *watch;
+    watch->signals.clear();
+    watch->set = false;  // it fires once
+    watch->native->forget_unless_used(*watch);
+    fired.raise(std::move(lock));
   }
 
   static void finish(const void* data, Reply reply) {
     const std::unique_ptr<Pending> pending(static_cast<Pending*>(const_cast<void*>(data)));
-    // Not set then.
-    if (pending->watch != nullptr && !reply.ok()) pending->native->forget(pending->watch);
+    // In the order in which the client library set it and saw it fire.
+    if (pending->watch != nullptr) pending->native->answered(*pending->watch, reply.ok());
     reply.connection = pending->native->connection;
     pending->batch->done(pending->index, std::move(reply));
   }
@@ -334,21 +351,32 @@ struct Session::Native {
                       on_multi, pending);
   }
 
-  Watch* new_watch(const Request& request) {
+  Watch* watch_for(const Request& request) {
     if (!request.watch) return nullptr;
     const std::lock_guard lock(mutex);
-    return *watches.insert(new Watch{this, request.watch, request.watch_bit}).first;
+    const std::pair<Kind, std::string> what{request.kind, request.path};
+    Watch& watch = watches.try_emplace(what, Watch{this, what, {}, 0, false}).first->second;
+    std::erase_if(watch.signals, [](const auto& one) { return one.first.expired(); });
+    watch.signals.emplace_back(request.watch, request.watch_bit);
+    ++watch.under_way;
+    return &watch;
   }
-  void forget(Watch* watch) {
+  void answered(Watch& watch, bool set) {
     const std::lock_guard lock(mutex);
-    watches.erase(watch);
-    delete watch;
+    --watch.under_way;
+    watch.set = watch.set || set;
+    forget_unless_used(watch);
+  }
+  // `mutex` is held.
+  void forget_unless_used(Watch& watch) {
+    if (!watch.set && watch.under_way == 0) watches.erase(std::pair(watch.what));
   }
 };
 
 Session::Session(const Options& options, Duration timeout, Duration handshake,
                  Connections connections)
     : where_(options.shown()),
+      hosts_(options.hosts),
       asked_timeout_(timeout),
       handshake_(handshake),
       native_(std::make_unique<Native>()) {
@@ -366,7 +394,7 @@ void Session::begin(const Options& options) {
   constexpr std::int64_t most_ms = 500'000'000;
   zoo_set_debug_level(ZOO_LOG_LEVEL_ERROR);
   const NewPipes pipes;
-  native_->handle = zookeeper_init2(options.hosts.c_str(), Native::on_session,
+  native_->handle = zookeeper_init2(options.library_hosts.c_str(), Native::on_session,
                                     static_cast<int>(std::min(timeout_ms, most_ms)), nullptr,
                                     native_.get(), ZOO_NO_LOG_CLIENTENV, ignore_log);
   if (native_->handle == nullptr) return;
@@ -412,7 +440,6 @@ Session::~Session() {
     const SignalsBlocked blocked;
     zookeeper_close(native_->handle);
   }
-  for (Native::Watch* watch : native_->watches) delete watch;
 }
 
 Status Session::ready(TimePoint by) {
@@ -422,6 +449,7 @@ Status Session::ready(TimePoint by) {
     return state == ZOO_CONNECTED_STATE || state == ZOO_EXPIRED_SESSION_STATE ||
            state == ZOO_AUTH_FAILED_STATE;
   };
+  bool looked = false;                 // whether anybody listens
   TimePoint taken = TimePoint::max();  // when a server was first seen to have its connection
   while (!settled()) {
     const TimePoint now = BootClock::now();
@@ -431,12 +459,26 @@ Status Session::ready(TimePoint by) {
     taken = waiting ? std::min(taken, now) : TimePoint::max();
     if (waiting && now - taken >= handshake_) native_->ignored = true;
     if (left <= Duration::zero() || native_->ignored) {
-      return Error{Errc::unavailable,
-                   where_ +
-                       ": no server answers: do they run, is the address right, and do they "
-                       "admit more connections (maxClientCnxns)?"};
+      const char* const why =
+          no_descriptor_left()
+              ? ": can't open a socket: raise the limit on open files (ulimit -n)"
+              : ": no server answers: do they run, is the address right, and do they admit more "
+                "connections (maxClientCnxns)?";
+      return Error{Errc::unavailable, where_ + why};
     }
     native_->changed.wait_for(lock, std::min<Duration>(left, handshake_poll));
+    // Once, for the queue of a server that hangs has little room.
+    if (looked || settled() || native_->timeout_ms != 0) continue;
+    looked = true;
+    lock.unlock();
+    const bool refused = all_refuse(hosts_);
+    lock.lock();
+    if (refused && !settled()) {
+      return Error{
+          Errc::unavailable,
+          where_ +
+              ": all servers refused the connection: are they running, and is the address right?"};
+    }
   }
   if (native_->state == ZOO_CONNECTED_STATE) return {};
   return error_from(native_->state == ZOO_AUTH_FAILED_STATE ? ZAUTHFAILED : ZSESSIONEXPIRED, where_,
@@ -492,7 +534,7 @@ Result<Replies> Session::send(std::vector<Request> requests, TimePoint by, Late 
   batch->late = std::move(late);
   batch->overdue = native_->overdue;
   for (std::size_t i = 0; i < count; ++i) {
-    Native::Watch* const watch = native_->new_watch(requests[i]);
+    Native::Watch* const watch = native_->watch_for(requests[i]);
     auto* pending = new Native::Pending{native_.get(), batch, i, std::move(requests[i]), watch};
     const int code = native_->submit(pending);
     if (code != ZOK) Native::finish(pending, {.code = code});

@@ -37,8 +37,8 @@ class Session {
   // server does not answer.
   ~Session();
 
-  // Until it is connected. Errc::unavailable otherwise, or Errc::misconfigured where it
-  // will never be.
+  // Until it is connected. Errc::unavailable otherwise, where nobody listens at any server at once;
+  // or Errc::misconfigured where it will never be.
   Status ready(TimePoint by);
   // While somebody waited for it to be ready, a server had taken its first connection and said
   // nothing for the time `handshake`. One that was just starting may never do so, and the client
@@ -87,6 +87,7 @@ class Session {
   Status connected_for_multi(TimePoint by);
 
   const std::string where_;
+  const std::string hosts_;
   const Duration asked_timeout_;
   const Duration handshake_;
   std::unique_ptr<Native> native_;

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <iterator>
-#include <thread>
 #include <utility>
+
+#include "core/machine.h"
+#include "core/time_math.h"
 
 namespace lockset::zookeeper {
 namespace {
@@ -33,16 +36,18 @@ Sessions::~Sessions() { close(std::move(entries_)); }
 
 void Sessions::close(std::vector<Entry> entries) {
   // Side by side: each may take some seconds where the server does not answer.
-  std::vector<std::thread> threads;
+  std::deque<Thread> threads;
   for (std::size_t i = 1; i < entries.size(); ++i) {
     try {
-      threads.emplace_back([&entry = entries[i]] { entry.session.reset(); });
+      threads.emplace_back().start([&entry = entries[i]] { entry.session.reset(); });
     } catch (const std::system_error&) {
       entries[i].session.reset();
     }
   }
   if (!entries.empty()) entries.front().session.reset();
-  for (std::thread& thread : threads) thread.join();
+  for (Thread& thread : threads) {
+    if (thread.joinable()) thread.join();
+  }
 }
 
 std::size_t Sessions::count() const {
@@ -119,6 +124,22 @@ std::optional<Sessions::Place> Sessions::find(Duration timeout, bool for_holds,
   return {};
 }
 
+bool Sessions::is_idle(const Entry& entry) {
+  return entry.for_holds && *entry.used == 0 && entry.session.use_count() == 1;
+}
+
+std::optional<Sessions::Entry> Sessions::make_room() {
+  auto oldest = entries_.end();
+  for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+    if (!is_idle(*entry)) continue;
+    if (oldest == entries_.end() || entry->last_use < oldest->last_use) oldest = entry;
+  }
+  if (oldest == entries_.end()) return {};
+  Entry idle = std::move(*oldest);
+  entries_.erase(oldest);
+  return idle;
+}
+
 Result<Sessions::Place> Sessions::take(Duration timeout, bool for_holds, std::size_t path_bytes,
                                        TimePoint by) {
   std::vector<Entry> dead;  // closed when the mutex is free again
@@ -128,15 +149,18 @@ Result<Sessions::Place> Sessions::take(Duration timeout, bool for_holds, std::si
       return *std::move(found);
     }
     if (!opening_) break;
-    const Duration left = by - BootClock::now();
-    if (left <= Duration::zero()) {
+    if (BootClock::now() >= by) {
       return Error{Errc::unavailable, options_.shown() + ": can't begin to connect in time"};
     }
-    opened_.wait_for(lock, left);
+    opened_.wait_until(lock, on_steady_clock(by));
   }
   if (entries_.size() >= options_.pool + 1) {  // one is for what needs no lease
-    return Error{Errc::unavailable, options_.shown() + ": all " + std::to_string(options_.pool) +
-                                        " sessions are in use (parameter pool)"};
+    std::optional<Entry> idle = make_room();
+    if (!idle) {
+      return Error{Errc::unavailable, options_.shown() + ": all " + std::to_string(options_.pool) +
+                                          " sessions are in use (parameter pool)"};
+    }
+    dead.push_back(*std::move(idle));
   }
   opening_ = true;
   const Duration handshake = handshake_;
@@ -233,8 +257,7 @@ void Sessions::tidy() {
     const auto first_idle =
         std::stable_partition(entries_.begin(), entries_.end(), [&](const Entry& entry) {
           return entry.session->alive() && !entry.session->was_cut() &&
-                 (!entry.for_holds || *entry.used != 0 || entry.session.use_count() > 1 ||
-                  now - entry.last_use < idle_time);
+                 (!is_idle(entry) || now - entry.last_use < idle_time);
         });
     std::move(first_idle, entries_.end(), std::back_inserter(idle));
     entries_.erase(first_idle, entries_.end());

@@ -96,6 +96,10 @@ class Sessions {
     std::optional<Duration> longest;
     TimePoint learnt = TimePoint::min();
   };
+  // Carries nothing, and nobody uses it. REQUIRES mutex_.
+  static bool is_idle(const Entry& entry);
+  // Takes out the one that has been idle for longest. REQUIRES mutex_.
+  std::optional<Entry> make_room();
   // An entry with room that is reserved in it.
   struct Place {
     Entry entry;

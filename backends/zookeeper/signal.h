@@ -5,6 +5,7 @@
 #include <mutex>
 #include <stop_token>
 
+#include "core/wait_until.h"
 #include "lockset/clock.h"
 
 namespace lockset::zookeeper {
@@ -20,7 +21,7 @@ class Signal {
   // Takes all bits that are raised; waits for one until `until` or `stop`.
   unsigned take(TimePoint until, const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
-    changed_.wait_until(lock, stop, until, [&] { return bits_ != 0; });
+    wait_until(changed_, lock, stop, until, [&] { return bits_ != 0; });
     const unsigned bits = bits_;
     bits_ = 0;
     return bits;

@@ -77,6 +77,12 @@ Result<bool> ZookeeperBackend::release(Stamp stamp, std::string_view app, TimePo
                        [&](GenerationBackend& backend) { return backend.release(stamp, app, by); });
 }
 
+Result<std::vector<bool>> ZookeeperBackend::release_all(std::span<const Stamp> stamps,
+                                                        std::string_view app, TimePoint by) {
+  return in_generation(
+      by, [&](GenerationBackend& backend) { return backend.release_all(stamps, app, by); });
+}
+
 Result<bool> ZookeeperBackend::break_hold(Stamp stamp, TimePoint by) {
   return in_generation(by,
                        [&](GenerationBackend& backend) { return backend.break_hold(stamp, by); });

@@ -64,8 +64,12 @@ struct Traits {
   bool session_leases = false;
   // May be one of the two stores of a migration: SetMigrationPhase is applied.
   bool can_migrate = true;
-  // The most holds that one renew call should carry, so as not to stall the store.
+  // The most holds that one renew or release_all call should contain, so as not to stall the store.
   std::size_t renew_chunk = 1000;
+  // The clock on which the store counts leases, if that is neither its own nor the machine's: a
+  // memory store that was made with a test's clock. Clients count validity on the same clock. It
+  // must outlive the backend.
+  const Clock* clock = nullptr;
 };
 
 // A backend's memory of one waiting acquire: its place in a queue, a channel, a
@@ -91,7 +95,7 @@ struct AcquireRequest {
   // Fresh for every attempt.
   Token token;
   const Owner* owner = nullptr;  // never null
-  Duration lease{};              // at least 1 ms, at most SpaceConfig::max_lease
+  Duration lease{};              // at least min_lease, at most SpaceConfig::max_lease
   // The grant's stamp must be at least this (migration between stores).
   Stamp min_stamp;
   // The caller waits if it is told busy: register it in the same step, so that no
@@ -143,7 +147,7 @@ using AcquireOutcome = std::variant<Grant, Busy, Stale>;
 struct RenewRequest {
   Stamp stamp;
   Duration lease{};
-  // Make the hold permanent; `lease` is then of no account.
+  // Make the hold permanent; `lease` is then ignored.
   bool permanent = false;
   // What the hold holds and the token of its attempt, where the caller knows them
   // (otherwise null and zero): a store that lost its state re-registers from them.
@@ -152,8 +156,9 @@ struct RenewRequest {
 };
 
 struct Renewal {
-  // What is left of the lease now, from the moment at which the store renewed; at
-  // least what was asked for. Duration::max() for a hold that is permanent.
+  // What is left of the lease, counted from the moment of the renewal in the store: the lease that
+  // was asked for, or more if the hold had more; with Traits::session_leases what the session
+  // allows. Duration::max() for a permanent hold.
   Duration lease{};
 };
 
@@ -161,8 +166,8 @@ struct RenewReply {
   // One per request, in its order; unset: no such live hold of this owner's
   // application, and nothing was changed for it.
   std::vector<std::optional<Renewal>> renewals;
-  // Set for those of which nothing could be learned, though the others were answered: their unset
-  // renewal means nothing. Empty: none. (A backend over several stores has such.)
+  // Set for requests whose outcome is unknown although others were answered: their unset renewal
+  // means nothing. Empty: none. (Occurs in a backend over several stores.)
   std::vector<bool> unanswered = {};
 
   [[nodiscard]] bool answered(std::size_t i) const { return unanswered.empty() || !unanswered[i]; }
@@ -210,6 +215,21 @@ class Backend {
   // hold ends whole, and those who wait for its names are woken.
   virtual Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) = 0;
 
+  // Releases each of these as release does, all of them in as few round trips as the store allows:
+  // for a client that closes. The result has one element per stamp, in their order: true if this
+  // very call ended the hold. After an error some may have been released, whatever its code. The
+  // default releases them one by one.
+  virtual Result<std::vector<bool>> release_all(std::span<const Stamp> stamps, std::string_view app,
+                                                TimePoint by) {
+    std::vector<bool> ended;
+    for (const Stamp stamp : stamps) {
+      Result<bool> one = release(stamp, app, by);
+      if (!one) return std::move(one).error();
+      ended.push_back(*one);
+    }
+    return ended;
+  }
+
   // As release, whoever owns the hold.
   virtual Result<bool> break_hold(Stamp stamp, TimePoint by) = 0;
 
@@ -234,11 +254,11 @@ class Backend {
   // admit them. The caller has checked the change (check_change).
   virtual Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) = 0;
 
-  // In one atomic step: if the hold `epoch` of application `app` is live and the
-  // application's epoch is not higher, makes it the application's epoch, raises the
-  // version if that changed anything, and ends all holds of the application of a
-  // lower epoch but the hold `epoch` itself. The number of holds ended; to repeat it
-  // does no harm. Errc::superseded if the application's epoch is higher, else
+  // If the hold `epoch` of application `app` is live and the application's epoch is not
+  // higher: makes it the application's epoch and raises the version if that changed
+  // anything, in one atomic step; there, or in steps behind it, ends all holds of the
+  // application of a lower epoch but the hold `epoch` itself. The number of holds ended;
+  // to repeat it does no harm. Errc::superseded if the application's epoch is higher, else
   // Errc::not_held if the hold `epoch` is not live.
   virtual Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) = 0;
 
@@ -247,7 +267,8 @@ class Backend {
   virtual Result<std::size_t> sweep(TimePoint by) = 0;
 };
 
-// Passes every call on to another backend: the base of decorators that change a few.
+// Forwards every call to another backend: the base of decorators that change a few calls.
+// release_all() calls release(), so overriding release() also changes release_all().
 class ForwardingBackend : public Backend {
  public:
   explicit ForwardingBackend(std::shared_ptr<Backend> inner) : inner_(std::move(inner)) {}

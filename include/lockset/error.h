@@ -1,6 +1,6 @@
-// Errors are values. A call that can fail returns Result<T>; whoever prefers
-// exceptions writes .value(), which throws LockError, the only type that this
-// library throws.
+// Errors are values. A call that can fail returns Result<T>; if you prefer
+// exceptions, call .value(), which throws LockError, the only type that this
+// library throws (apart from std::bad_alloc).
 //
 // Contention is not an error: see Locks::try_acquire and Locks::try_locks.
 //
@@ -20,7 +20,8 @@ enum class Errc {
   cancelled,      // the caller's stop token ended the wait; nothing is held
   not_held,       // no such hold of this application: wrong stamp, released, expired or broken
   app_in_use,     // reclaim=on, and another live instance of the application runs
-  superseded,     // a newer instance of this application reclaimed its holds
+  superseded,     // a newer instance of this application reclaimed its holds, or this one, opened
+                  // with reclaim, lost its hold on the application id: open the space again
   invalid,        // the caller's mistake: a bad name, set, lease or option
   misconfigured,  // the store or its address is set up wrongly; waiting will not mend it
   unsupported,    // this backend can't do that, and says so instead of doing less
@@ -35,7 +36,7 @@ std::string_view to_string(Errc code) noexcept;
 
 struct Error {
   Errc code = Errc::internal;
-  // One line for people: what was asked, what went wrong, what to do. Never a secret.
+  // One line for people: what was asked, what went wrong, what to do. Contains no secrets.
   std::string message;
 
   // The same call may succeed later without anybody changing anything, and

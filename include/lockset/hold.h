@@ -44,7 +44,7 @@ class HoldState;  // private to the core
 // and renew() fail with Errc::not_held, and the destructor does nothing.
 //
 // The Locks that granted the hold may be destroyed first; that releases it.
-class Hold {
+class [[nodiscard]] Hold {
  public:
   Hold() noexcept = default;
   Hold(Hold&&) noexcept = default;
@@ -68,10 +68,11 @@ class Hold {
   // one reading of the clock, no I/O. Ask right before each step that must not be
   // done twice.
   [[nodiscard]] bool valid() const noexcept;
-  // True if valid() will still be true after `duration`, come what may.
+  // True if valid() will still be true after `duration` even if no renewal succeeds. A
+  // release, a break or a reclaim may end it sooner.
   [[nodiscard]] bool valid_for(Duration duration) const noexcept;
-  // When validity ends unless renewed; TimePoint::max() for lease = none. Long past
-  // (TimePoint{}) for a hold that is lost or released.
+  // When validity ends unless renewed, by the clock of the Locks (Options::clock);
+  // TimePoint::max() for lease = none. Long past (TimePoint{}) for a hold that is lost or released.
   [[nodiscard]] TimePoint valid_until() const noexcept;
 
   // Stops once, at the latest when validity ends without release(); never because

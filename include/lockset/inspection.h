@@ -45,8 +45,8 @@ struct WaiterInfo {
 struct Inspection {
   std::vector<HoldInfo> holds;      // by ascending stamp
   std::vector<WaiterInfo> waiters;  // longest wait first; empty where the backend keeps no queue
-  // The store has lost its state, or may have: it grants nothing for so long, until every
-  // lease of before has ended. Living holders register their holds again meanwhile.
+  // The store has lost its state, or may have: it grants nothing for this long, until all
+  // earlier leases have ended. Living holders register their holds again meanwhile.
   std::optional<Duration> quarantine = {};
 };
 

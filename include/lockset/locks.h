@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lockset/backend.h"
@@ -39,18 +41,32 @@ struct Options {
   // Take over from dead instances of the same application at open (semantics 12).
   // REQUIRES an explicit `app`.
   bool reclaim = false;
-  // For people who look at `lockset status`. Empty: user@host:pid and the program.
+  // For people who look at `lockset status`; cut at 500 bytes. Empty: user@host:pid and the
+  // program.
   std::string label{};
   // Of every hold that asks for none of its own. At least 1 s, or no_lease. Unset:
   // 30 s, or the longest lease of the space if that is shorter.
   std::optional<Duration> lease{};
   // The most that one call to the store may take.
   Duration io_timeout = std::chrono::seconds(5);
-  // How long an acquire that waits puts up with a store that does not answer.
+  // How long a waiting acquire retries while the store does not answer.
   Duration store_patience = std::chrono::seconds(15);
-  // How often the configuration is looked at while holds exist.
+  // How long open, given an address, retries while the store does not answer: for programs that
+  // start while their store restarts. 0: a single attempt. After a first failure, open retries
+  // until this much time has passed; each attempt takes at most io_timeout. With `reclaim`, only
+  // connecting is retried, not the takeover.
+  Duration open_patience{};
+  // Ends open's patience early, with Errc::cancelled.
+  std::stop_token stop_opening{};
+  // How often the configuration is read while holds exist.
   Duration refresh_config = std::chrono::seconds(5);
   std::shared_ptr<Observer> observer{};
+  // The clock on which this client counts leases: when holds are valid, and when they are renewed.
+  // Unset: the store's clock, which is the machine's unless a test made a memory store with its
+  // own. open refuses any other clock than the store's as Errc::invalid: two holders could be valid
+  // at the same time. It must outlive the Locks and all holds. Waits and timeouts run on the
+  // machine's clock in any case. docs/testing-your-program.md shows a test.
+  const Clock* clock = nullptr;
 };
 
 struct AcquireOptions {
@@ -69,17 +85,38 @@ struct TryOptions {
   std::optional<std::string> label{};
 };
 
+// The outcome of one try: an error, busy, or a grant. It does not convert to bool:
+// `if (auto hold = locks.try_acquire(set))` does not compile, for it would be true when the set is
+// taken. Ask for the outcome that you mean:
+//
+//   if (auto hold = locks.try_acquire(set).value()) ...   granted; an error is thrown
+//   auto tried = locks.try_acquire(set);
+//   if (!tried.ok()) ... tried.error() ...                 an error
+//   if (tried->has_value()) ...                            granted (of try_locks: *tried is not 0)
+template <class T>
+class [[nodiscard]] Tried : public Result<T> {
+ public:
+  using Result<T>::Result;
+  explicit operator bool() const = delete;
+  // As Result::value(). Check the value, or you do not know whether you hold the lock.
+  [[nodiscard]] T& value() & { return Result<T>::value(); }
+  [[nodiscard]] const T& value() const& { return Result<T>::value(); }
+  [[nodiscard]] T value() && { return std::move(*this).Result<T>::value(); }
+};
+
 class Manager;  // private to the core
 
-// One client of one lock space: grants, renews and releases lock sets. Owns its
-// connections, one thread that renews, and one that tells of losses; both start
-// with the first hold. Movable, not copyable.
+// One client of one lock space: grants, renews and releases lock sets. Owns its connections, one
+// thread that renews, one for housekeeping, and one that reports lost holds; they start with the
+// first acquire, or at open with reclaim. Clients of servers have a few more threads. Movable, not
+// copyable.
 //
 // Thread-safety: all calls may come from any threads at once; moving and
 // destroying are for one thread, while no other call is under way.
 //
-// Destroying it releases every hold it still manages, within the I/O timeout. A
-// callback of lost() must not destroy it: it would wait for its own thread.
+// Destroying it releases every hold it still manages, within the I/O timeout: many at a time, but
+// one by one over a `migrate:` address. Holds that are not released in time end with their leases.
+// A callback of lost() must not destroy it: it would wait for its own thread.
 // In a child of fork all calls of this one fail with Errc::invalid, and config() is empty: it opens
 // its own. A SQLite file that was open at the fork is refused there (semantics 18): fork first.
 // A moved-from Locks may only be destroyed or assigned to.
@@ -90,18 +127,20 @@ class Locks {
   ~Locks();
 
   // Waits until the whole set is granted. Nothing is held while it waits.
-  // Errors: timeout, cancelled, invalid, superseded, rolled_back, and store trouble.
+  // Errors: timeout, cancelled, superseded, rolled_back; invalid for the set, the lease or a
+  // closed Locks; unsupported for what the store can't do; and from the store: misconfigured at
+  // once, unavailable or indeterminate once Options::store_patience is used up, internal.
   Result<Hold> acquire(std::vector<LockRequest> wanted, const AcquireOptions& options = {});
   Result<Hold> acquire(const LockSet& set, const AcquireOptions& options = {});
 
-  // One try. Nothing at all (an empty optional) means contention, and only that.
-  Result<std::optional<Hold>> try_acquire(std::vector<LockRequest> wanted,
-                                          const TryOptions& options = {});
-  Result<std::optional<Hold>> try_acquire(const LockSet& set, const TryOptions& options = {});
+  // One try. An empty optional means contention, and only that.
+  Tried<std::optional<Hold>> try_acquire(std::vector<LockRequest> wanted,
+                                         const TryOptions& options = {});
+  Tried<std::optional<Hold>> try_acquire(const LockSet& set, const TryOptions& options = {});
 
   // The plain form: a stamp, or 0 for contention and only that. The hold is renewed
   // until release_locks or until this object is destroyed.
-  Result<Stamp> try_locks(std::vector<LockRequest> wanted, const TryOptions& options = {});
+  Tried<Stamp> try_locks(std::vector<LockRequest> wanted, const TryOptions& options = {});
   // The plain form of acquire.
   Result<Stamp> acquire_locks(std::vector<LockRequest> wanted, const AcquireOptions& options = {});
   // Releases by stamp what this application holds, also holds of its other
@@ -143,9 +182,17 @@ class Locks {
 };
 
 // Opens the lock space at an address such as "sqlite:/path" or "memory:".
-// Errors: invalid (address or options), misconfigured, unavailable, app_in_use.
+// Errors: invalid (address or options), misconfigured, unsupported (what this build or pair of
+// stores can't do), unavailable, indeterminate (reading the configuration), internal; cancelled by
+// Options::stop_opening. With reclaim also app_in_use, and those of the takeover: superseded (a
+// newer instance came first), rolled_back, unsupported (the lease, on ZooKeeper), not_held (the
+// hold on the application id was lost meanwhile), indeterminate.
 Result<Locks> open(std::string_view url, Options options = {});
-// The same over a backend made by the caller.
+// The same for `open(url, {})`. Without this overload a program with <fcntl.h> and `using namespace
+// lockset` would call the system's open, with {} for the flags.
+struct NoOptions;
+Result<Locks> open(const char* url, std::initializer_list<NoOptions> none);
+// The same over a backend made by the caller; a single attempt.
 Result<Locks> open(std::unique_ptr<Backend> backend, Options options = {});
 
 }  // namespace lockset

@@ -8,6 +8,8 @@
 #include "lockset/inspection.h"
 #include "lockset/lock_set.h"
 #include "lockset/locks.h"
+#include "lockset/memory_backend.h"
+#include "lockset/migration.h"
 #include "lockset/observer.h"
 #include "lockset/registry.h"
 #include "lockset/space_config.h"

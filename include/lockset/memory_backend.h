@@ -11,8 +11,9 @@ namespace lockset {
 
 class MemoryStore;  // the space; shared by the backends opened on it
 
-// A new, empty space. `clock` decides when leases end; it must outlive the store.
-// A test that moves its own clock wakes nobody: waiters look again by themselves.
+// A new, empty space. `clock` decides when leases end, in the store and for the clients that
+// are opened on it (Options::clock); it must outlive both. Moving a test's clock wakes no
+// waiters: they try again by themselves, at most a second later.
 std::shared_ptr<MemoryStore> make_memory_store(const Clock& clock = real_clock());
 
 // A space of its own that is as `store` is at this instant, as a backup is or a replica that is

@@ -51,8 +51,8 @@ struct MigrationStatus {
   // Unset while a store does not answer whose mark tells more: `phase` is the earliest one then
   // that the other store's mark allows.
   bool certain = true;
-  // Between two phases: nothing is granted for the moment. Clients end it by themselves if whoever
-  // began it does not.
+  // Between two phases: nothing is granted for the moment. If the process that began the switch
+  // does not end it, clients do.
   bool switching = false;
   // In old_only: the new space is kept shut to clients of it alone, for a move that was taken back
   // or is just begun. See Migration::release_new.
@@ -84,12 +84,12 @@ struct MigrationStatus {
   std::vector<std::string> notes;
 };
 
-// Something that stands in the way of a step.
+// Something that blocks a step.
 struct MigrationObstacle {
   std::string text;  // one line: what, and what to do about it
-  // It goes away by itself, so that it makes sense to wait: holds that have to end.
+  // The step is blocked, but only temporarily (holds have to end), so that waiting makes sense.
   bool passes = false;
-  // Nothing stands in the way any more, and for so long it has to stay so; otherwise 0.
+  // Nothing blocks the step any more, and it has to stay so for this long; otherwise 0.
   Duration time_left{};
 };
 
@@ -100,9 +100,10 @@ struct MigrationObstacle {
 class Migration {
  public:
   // Opens both stores; one that does not answer, or is not fit, is tried again by each call that
-  // needs it, which says what is wrong with it. Errc::unsupported,
-  // with the reason, for a pair that can't be migrated between: a store that only one process
-  // sees, the same address twice. (Two addresses of one space are found out by plan and start.)
+  // needs it, which says what is wrong with it. Errc::invalid for an address that can't be meant;
+  // Errc::unsupported, with the reason, for a pair that can't be migrated between: a store that
+  // only one process sees, the same address twice. (Two addresses of one space are found out by
+  // plan and start.)
   static Result<Migration> open(std::string_view from, std::string_view to, TimePoint by);
   // Over backends made by the caller. `clock` is for tests, and has to outlive this object; every
   // `by` counts on it.
@@ -120,17 +121,17 @@ class Migration {
 
   Result<MigrationStatus> status(TimePoint by);
 
-  // What stands in the way of advance() and of roll_back() at this moment; empty: nothing. Errors
-  // as these have where no step is left.
+  // What blocks advance() and roll_back() at this moment; empty: nothing. If no step is left, the
+  // same errors as these.
   Result<std::vector<MigrationObstacle>> obstacles_ahead(TimePoint by);
   Result<std::vector<MigrationObstacle>> obstacles_back(TimePoint by);
 
-  // Each of these takes one step and answers the phase that holds now. Errc::unavailable, with the
-  // first obstacle, if all that stand in the way pass, Errc::misconfigured with the first that
-  // does not. Some steps need that nothing was in the way for a while: 10 s where holds have to
-  // have ended, 3 s where clients should be gone. A call waits for that if `by` leaves the time.
-  // Otherwise it answers Errc::unavailable, and a later call of the same object, or of
-  // obstacles_ahead or obstacles_back, counts on from what this one saw.
+  // Each of these takes one step and returns the phase that holds now. Errc::unavailable, with the
+  // first obstacle, if the step is blocked only temporarily; Errc::misconfigured with the first
+  // obstacle that does not pass by itself. Some steps need that nothing blocked them for a while:
+  // 10 s where holds have to have ended, 3 s where clients should be gone. A call waits for that if
+  // `by` leaves the time. Otherwise it returns Errc::unavailable, and a later call on the same
+  // object, also of obstacles_ahead or obstacles_back, counts on from what this one saw.
 
   // old_only -> shadow. In phase shadow: nothing to do.
   Result<MigrationPhase> start(TimePoint by);

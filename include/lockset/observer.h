@@ -17,7 +17,8 @@ struct Event {
     busy,            // an attempt found the set taken; `detail` says by whom
     timed_out,       // an acquire gave up at its deadline
     stale,           // an attempt was made from an old configuration, and is repeated
-    retried,         // the store had trouble; the attempt is repeated; `detail` says why
+    retried,         // the store had trouble; the attempt is repeated (to open, where `items` is
+                     // empty); `detail` says why
     collided,        // the store repeated the attempt inside `count` times: serialization
                      // failures, deadlocks or duplicate keys, not contention
     resolved,        // a lost reply was looked up; `stamp` is what was found, or 0
@@ -41,7 +42,7 @@ struct Event {
 std::string_view to_string(Event::Kind kind) noexcept;
 
 // Given at open. Calls come from any thread, also at once, outside of Lockset's
-// mutexes; they delay whoever calls, so they should be short. Must not throw.
+// mutexes; they delay the calling thread, so they should be short. Must not throw.
 class Observer {
  public:
   virtual ~Observer() = default;

@@ -12,7 +12,7 @@ namespace lockset {
 // The fencing token of a grant: positive, unique in its space for ever. If grant
 // A returned before B was asked for, A < B; of two conflicting grants on a name
 // the later one has the greater stamp. 0 means "not granted".
-struct Stamp {
+struct [[nodiscard]] Stamp {
   std::int64_t value = 0;
 
   explicit operator bool() const noexcept { return value > 0; }

@@ -85,4 +85,14 @@ for scheme in "${@:2}"; do
   esac
 done
 false_that 'a command ran without a store' test -e "$work/ran"
+# Nobody listens there: told as soon as that is known, and not when the store might have answered.
+for scheme in "${@:2}"; do
+  authority=127.0.0.1:1
+  [ "$scheme" != mysql ] || authority=app@$authority
+  begin=$(milliseconds)
+  exits 69 "$lockset" run -n --io-timeout 10m --write x \
+    --url "$scheme://$authority/0?connect_timeout=1h" -- touch "$work/ran"
+  one_line "$scheme refused"
+  true_that "$scheme refused: told at once" test $(($(milliseconds) - begin)) -lt 60000
+done
 finish

@@ -24,7 +24,8 @@ for subject in space 'journal mode' permissions 'file system' synchronous 'free 
   'round trip' 'clock rate' permits leases waiting holds; do
   same "$subject" ok "$(level "$subject")"
 done
-same "a line for each finding, and a header" 14 "$(printf '%s\n' "$out" | wc -l)"
+same "a line for each finding, a header and a last line" 15 "$(printf '%s\n' "$out" | wc -l)"
+same "the last line" "programs may rely on the store sqlite:$work/locks.db" "${out##*$'\n'}"
 contains "permits" "$out" 'read 3, write 1'
 contains "the role" "$out" 'its owner alone may write it, and so may do everything, as operators'
 contains "longest lease" "$out" 'at most 10m'
@@ -44,6 +45,7 @@ contains "memory is for tests" "$out" 'for tests'
 # What weakens a promise is a warning with its remedy.
 exits 0 "$lockset" doctor --url "sqlite:$work/locks.db?synchronous=normal"
 same "synchronous" warning "$(level synchronous)"
+contains "the last line" "${out##*$'\n'}" 'see the warning'
 contains "synchronous" "$out" 'power cut'
 chmod o+w locks.db
 exits 0 "$lockset" doctor
@@ -74,7 +76,7 @@ same "a directory" unsafe "$(level space)"
 mkfifo orders
 start sh -c 'exec sqlite3 -bail "$1" <orders' sh "$work/locks.db"
 exec 7>orders
-printf "BEGIN IMMEDIATE;\n.shell touch '%s'\n" "$work/blocked" >&7
+printf ".timeout 60000\nBEGIN IMMEDIATE;\n.shell touch '%s'\n" "$work/blocked" >&7
 soon test -e blocked
 exits 69 "$lockset" doctor --io-timeout 300ms
 one_line "a store that is kept busy"
@@ -98,7 +100,7 @@ one_line "an unknown parameter"
 # init --print: a store without a script says so.
 exits 64 "$lockset" init --print
 one_line "no script"
-contains "no script" "$err" 'needs no script'
+contains "no script" "$err" 'has no script'
 same "no script" "" "$out"
 exits 64 "$lockset" init --print --max-lease 20s
 one_line "a script and a setting"

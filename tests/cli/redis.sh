@@ -92,6 +92,7 @@ server kill
 refused 69 "$here" at "$crash" run --write y -n -- touch "$work/ran"
 refused 69 "$here" at "$crash" status
 refused 69 "$here" at "$crash" doctor
+openers_wait
 server start
 refused 69 'no new grants' at "$crash" run --write y -n -- touch "$work/ran"
 false_that 'a command ran under quarantine' test -e "$work/ran"
@@ -112,6 +113,7 @@ exits 75 at "$crash" run --write x -n -- true
 touch finish
 pid=$job
 ends 0
+opener_is_served
 
 away_too_long
 finish

@@ -24,6 +24,15 @@ same "standard error" to-err "$err"
 exits 0 "$lockset" run --write x -- printf '%s' --write y
 same "options behind --" "--writey" "$out"
 
+# A store that no other process sees excludes nobody.
+for command in 'run -- touch ran' 'acquire --lease 10s'; do
+  # shellcheck disable=SC2086
+  exits 78 "$lockset" ${command%% *} --write x --url memory: ${command#* }
+  one_line "memory: with ${command%% *}"
+  contains "memory: with ${command%% *}" "$err" 'exclude nobody'
+done
+false_that "the command ran without excluding anybody" test -e ran
+
 # What the command sees.
 exits 0 "$lockset" run --write b --read a -- sh -c 'echo "$LOCKSET_STAMP"; echo "$LOCKSET_NAMES"'
 first=${out%%$'\n'*}
@@ -50,6 +59,15 @@ true_that "nothing of a refused set is held" free other
 exits 75 "$lockset" run --write held -w 0 -- touch ran
 exits 9 "$lockset" run --write held -n -E 9 -- touch ran
 exits 0 "$lockset" run --write held -n -E 0 -- touch ran
+same "-E 0 asks for silence" '' "$err"
+exits 75 "$lockset" run --write held -n -q -- touch ran
+same "-q asks for silence" '' "$err"
+exits 9 "$lockset" run --write held -w 100ms -E 9 -- touch ran
+one_line "-E at the end of the wait"
+exits 0 "$lockset" run --write held -w 100ms -E 0 -- touch ran
+same "-E 0 at the end of the wait" '' "$err"
+exits 124 "$lockset" run --write held -w 100ms -q -- touch ran
+same "-q at the end of the wait" '' "$err"
 begin=$(milliseconds)
 exits 124 "$lockset" run --write held -w 300ms -- touch ran
 took=$(($(milliseconds) - begin))

@@ -29,6 +29,15 @@ contains "the name of a file" "$err" 'password_file=/run/secret'
 exits 78 "$lockset" status --url "nosuch://host:1/db?label=me@there"
 contains "an @ in a value" "$err" 'label=me@there'
 
+# The two addresses of a move are looked at one by one.
+exits 64 "$lockset" status --url "migrate:?from=nosuch%3A%2F%2Fu%3A$secret%40host&to=sqlite%3A$work%2Fb"
+contains "a password in an inner address" "$err" LOCKSET_URL
+lacks "a password in an inner address" "$err" "$secret"
+exits 78 "$lockset" status --url "migrate:?from=nosuch%3A%2F%2Fu%40host&to=sqlite%3A$work%2Fb"
+contains "no password in either" "$err" '"nosuch:"'
+exits 78 env "LOCKSET_URL=migrate:?from=nosuch%3A%2F%2Fu%3A$secret%40host&to=sqlite%3A$work%2Fb" "$lockset" status
+lacks "a password in an inner address in the environment" "$err$out" "$secret"
+
 # A file with the password: by flag, variable and configuration.
 printf '%s\n' "$secret" >password
 chmod 600 password
@@ -46,8 +55,12 @@ exits 78 "$lockset" status --url 'nosuch://host'
 contains "an address without a user" "$err" 'nosuch://:***@host'
 exits 78 env 'LOCKSET_URL=nosuch://user:@host/db' "$lockset" status
 contains "an empty password" "$err" 'nosuch://user:***@host/db'
+exits 78 "$lockset" status --url 'nosuch://user@/db?socket=/run/s'
+contains "an address whose host is a parameter" "$err" 'nosuch://user:***@/db?socket=/run/s'
+exits 78 "$lockset" status --url 'nosuch:///db?host=/run'
+contains "neither user nor host" "$err" 'nosuch://:***@/db?host=/run'
 exits 0 "$lockset" status --url "sqlite:$work/locks.db"
-same "a store without a host has no password" "" "$err"
+same "a store without a server has no password" "" "$err"
 rm "$XDG_CONFIG_HOME/lockset/lockset.conf"
 
 refused() {  # CULPRIT COMMAND...

@@ -47,6 +47,13 @@ make_space() {
   exits 0 at "$admin_url" doctor
   lacks 'doctor' "$out$err" "$secret"
   contains 'doctor' "$out" 'round trip'
+  contains 'doctor' "$out" 'programs may rely on the store'
+  same 'doctor on encryption' warning "$(printf '%s\n' "$out" |
+    sed -nE 's/^(ok|warning|unsafe) *(encryption|transport)  .*/\1/p')"
+  case $admin_url in
+    mysql:*) lacks 'doctor on waiting' "$out" 'waiters are woken' ;;
+    *) contains 'doctor on waiting' "$out" 'waiters are woken' ;;
+  esac
   exits 0 at "$admin_url" doctor --json
   contains 'doctor for programs' "$out" '"findings"'
   lacks 'doctor for programs' "$out" "$secret"
@@ -93,6 +100,29 @@ story() {
     fail "$name in ${url##*\?}" "$(cat story.err)"
 }
 
+# A command that waits for its locks waits for their store as well, from the beginning.
+# The server is away; opener_is_served when it is back.
+openers_wait() {
+  start env "LOCKSET_URL=$crash" "$lockset" run -v --patience 5m --write z -- touch opened \
+    2>opener.err
+  opener=$pid
+  soon grep -q retried opener.err
+  # SIGTERM ends that.
+  start env "LOCKSET_URL=$crash" "$lockset" run -v --patience 5m --write z -- touch "$work/ran" \
+    2>ended.err
+  soon grep -q retried ended.err
+  kill -TERM "$pid"
+  ends 143
+  # With -w it lasts no longer than the wait.
+  refused 69 "127.0.0.1:$port" at "$crash" run --write z -w 300ms -- touch "$work/ran"
+}
+opener_is_served() {
+  pid=$opener
+  ends 0
+  true_that 'the job ran when the server was there' test -e opened
+  lacks 'what the opener said' "$(cat opener.err ended.err)" "$secret"
+}
+
 # A server that is killed under a job and comes back: the job never notices.
 killed_and_back() {
   exits 0 at "$admin_url?space=crash" init
@@ -108,7 +138,9 @@ killed_and_back() {
   refused 69 "127.0.0.1:$port" at "$crash" doctor
   true_that 'told soon' test $(($(milliseconds) - begin)) -lt 30000
   false_that 'a command ran without a server' test -e "$work/ran"
+  openers_wait
   server start
+  opener_is_served
   exits 75 at "$crash" run --write x -n -- true
   same 'held all the same' "$(cat stamp)" "$(LOCKSET_URL=$crash stamp_of x)"
   touch finish

@@ -70,4 +70,8 @@ lacks "escape sequences" "$out" $'\033'
 exits 0 "$lockset" init --max-lease 20s
 exits 64 "$lockset" acquire --write capped --lease 60s
 contains "a lease that the space does not grant" "$err" 20s
+# Without --lease the default bends to the space's longest.
+exits 0 "$lockset" acquire --write capped --lease 15s
+exits 0 "$lockset" renew "$out"
+same "the renewed lease is the longest that there is" 20s "$out"
 finish

@@ -77,4 +77,26 @@ pid_of_terminal=$pid
 release_it
 pid=$pid_of_terminal
 ends 0
+
+# ^S stops what is shown, and nothing else: neither the renewals of which -v tells, nor the start
+# of a job that waited.
+hold x
+terminal "$lockset run --write x -- touch after-waiting"
+soon seen 'waiting for'
+type_in '\023'
+pid_of_waiter=$pid
+release_it
+soon test -e after-waiting
+pid=$pid_of_waiter
+soon free x
+type_in '\021'
+ends 0
+terminal "$lockset run -v --lease 4s --write x -- sh -c 'sleep 1; touch begun; sleep 7; touch survived'"
+soon seen granted
+type_in '\023'
+soon test -e begun
+soon free x
+type_in '\021'
+ends 0
+true_that "the lock outlasts a stopped terminal" test -e survived
 finish

@@ -45,7 +45,7 @@ TEST_P(CrossProcess, AReleaseWakesAWaiterOfAnotherProcess) {
   if (lacks_processes()) return;
   const auto one = holder("one", 30s);
   const auto two = holder("two", 30s);
-  granted(one->ask("acquire 0 w:a"));
+  (void)granted(one->ask("acquire 0 w:a"));
   const TimePoint began = BootClock::now();
   two->send("acquire 10000 w:a");
   if (traits().lists_waiters) {
@@ -53,7 +53,7 @@ TEST_P(CrossProcess, AReleaseWakesAWaiterOfAnotherProcess) {
     ASSERT_TRUE(eventually([&] { return c.inspect().waiters.size() == 1; }));
   }
   EXPECT_EQ(one->ask("release"), "released");
-  granted(two->receive());
+  (void)granted(two->receive());
   EXPECT_LT(BootClock::now() - began, 5s);
 }
 
@@ -84,7 +84,7 @@ TEST_P(CrossProcess, AnExitWithoutReleaseIsLikeAKill) {
   if (skip_unless(traits().holds_outlive_process, "holds that outlive their process")) return;
   const auto leaver = holder("leaver", 1s);
   const TimePoint asked = BootClock::now();
-  granted(leaver->ask("acquire 0 w:a"));
+  (void)granted(leaver->ask("acquire 0 w:a"));
   leaver->send("leave");
   EXPECT_EQ(leaver->wait(), 0);
   Client c = client();
@@ -92,12 +92,31 @@ TEST_P(CrossProcess, AnExitWithoutReleaseIsLikeAKill) {
   EXPECT_GE(BootClock::now(), asked + 1s - clock_grain);
 }
 
+// exit() while a client lives: its threads work on while the process cleans up. They renew, and
+// open connections, until it has ended.
+TEST_P(CrossProcess, AClientThatIsNeverDestroyedWorksOnDuringExit) {
+  if (lacks_processes()) return;
+  const auto leaver = holder("leaver", 1s);
+  const TimePoint asked = BootClock::now();
+  const Stamp stamp = granted(leaver->ask("acquire 0 w:a"));
+  EXPECT_EQ(leaver->ask("exit"), "exiting");
+  Client c = client();
+  ASSERT_TRUE(eventually([&] { return BootClock::now() > asked + 2s; }));
+  EXPECT_EQ(leaver->ask("valid"), "valid");
+  EXPECT_TRUE(c.is_live(stamp));
+  // Once more, from the first connection on.
+  EXPECT_EQ(leaver->ask("open " + space().url() + " other 1000"), "ok");
+  EXPECT_GT(granted(leaver->ask("acquire 0 w:a w:b")), stamp);
+  leaver->close_input();
+  EXPECT_EQ(leaver->wait(), 0);
+}
+
 // A clean end releases
 TEST_P(CrossProcess, ACleanEndReleases) {
   if (lacks_processes()) return;
   {
     const auto child = holder("app", 30s);
-    granted(child->ask("acquire 0 w:a"));
+    (void)granted(child->ask("acquire 0 w:a"));
     // Its stdin ends with the object; the destructor kills only what has not ended.
     child->send("release");
     EXPECT_EQ(child->receive(), "released");

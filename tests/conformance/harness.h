@@ -59,6 +59,8 @@ struct HarnessTraits {
   // A server that was restarted may have lost grants: it makes no new ones until the space's
   // longest lease has passed (Inspection::quarantine). Holds of before go on.
   bool quarantines = false;
+  // Many holds are released in one round trip. Otherwise over several connections at a time.
+  bool releases_together = true;
   // A child may open the space although a process before it had it open when it forked.
   bool opens_after_fork = true;
 };

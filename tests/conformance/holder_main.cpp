@@ -7,6 +7,7 @@
 //   release                      released | error CODE
 //   count FILE ROUNDS NAME       counted N     reads, adds 1 and writes, under a lock
 //   leave                        ends without releasing or cleaning up anything
+//   exit                         exiting       calls exit(); the last handler goes on obeying
 //
 // And by itself: lockset_holder hammer URL SECONDS SEED LOG NAMES losses|none
 // (hammer_worker.h).
@@ -99,6 +100,26 @@ class Holder {
   Hold hold_;  // behind locks_: destroyed first
 };
 
+Holder* exiting = nullptr;
+
+int obey_all(Holder& holder) {
+  for (std::string line; std::getline(std::cin, line);) {
+    if (line == "exit") {
+      exiting = &holder;
+      std::cout << "exiting" << std::endl;
+      // Not back to main: our client, which lives there, is not destroyed.
+      std::exit(0);
+    }
+    std::cout << holder.obey(line) << std::endl;
+  }
+  return 0;
+}
+
+// Called behind all others, for it was registered before them.
+void obey_while_exiting() {
+  if (exiting != nullptr) obey_all(*exiting);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -107,9 +128,7 @@ int main(int argc, char** argv) {
                                 argv[5], std::strtoull(argv[6], nullptr, 10),
                                 std::string(argv[7]) == "losses"});
   }
+  std::atexit(obey_while_exiting);
   Holder holder;
-  for (std::string line; std::getline(std::cin, line);) {
-    std::cout << holder.obey(line) << std::endl;
-  }
-  return 0;
+  return obey_all(holder);
 }

@@ -45,7 +45,7 @@ TEST_P(Fork, TheManagerRefusesToWorkInTheChild) {
   Locks mine = locks();
   const Hold hold = mine.acquire({write("a")}).value();
   const auto invalid = [](const auto& result) {
-    return !result && result.error().code == Errc::invalid;
+    return !result.ok() && result.error().code == Errc::invalid;
   };
   EXPECT_EQ(test::in_child([&] {
               if (!invalid(mine.acquire({write("b")}, {.wait = 0s}))) return 1;

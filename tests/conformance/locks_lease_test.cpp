@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "tests/conformance/suite.h"
+#include "tests/support/event_counts.h"
 #include "tests/support/faulty_backend.h"
 #include "tests/support/seed.h"
 
@@ -59,6 +60,32 @@ TEST_P(Validity, RenewalsKeepAHoldAlive) {
   }));
   EXPECT_TRUE(hold.valid());
   EXPECT_FALSE(hold.lost().stop_requested());
+}
+
+// Every duration may be the longest there is: acquiring, waiting and renewing go on
+TEST_P(Validity, DurationsMayBeForever) {
+  const auto events = std::make_shared<test::EventCounts>();
+  const auto options = [&](std::string app) {
+    return Options{.app = std::move(app),
+                   .lease = 6s,
+                   .io_timeout = forever,
+                   .store_patience = forever,
+                   .refresh_config = forever,
+                   .observer = events};
+  };
+  Locks mine = locks(options("mine"));
+  Locks other = locks(options("other"));
+  Hold hold = mine.acquire({write("a")}, {.wait = forever}).value();
+  ASSERT_TRUE(eventually([&] { return events->renewed > 0 || !hold.valid(); }));
+  EXPECT_TRUE(hold.valid());
+  EXPECT_EQ(events->lost, 0);
+  std::thread waiter([&] {
+    const Result<Hold> next = other.acquire({write("a")}, {.wait = forever});
+    EXPECT_TRUE(next) << next.error().message;
+  });
+  EXPECT_TRUE(eventually([&] { return events->busy > 0; }));
+  EXPECT_TRUE(hold.release());
+  waiter.join();
 }
 
 // SEM 10: "a batch for all holds of a process", also many

@@ -138,8 +138,8 @@ TEST_P(LocksTest, ReleaseByStampFromATwin) {
 TEST_P(LocksTest, DestroyingTheManagerReleasesThePlainFormsHolds) {
   {
     Locks mine = locks();
-    mine.try_locks({write("a")}).value();
-    mine.acquire_locks({write("b")}).value();
+    EXPECT_TRUE(mine.try_locks({write("a")}).value());
+    (void)mine.acquire_locks({write("b")}).value();
     EXPECT_EQ(space().look().size(), 2U);
   }
   EXPECT_TRUE(space().look().empty());

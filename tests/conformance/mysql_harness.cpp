@@ -166,7 +166,9 @@ class MysqlHarness final : public Harness {
   }
   [[nodiscard]] std::string scheme() const override { return "mysql"; }
   [[nodiscard]] HarnessTraits harness_traits() const override {
-    return {.looks_raw = true, .has_server = choice_.given_url() == nullptr};
+    return {.looks_raw = true,
+            .has_server = choice_.given_url() == nullptr,
+            .releases_together = false};
   }
   [[nodiscard]] bool always_available() const override { return false; }
   [[nodiscard]] std::optional<std::string> unavailable() override { return choice_.unavailable(); }

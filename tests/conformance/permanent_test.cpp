@@ -52,7 +52,7 @@ TEST_P(Permanent, IsShownAsWithoutEnd) {
 TEST_P(Permanent, GivesWaitersNoTimeToLookAgain) {
   if (skip_unless(traits().permanent_leases, "permanent leases")) return;
   Client c = client();
-  outlived(c);
+  (void)outlived(c);
   EXPECT_FALSE(c.meet_busy({write("a")}).retry_after);
 }
 

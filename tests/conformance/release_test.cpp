@@ -1,4 +1,5 @@
 // SEM 9: release, by stamp and by the owner's application, once.
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <barrier>
@@ -82,6 +83,115 @@ TEST_P(Release, AnyClientOfTheApplicationMay) {
   const Grant grant = owner.take({write("a")});
   EXPECT_TRUE(twin.release(grant.stamp));
   EXPECT_FALSE(owner.release(grant.stamp));
+}
+
+// SEM 9: many at once, each by itself
+TEST_P(Release, ManyAtOnceAreReleasedEachByItself) {
+  Client c = client("app");
+  Client other = client("other");
+  std::vector<Stamp> stamps;
+  std::vector<bool> expected;
+  const auto expect = [&](Stamp stamp, bool ends) {
+    stamps.push_back(stamp);
+    expected.push_back(ends);
+  };
+  for (int i = 0; i < 40; ++i) {
+    const std::string n = std::to_string(i);
+    expect(c.take({write("a" + n), read("b" + n)}).stamp, true);
+    expect(c.take({write("c" + n)}).stamp, true);
+  }
+  const Grant released = c.take({write("d")});
+  ASSERT_TRUE(c.release(released.stamp));
+  expect(released.stamp, false);
+  const Grant foreign = other.take({write("e")});
+  expect(foreign.stamp, false);
+  expect({1}, false);
+  const Grant stays = c.take({write("f"), read("g")});
+  // Backwards: an order of its own is the store's affair.
+  std::reverse(stamps.begin(), stamps.end());
+  std::reverse(expected.begin(), expected.end());
+  EXPECT_EQ(backend()->release_all(stamps, "app", soon()).value(), expected);
+  const auto left = space().look();
+  ASSERT_EQ(left.size(), 2U);
+  EXPECT_EQ(left[0].stamp, foreign.stamp);
+  EXPECT_EQ(left[1].stamp, stays.stamp);
+  for (int i = 0; i < 40; ++i) {
+    const std::string n = std::to_string(i);
+    EXPECT_TRUE(other.take({write("a" + n), write("b" + n), write("c" + n)}).stamp);
+  }
+  EXPECT_EQ(backend()->release_all({}, "app", soon()).value(), std::vector<bool>());
+  const std::vector<bool> none(stamps.size(), false);
+  EXPECT_EQ(backend()->release_all(stamps, "app", soon()).value(), none) << "a second time";
+}
+
+// SEM 9: also of a client that does not know them
+TEST_P(Release, AnotherClientOfTheApplicationMayReleaseMany) {
+  Client owner = client("app");
+  std::vector<Stamp> stamps;
+  for (int i = 0; i < 5; ++i) {
+    stamps.push_back(owner.take({write("a" + std::to_string(i)), write("b")}).stamp);
+    stamps.push_back(owner.take({read("c" + std::to_string(i))}).stamp);
+    EXPECT_TRUE(owner.release(stamps[stamps.size() - 2]));
+  }
+  const std::vector<bool> ended = open()->release_all(stamps, "app", soon()).value();
+  EXPECT_EQ(std::count(ended.begin(), ended.end(), true), 5);
+  EXPECT_TRUE(space().look().empty());
+}
+
+// SEM 9: "exactly one succeeds"
+TEST_P(Release, OfTwoWhoReleaseTheSameManyEachEndsItsOwn) {
+  Client c = client("app");
+  std::vector<Stamp> stamps;
+  for (int i = 0; i < 60; ++i) stamps.push_back(c.take({write("a" + std::to_string(i))}).stamp);
+  std::array<std::shared_ptr<Backend>, 2> clients{backend(), open()};
+  std::array<std::vector<bool>, 2> ended;
+  std::barrier start(2);
+  run_threads(2, [&](std::size_t i) {
+    std::vector<Stamp> mine = stamps;
+    if (i == 1) std::reverse(mine.begin(), mine.end());
+    start.arrive_and_wait();
+    ended[i] = clients[i]->release_all(mine, "app", soon()).value();
+  });
+  std::reverse(ended[1].begin(), ended[1].end());
+  for (std::size_t i = 0; i < stamps.size(); ++i) {
+    EXPECT_NE(static_cast<bool>(ended[0][i]), static_cast<bool>(ended[1][i])) << i;
+  }
+  EXPECT_TRUE(space().look().empty());
+}
+
+// SEM 13: those who wait for any of them are woken
+TEST_P(Release, ManyAtOnceWakeWhoWaits) {
+  Locks holder = locks({.app = "holder"});
+  Locks waiter = locks({.app = "waiter"});
+  std::vector<Stamp> stamps;
+  for (int i = 0; i < 20; ++i) {
+    stamps.push_back(holder.try_locks({write("a" + std::to_string(i))}).value());
+  }
+  run_threads(3, [&](std::size_t i) {
+    if (i == 2) {
+      Client seen = Client(open(), "holder");
+      seen.meet_busy({write("a3")});
+      EXPECT_TRUE(seen.backend().release_all(stamps, "holder", soon()));
+      return;
+    }
+    const Wanted wanted{write("a" + std::to_string(i)), write("a" + std::to_string(19 - i))};
+    EXPECT_TRUE(waiter.acquire(wanted, {.wait = patience}));
+  });
+}
+
+// SEM 9: a manager that closes releases all that it has
+TEST_P(Release, ClosingReleasesManyHolds) {
+  Locks admin = locks({.app = "admin"});
+  const Hold other = admin.acquire({write("other")}).value();
+  {
+    Locks mine = locks({.app = "mine", .lease = 1min, .io_timeout = 30s});
+    for (int i = 0; i < 300; ++i) {
+      ASSERT_TRUE(mine.try_locks({write("n" + std::to_string(i))}).value());
+    }
+  }
+  const auto left = space().look();
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0].stamp, other.stamp());
 }
 
 // SEM 9: only the hold that is named

@@ -233,6 +233,41 @@ TEST_P(ServerRestart, WithoutAServerItIsUnavailable) {
   EXPECT_TRUE(c.release(grant.stamp));
 }
 
+// SEM 13: who opens while the server is away, and may wait, is there when it is back
+TEST_P(ServerRestart, WhoOpensWithPatienceWaitsForTheServer) {
+  if (lacks_server()) return;
+  for (const Outage::Kind kind : both) {
+    SCOPED_TRACE(to_string(kind));
+    Client admin = client();
+    limit_quarantine(admin, 1s);
+    const auto events = std::make_shared<EventCounts>();
+    std::stop_source stop;
+    Options patient{.app = "late", .open_patience = 10min, .observer = events};
+    Options stopped = patient;
+    stopped.stop_opening = stop.get_token();
+    Result<Locks> opened = Error{Errc::internal, "not asked"};
+    Result<Locks> cancelled = Error{Errc::internal, "not asked"};
+    Outage outage(server(), kind);
+    {
+      std::jthread opener([&] { opened = lockset::open(space().url(), patient); });
+      EXPECT_TRUE(eventually([&] { return events->retried >= 1; }));
+      {
+        std::jthread other([&] { cancelled = lockset::open(space().url(), stopped); });
+        const int before = events->retried;
+        EXPECT_TRUE(eventually([&] { return events->retried > before; }));
+        stop.request_stop();
+      }
+      ASSERT_FALSE(cancelled);
+      EXPECT_EQ(cancelled.error().code, Errc::cancelled) << cancelled.error().message;
+      outage.end();
+    }
+    ASSERT_TRUE(opened) << opened.error().message;
+    Result<Hold> hold = opened->acquire({write("a")}, {.wait = 1min});
+    ASSERT_TRUE(hold) << hold.error().message;
+    EXPECT_TRUE(hold->release());
+  }
+}
+
 LOCKSET_CONFORMANCE_SUITE(ServerRestart);
 
 }  // namespace

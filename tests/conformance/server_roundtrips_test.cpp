@@ -84,6 +84,44 @@ TEST_P(RoundTrips, RenewingIsOneForAnyNumberOfHolds) {
   }
 }
 
+// A manager that closes has one I/O timeout for all of its holds
+TEST_P(RoundTrips, ReleasingManyIsOne) {
+  if (lacks_server()) return;
+  if (skip_unless(harness().harness_traits().releases_together, "releases together")) return;
+  const std::shared_ptr<Backend> backend = proxied();
+  Client c(backend);
+  warm_up(c, {write("warm")});
+  std::vector<Stamp> stamps;
+  for (int i = 0; i < 100; ++i) {
+    const std::string n = std::to_string(i);
+    stamps.push_back(c.take({write("n" + n), read("m" + n)}).stamp);
+  }
+  const auto all = std::span<const Stamp>(stamps);
+  ASSERT_TRUE(backend->release_all(all.first(1), c.owner().app, soon()).value()[0]);  // warm
+  EXPECT_EQ(of([&] {
+              const std::vector<bool> ended =
+                  backend->release_all(all.subspan(1), c.owner().app, soon()).value();
+              for (const bool one : ended) EXPECT_TRUE(one);
+            }),
+            1U);
+}
+
+// The same by way of Locks
+TEST_P(RoundTrips, ClosingWithManyHoldsIsOne) {
+  if (lacks_server()) return;
+  if (skip_unless(harness().harness_traits().releases_together, "releases together")) return;
+  std::optional<Locks> mine = proxied_locks({.lease = 1min, .refresh_config = 1h});
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(mine->try_locks({write("n" + std::to_string(i))}).value());
+  }
+  proxy().far(250ms);
+  proxy().reset_counts();
+  mine.reset();
+  // Two to say goodbye, on two connections, where a store does so.
+  EXPECT_LE(proxy().round_trips(), 3U);
+  EXPECT_TRUE(space().look().empty());
+}
+
 // SEM 14
 TEST_P(RoundTrips, ResolvingIsOne) {
   if (lacks_server()) return;

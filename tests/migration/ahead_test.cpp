@@ -84,7 +84,7 @@ TEST_F(Ahead, WhoTakesAHoldInTheNewSpaceWhileItIsBegunStandsInTheWay) {
       if (calls++ != at) return {};
       reached = true;
       held = may_use_alone(config(new_store).migration_phase).ok();
-      if (held) take(new_store, "db", "");
+      if (held) (void)take(new_store, "db", "");
       return {};
     });
     const Result<MigrationPhase> begun = one.start(soon());

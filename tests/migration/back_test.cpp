@@ -73,10 +73,10 @@ TEST_F(Back, HoldsOfTheNewStoreAloneStandInTheWay) {
 
 TEST_F(Back, HoldsInBothStoresAndTrialsDoNot) {
   go_to(MigrationPhase::dual_new);
-  take(old_store, "db", "+3");
-  take(new_store, "db", "+3.17");
-  take(new_store, "old", "+2.16");
-  take(new_store, "trial", "+1.15");
+  (void)take(old_store, "db", "+3");
+  (void)take(new_store, "db", "+3.17");
+  (void)take(new_store, "old", "+2.16");
+  (void)take(new_store, "trial", "+1.15");
   go_to(MigrationPhase::dual_old);
 }
 

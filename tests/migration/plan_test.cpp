@@ -45,7 +45,7 @@ TEST_F(Plan, NothingToSayOfTwoFitSpaces) {
 TEST_F(Plan, WhatStartWouldRefuse) {
   ASSERT_TRUE(old_client()->change_config(SetPermits{"db", Mode::read, 5}, soon()).ok());
   ASSERT_TRUE(old_client()->change_config(SetMaxLease{1h}, soon()).ok());
-  take(new_store, "theirs", "");
+  (void)take(new_store, "theirs", "");
   const std::vector<Finding> found = findings(migration());
   EXPECT_EQ(texts(found, Level::unsafe, "permits").size(), 1U);
   EXPECT_EQ(texts(found, Level::unsafe, "longest lease").size(), 1U);
@@ -114,7 +114,7 @@ class Poor final : public ForwardingBackend {
 };
 
 TEST_F(Plan, WhatTheNewStoreLacks) {
-  take(old_store, "kept", "", 30s, true);
+  (void)take(old_store, "kept", "", 30s, true);
   const std::vector<Finding> found =
       findings({old_client(), std::make_unique<Poor>(new_client()), clock});
   EXPECT_EQ(texts(found, Level::warning, "lease = none").size(), 2U);  // the trait, and the hold
@@ -136,7 +136,7 @@ TEST_F(Plan, StampsThatWillBeRaised) {
 
 TEST_F(Plan, InTheMiddleItSaysThePhase) {
   go_to(MigrationPhase::dual_old);
-  take(new_store, "b", "+2.17");
+  (void)take(new_store, "b", "+2.17");
   const std::vector<Finding> found = findings(migration());
   EXPECT_TRUE(all_good(found));
   EXPECT_THAT(texts(found, Level::good, "phase"), ::testing::ElementsAre("dual-old"));

@@ -108,8 +108,8 @@ TEST_F(Refusals, FinishBeforeItIsClosed) {
 TEST_F(Refusals, ClientsOfTheOldStoreAloneBeforeTheStampsChange) {
   go_to(MigrationPhase::dual_old);
   const Stamp held = take(old_store, "db", "");
-  take(old_store, "mine", "+2");
-  take(old_store, "early", "+0");
+  (void)take(old_store, "mine", "+2");
+  (void)take(old_store, "early", "+0");
   Migration one = migration();
   const auto obstacles = one.obstacles_ahead(soon()).value();
   ASSERT_EQ(obstacles.size(), 1U);
@@ -144,7 +144,7 @@ TEST_F(Refusals, HoldsOfBeforeDualNewBeforeTheNewOneOpens) {
 
 TEST_F(Refusals, AHoldWithoutALeaseDoesNotPass) {
   go_to(MigrationPhase::dual_new);
-  take(old_store, "db", "+0", 30s, true);
+  (void)take(old_store, "db", "+0", 30s, true);
   const auto obstacles = migration().obstacles_ahead(soon()).value();
   ASSERT_EQ(obstacles.size(), 1U);
   EXPECT_FALSE(obstacles[0].passes);
@@ -155,7 +155,7 @@ TEST_F(Refusals, AHoldWithoutALeaseDoesNotPass) {
 TEST_F(Refusals, HoldsInBothStoresPassIntoNewOnlyButNotOutOfTheOldStore) {
   go_to(MigrationPhase::dual_new);
   const Stamp held = take(old_store, "db", "+3");
-  take(new_store, "db", "+3.1");
+  (void)take(new_store, "db", "+3.1");
   go_to(MigrationPhase::new_only);
   EXPECT_THAT(refusal(migration().advance(soon())).message, HasSubstr("held in the old store"));
   release(old_store, held);
@@ -164,7 +164,7 @@ TEST_F(Refusals, HoldsInBothStoresPassIntoNewOnlyButNotOutOfTheOldStore) {
 
 TEST_F(Refusals, ManyHoldsAreCounted) {
   go_to(MigrationPhase::dual_new);
-  for (int i = 0; i < 9; ++i) take(old_store, "n" + std::to_string(i), "+0");
+  for (int i = 0; i < 9; ++i) (void)take(old_store, "n" + std::to_string(i), "+0");
   const auto obstacles = migration().obstacles_ahead(soon()).value();
   ASSERT_EQ(obstacles.size(), 6U);
   EXPECT_THAT(obstacles.back().text, HasSubstr("4 more held in the old store since"));

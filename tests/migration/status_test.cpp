@@ -26,9 +26,9 @@ class Status : public Stores {
 
 TEST_F(Status, HoldsAndClients) {
   go_to(MigrationPhase::dual_old);
-  take(old_store, "a", "");
-  take(old_store, "b", "+2");
-  take(new_store, "b", "+2.17");
+  (void)take(old_store, "a", "");
+  (void)take(old_store, "b", "+2");
+  (void)take(new_store, "b", "+2.17");
   const MigrationStatus status = migration().status(soon()).value();
   EXPECT_EQ(status.phase, MigrationPhase::dual_old);
   EXPECT_EQ(status.in_old.value().alone, 1U);

@@ -120,7 +120,7 @@ using Steering = Stores;
 
 TEST_F(Steering, WhoSteersAtTheSameTimeIsToldWhoIs) {
   go_to(MigrationPhase::shadow);
-  take(old_store, "@migrate", "", 5s);
+  (void)take(old_store, "@migrate", "", 5s);
   const Error refused = refusal(migration().advance(soon()));
   EXPECT_EQ(refused.code, Errc::unavailable);
   EXPECT_THAT(refused.message, ::testing::HasSubstr("ann@host:7 job"));

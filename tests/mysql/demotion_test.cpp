@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "tests/mysql/fixture.h"
+#include "tests/support/event_counts.h"
 
 namespace lockset::mysql_tests {
 namespace {
@@ -27,7 +28,7 @@ class Demotion : public MysqlTest {
   template <class T>
   static void refused_as_demoted(const Result<T>& result, const char* what) {
     ASSERT_FALSE(result) << what;
-    EXPECT_TRUE(says(checked(result.error(), Errc::misconfigured), "read-only"))
+    EXPECT_TRUE(says(checked(result.error(), Errc::unavailable), "read-only"))
         << what << ": " << result.error().message;
   }
 };
@@ -97,6 +98,21 @@ TEST_P(Demotion, AGrantThatCommitsBehindItIsNotReported) {
   promote();
   // By its token it is found, as after any lost reply.
   EXPECT_TRUE(mine.resolve(token));
+}
+
+// A failover is under way. A waiter keeps waiting until the address leads to a server that is
+// written to.
+TEST_P(Demotion, AWaiterOutlastsIt) {
+  const auto events = std::make_shared<test::EventCounts>();
+  Locks locks = lockset::open(url(runtime_user()), {.observer = events}).value();
+  demote();
+  std::thread program([&] {
+    const Result<Hold> hold = locks.acquire({write("a")}, {.wait = 1min});
+    EXPECT_TRUE(hold) << hold.error().message;
+  });
+  EXPECT_TRUE(eventually([&] { return events->retried >= 2; }));
+  promote();
+  program.join();
 }
 
 // What else makes transactions read-only, for sessions that begin then.

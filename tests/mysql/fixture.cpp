@@ -12,7 +12,7 @@ namespace lockset::mysql_tests {
 namespace {
 
 std::string quoted(const std::string& value) {
-  const bool number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+  const bool number = !value.empty() && value.find_first_not_of("0123456789.") == std::string::npos;
   return number ? value : "'" + value + "'";
 }
 

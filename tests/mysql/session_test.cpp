@@ -5,6 +5,7 @@
 #include "backends/connections/socket_watchdog.h"
 #include "backends/mysql/address.h"
 #include "backends/mysql/connection.h"
+#include "backends/mysql/settings.h"
 #include "lockset/url.h"
 #include "tests/mysql/fixture.h"
 
@@ -129,6 +130,113 @@ TEST_P(Session, IsSetUpAgainOnEachNewConnection) {
                 1)
           << part;
     }
+  }
+}
+
+// What a program does with a space, made, used and looked at from its own point of view.
+void use(const std::string& address) {
+  init_space(address, soon()).value();
+  Client mine(open_backend(address, soon()).value());
+  for (const char* const name : {"p", "q", "r"}) mine.set_permits(name, Mode::read, 2);
+  mine.reload();
+  ASSERT_EQ(mine.config().permits.size(), 3U);
+
+  const Stamp one = mine.take({write("a")}).stamp;
+  const Stamp set = mine.take({write("b"), read("p"), read("q")}).stamp;
+  const Stamp other = mine.take({read("p")}).stamp;
+  EXPECT_EQ(mine.meet_busy({write("c"), read("p")}, {.will_wait = true}).name, "p");
+  EXPECT_EQ(mine.holds().size(), 3U);
+  for (const Stamp stamp : {one, set, other}) EXPECT_TRUE(mine.renew(stamp, 2min)) << stamp.value;
+  // Of several holds in one call, too.
+  const std::vector<RenewRequest> both{{one, 3min, false, nullptr, {}},
+                                       {set, 3min, false, nullptr, {}}};
+  const auto renewed = mine.backend().renew(mine.owner(), both, soon());
+  ASSERT_TRUE(renewed) << renewed.error().message;
+  EXPECT_TRUE(renewed->renewals.at(0) && renewed->renewals.at(1));
+  const Token token = Token::random();
+  const Grant found = mine.take({write("d"), write("e")}, {.token = token});
+  const std::optional<Grant> resolved = mine.resolve(token);
+  ASSERT_TRUE(resolved);
+  EXPECT_EQ(resolved->stamp, found.stamp);
+  EXPECT_TRUE(mine.make_permanent(found.stamp));
+  EXPECT_TRUE(mine.release(set));
+  EXPECT_TRUE(mine.break_hold(other));
+  EXPECT_TRUE(mine.release(one));
+
+  // Holds of more than one name that have run out: met by the next, and swept.
+  mine.take({write("f"), write("g")}, {.lease = 1ms});
+  EXPECT_TRUE(eventually([&] { return mine.try_take({write("g")}).has_value(); }));
+  mine.take({write("h"), write("i"), write("j")}, {.lease = 1ms});
+  EXPECT_TRUE(eventually([&] { return mine.backend().sweep(soon()).value() == 1; }));
+
+  const Stamp epoch = mine.take({write("@app:app")}).stamp;
+  const auto ended = mine.backend().reclaim("app", epoch.value, soon());
+  ASSERT_TRUE(ended) << ended.error().message;
+  EXPECT_EQ(*ended, 2U);
+}
+
+// Servers' defaults, one by one, that would end calls, shorten answers, or change what a statement
+// does. Those that a server does not know are left out.
+TEST_P(Session, WorksWhateverTheServersDefaultsAre) {
+  const std::vector<std::pair<std::string, std::string>> defaults{
+      {"sql_safe_updates", "1"},
+      {"completion_type", "2"},
+      {"completion_type", "1"},
+      {"sql_select_limit", "1"},
+      {"max_statement_time", "0.000001"},
+      {"max_execution_time", "1"},
+      {"max_join_size", "1"},
+      {"sql_auto_is_null", "1"},
+      {"unique_checks", "0"},
+      {"foreign_key_checks", "0"},
+      {"max_error_count", "0"},
+      {"max_sp_recursion_depth", "0"},
+      {"innodb_snapshot_isolation", "1"},
+      {"sql_big_selects", "0"},
+      {"low_priority_updates", "1"},
+      {"autocommit", "0"},
+      {"sql_mode", "ANSI,NO_BACKSLASH_ESCAPES,PAD_CHAR_TO_FULL_LENGTH"},
+      {"collation_connection", "utf8mb3_general_ci"},
+      {"div_precision_increment", "0"},
+      {"max_sort_length", "64"},
+      {"group_concat_max_len", "4"},
+      {"lock_wait_timeout", "1"},
+      {"innodb_lock_wait_timeout", "1"},
+      {"character_set_client", "latin1"},
+      {"character_set_results", "latin1"},
+  };
+  int known = 0;
+  for (const auto& [name, value] : defaults) {
+    SCOPED_TRACE(testing::Message() << name << " = " << value);
+    if (admin().rows("SHOW GLOBAL VARIABLES LIKE '" + name + "'").empty()) continue;
+    const std::string before = admin().value("SELECT @@GLOBAL." + name);
+    set_global(name, value);
+    ++known;
+    try {
+      use(server().admin_url() + "?space=s" + Token::random().hex().substr(0, 20) +
+          "&strategy=" + strategy());
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+    set_global(name, before);
+  }
+  EXPECT_GE(known, 10);
+}
+
+// A session that shortens the server's answers says nothing false about the server.
+TEST_P(Session, WhatCouldNotBeReadIsSaidToBeThat) {
+  const mysql::Options options = mysql::parse_address(Url::parse(url()).value()).value();
+  connections::SocketWatchdog watchdog;
+  const auto connection = Connection::connect(options, watchdog, soon()).value();
+  Failure failure;
+  ASSERT_TRUE(connection->run("SET SESSION sql_select_limit = 1", Sent::reading, soon(), failure));
+  const Status status = mysql::refuse_unsafe(*connection, options, soon());
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Errc::misconfigured);
+  EXPECT_TRUE(says(status.error().message, "could not be read")) << status.error().message;
+  for (const Finding& finding : mysql::examine(*connection, options, soon()).value()) {
+    if (finding.level == Finding::Level::good || finding.subject == "encryption") continue;
+    EXPECT_TRUE(says(finding.text, "could not be read")) << finding.subject << ": " << finding.text;
   }
 }
 

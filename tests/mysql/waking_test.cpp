@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tests/mysql/fixture.h"
+#include "tests/support/without_threads.h"
 
 namespace lockset::mysql_tests {
 namespace {
@@ -83,6 +84,21 @@ TEST_P(Waking, AReleaseWakesAFewOfACrowd) {
   const int in_vain = looks->busy - before;
   RecordProperty("looks_in_vain", in_vain);
   EXPECT_LT(in_vain, waiters * waiters / 6);
+}
+
+// Errors are values, also this one.
+TEST_P(Waking, NoThreadIsToBeHad) {
+  EXPECT_TRUE(test::succeeds_without_threads([&](const auto& limit) {
+    Client mine = client();
+    Locks locks = lockset::open(url()).value();
+    const Stamp stamp = mine.take({write("a")}).stamp;
+    limit();
+    // A waiter asks again without being woken.
+    const Busy busy = mine.meet_busy({write("a")}, {.will_wait = true});
+    const auto tried = locks.try_acquire({write("b")});
+    return !busy.ticket && mine.release(stamp) && !tried.ok() &&
+           tried.error().code == Errc::unavailable;
+  }));
 }
 
 LOCKSET_MYSQL_SERVERS(Waking);

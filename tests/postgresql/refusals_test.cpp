@@ -1,7 +1,9 @@
 // Each trouble is an error of the right kind, on one line, with the remedy.
+#include <thread>
 #include <vector>
 
 #include "tests/postgresql/fixture.h"
+#include "tests/support/event_counts.h"
 
 namespace lockset::postgresql_tests {
 namespace {
@@ -83,6 +85,8 @@ TEST_P(Refusals, ADatabaseThatBecomesReadOnly) {
 // a function that runs with its owner's rights either.
 TEST_P(Refusals, AServerThatBecomesReadOnly) {
   Client c = client();
+  const auto events = std::make_shared<test::EventCounts>();
+  Locks locks = lockset::open(url(), {.observer = events}).value();
   const Stamp stamp = c.take({write("a")}).stamp;
   admin().run("SET default_transaction_read_only = off");
   const auto set = [&](const char* what, const char* value) {
@@ -95,7 +99,7 @@ TEST_P(Refusals, AServerThatBecomesReadOnly) {
   const AtEnd writable([&] { set("RESET default_transaction_read_only", "off"); });
   const auto expect_refused = [](const std::string& what, const auto& result) {
     ASSERT_FALSE(result) << what;
-    EXPECT_EQ(result.error().code, Errc::misconfigured) << what << ": " << result.error().message;
+    EXPECT_EQ(result.error().code, Errc::unavailable) << what << ": " << result.error().message;
     EXPECT_TRUE(says(result.error().message, "read-only") ||
                 says(result.error().message, "read_only"))
         << result.error().message;
@@ -106,6 +110,14 @@ TEST_P(Refusals, AServerThatBecomesReadOnly) {
   expect_refused("a release", c.backend().release(stamp, "app", soon()));
   expect_refused("a change", c.backend().change_config(SetPermits{"a", Mode::read, 2}, soon()));
   refused(url(), Errc::misconfigured);
+  // A failover is under way. A waiter keeps waiting until the address leads to a primary.
+  std::thread program([&] {
+    const Result<Hold> hold = locks.acquire({write("b")}, {.wait = 1min});
+    EXPECT_TRUE(hold) << hold.error().message;
+  });
+  EXPECT_TRUE(eventually([&] { return events->retried >= 2; }));
+  set("RESET default_transaction_read_only", "off");
+  program.join();
 }
 
 TEST_P(Refusals, CommitsThatAreNotDurable) {

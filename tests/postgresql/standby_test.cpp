@@ -170,7 +170,7 @@ TEST_P(Standby, IsHeardWhateverTheUserWantsToHear) {
   const Address address = runtime_user();
   admin().run("ALTER ROLE " + address.user + " SET client_min_messages = error");
   Client c(open_backend(address.url(), soon()).value());
-  held("other");
+  (void)held("other");
   expect_doubt<Result<AcquireOutcome>>("an acquire", [&] { return c.ask_once({write("a")}); });
 }
 

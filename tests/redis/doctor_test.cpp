@@ -9,7 +9,10 @@ class RedisDoctor : public RedisServerTest {};
 TEST_F(RedisDoctor, HasNothingAgainstTheServerOfTheTests) {
   if (!start()) return;
   for (const Finding& one : examine_space(url(), soon()).value()) {
-    EXPECT_EQ(one.level, Finding::Level::good) << one.subject << ": " << one.text;
+    // What the tests talk to is on this host, and not encrypted.
+    const bool plain = one.subject == "encryption";
+    EXPECT_EQ(one.level, plain ? Finding::Level::warning : Finding::Level::good)
+        << one.subject << ": " << one.text;
   }
 }
 

@@ -124,6 +124,20 @@ TEST_F(RedisFailover, AReleaseThatWasNotCopiedIsOnlyLate) {
   }));
 }
 
+// A proxy that speaks the protocol may keep a client's connection and change the server behind it:
+// then the client still knows the earlier process. What was copied names that process, too.
+TEST_F(RedisFailover, ItIsNoticedWhereTheProcessSeemsTheSame) {
+  if (!start_pair()) return;
+  Client mine = client();
+  mine.change(SetMaxLease{1s});
+  EXPECT_TRUE(mine.release(mine.take({write("a")}).stamp));
+  replicate();
+  fail_over();
+  admin().say({"HSET", "{lockset}", "run", admin().info("run_id")});
+  admin().say({"HDEL", "{lockset}", "calm"});
+  expect_quarantine(mine, {write("a")});
+}
+
 // The version of the configuration is never used twice (SEM 7): permits that the replica did
 // not hear of come back from a client that did.
 TEST_F(RedisFailover, TheConfigurationComesBack) {

@@ -10,8 +10,8 @@ TEST_F(RedisWithoutTls, SaysSo) {
   if (!start()) return;
   const std::string url = at({.password = password(), .scheme = "rediss"});
   for (const std::string& message :
-       {refused(url, Errc::unsupported), failed(init_space(url, soon()), Errc::unsupported),
-        failed(examine_space(url, soon()), Errc::unsupported)}) {
+       {refused(url, Errc::misconfigured), failed(init_space(url, soon()), Errc::misconfigured),
+        failed(examine_space(url, soon()), Errc::misconfigured)}) {
     EXPECT_TRUE(says(message, "TLS")) << message;
     EXPECT_TRUE(says(message, "hiredis")) << message;
     EXPECT_FALSE(says(message, password())) << message;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "lockset/lockset.h"
+#include "tests/redis/fixture.h"
 #include "tests/redis/raw_client.h"
 #include "tests/support/client.h"
 #include "tests/support/private_server.h"
@@ -162,6 +163,99 @@ TEST_F(RedisTest, OfTwoRegistrationsTheLaterGrantWins) {
   EXPECT_FALSE(early.renew(first.stamp, 30s));
   EXPECT_TRUE(late.is_live(second.stamp));
   EXPECT_FALSE(late.is_live(first.stamp));
+}
+
+// SEM 17: whom a person has thrown out does not come back by its next renewal
+TEST_F(RedisTest, ABreakInQuarantineIsNotUndone) {
+  Client holder = open("holder");
+  Client boss = open("boss");
+  const Grant one = holder.take({write("a")}, {.lease = 30s});
+  const Grant two = holder.take({write("b"), read("c")}, {.lease = 30s});
+  admin_->say({"FLUSHALL"});
+  for (const Stamp stamp : {one.stamp, two.stamp}) {
+    ASSERT_TRUE(holder.renew(stamp, 30s)) << "it registers again";
+    EXPECT_TRUE(boss.break_hold(stamp));
+    EXPECT_FALSE(holder.renew(stamp, 30s));
+    EXPECT_FALSE(boss.is_live(stamp));
+  }
+}
+
+// SEM 9: nor does what another process of the application has released
+TEST_F(RedisTest, AReleaseByAnotherProcessInQuarantineIsNotUndone) {
+  Client holder = open("app");
+  Client other = open("app");
+  const Grant grant = holder.take({write("a"), read("b")}, {.lease = 30s});
+  admin_->say({"FLUSHALL"});
+  ASSERT_TRUE(holder.renew(grant.stamp, 30s)) << "it registers again";
+  EXPECT_TRUE(other.release(grant.stamp));
+  EXPECT_FALSE(holder.renew(grant.stamp, 30s));
+  EXPECT_FALSE(other.is_live(grant.stamp));
+}
+
+// The earlier of two claims gave way, and stays away when the later one ends.
+TEST_F(RedisTest, WhoGaveWayInQuarantineDoesNotComeBack) {
+  Client early = open("early");
+  Client late = open("late");
+  const Grant first = early.take({write("a")}, {.lease = 30s});
+  ASSERT_TRUE(late.break_hold(first.stamp));
+  const Grant second = late.take({write("a")}, {.lease = 30s});
+  admin_->say({"FLUSHALL"});
+  ASSERT_TRUE(early.renew(first.stamp, 30s)) << "nobody else has come so far";
+  ASSERT_TRUE(late.renew(second.stamp, 30s));
+  ASSERT_TRUE(late.release(second.stamp));
+  EXPECT_FALSE(early.renew(first.stamp, 30s));
+}
+
+// SEM 9: that its last renewals were lost with the state takes nothing from its holder
+TEST_F(RedisTest, AHoldWhoseLastRenewalsWereLostCanBeReleased) {
+  Client holder = open("holder");
+  const Grant grant = holder.take({write("a")}, {.lease = 30s});
+  const std::string stamp = std::to_string(grant.stamp.value);
+  admin_->say({"ZADD", "{lockset}:leases", stamp, stamp});  // it ended with its grant
+  admin_->say({"HSET", "{lockset}", "run", "another process"});
+  admin_->say({"HDEL", "{lockset}", "calm"});
+  expect_refused(holder, {write("x")});
+  EXPECT_TRUE(holder.release(grant.stamp));
+  EXPECT_FALSE(holder.renew(grant.stamp, 30s));
+}
+
+// What is noted of those that were ended goes when it has done its work
+TEST_F(RedisTest, WhatWasBrokenLeavesNothing) {
+  Client holder = open("holder");
+  Client boss = open("boss");
+  boss.change(SetMaxLease{3s});
+  holder.reload();
+  const Grant grant = holder.take({write("a"), write("b")}, {.lease = 30s});
+  admin_->say({"FLUSHALL"});
+  ASSERT_TRUE(holder.renew(grant.stamp, 1s));
+  EXPECT_TRUE(boss.break_hold(grant.stamp));
+  EXPECT_EQ(admin_->number({"ZCARD", "{lockset}:leases"}), 1);
+  wait_out(boss);
+  EXPECT_TRUE(eventually([&] {
+    EXPECT_EQ(boss.backend().sweep(soon()).value(), 0U) << "it is no hold";
+    return admin_->number({"EXISTS", "{lockset}:leases"}) == 0;
+  }));
+}
+
+// A server that keeps what it is told.
+class RedisKept : public RedisServerTest {};
+
+// SEM 17: the holder hears of it only after a restart, and is in quarantine by then
+TEST_F(RedisKept, ABreakShortlyBeforeARestartIsNotUndone) {
+  if (!start_own()) return;
+  Client holder = client("holder");
+  Client boss = client("boss");
+  const Grant one = holder.take({write("a")}, {.lease = 30s});
+  const Grant two = holder.take({write("b"), read("c")}, {.lease = 30s});
+  EXPECT_TRUE(boss.break_hold(one.stamp));
+  EXPECT_TRUE(boss.break_hold(two.stamp));
+  server().kill();
+  server().start();
+  EXPECT_TRUE(eventually([&] { return holder.backend().load_config(soon()).ok(); }));
+  ASSERT_TRUE(holder.inspect().quarantine);
+  EXPECT_FALSE(holder.renew(one.stamp, 30s));
+  EXPECT_FALSE(holder.renew(two.stamp, 30s));
+  EXPECT_TRUE(holder.holds().empty());
 }
 
 // A person with redis-cli recognises an exclusive hold

@@ -29,9 +29,12 @@ local now = time[1] * 1000000 + time[2]
 local all = {}
 local stamps = redis.call('ZRANGE', KEYS[1] .. ':leases', 0, -1, 'WITHSCORES')
 for i = 1, #stamps, 2 do
-  -- 0: ended for good; only its keys are still to be tidied up.
-  if stamps[i + 1] ~= '0' then
+  -- 0: ended for good; only its keys are still to be tidied up. Below: nothing of it is left but its
+  -- stamp, so that it is not registered again.
   local stamp = stamps[i]
+  if tonumber(stamps[i + 1]) < 0 then
+    if redis.call('HEXISTS', KEYS[1], 'h:' .. stamp) == 1 then error('a record of ' .. stamp) end
+  elseif stamps[i + 1] ~= '0' then
   local record = redis.call('HGET', KEYS[1], 'h:' .. stamp) or error('no record of ' .. stamp)
   local at = string.find(record, ';', 1, true) + 33
   local function number(till)

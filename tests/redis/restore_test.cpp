@@ -2,8 +2,10 @@
 // nor a key that is gone tells of it: an older dump, another space in the place of ours, a primary
 // that was none for a while. Nothing is granted then for the longest lease, and no version of the
 // configuration comes again.
+#include <atomic>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "tests/redis/fixture.h"
@@ -271,9 +273,43 @@ TEST_F(RedisDemoted, ItAnswersNothing) {
   Client mine = client();
   const Stamp stamp = mine.take({write("a")}, {.lease = 1s}).stamp;
   admin().say({"REPLICAOF", "127.0.0.1", "1"});
-  const std::string message = failed(mine.backend().inspect({}, soon()), Errc::misconfigured);
+  const std::string message = failed(mine.backend().inspect({}, soon()), Errc::unavailable);
   EXPECT_TRUE(says(message, "replica")) << message;
-  failed(mine.backend().release(stamp, mine.owner().app, soon()), Errc::misconfigured);
+  failed(mine.backend().release(stamp, mine.owner().app, soon()), Errc::unavailable);
+  failed(mine.ask_once({write("b")}), Errc::unavailable);
+  // Who comes new has the wrong address.
+  refused(url(), Errc::misconfigured);
+}
+
+// Notes that the store had trouble under an acquire.
+class Retries : public Observer {
+ public:
+  void on_event(const Event& event) noexcept override {
+    if (event.kind == Event::Kind::retried) ++count;
+  }
+  std::atomic<int> count = 0;
+};
+
+// SEM 13: a failover is something that a waiter outlasts. Its next calls meet the one that they are
+// connected to, and later ones the one that they connect to anew.
+TEST_F(RedisDemoted, AWaiterWaitsOn) {
+  if (!begin()) return;
+  Client boss = client("boss");
+  const auto retries = std::make_shared<Retries>();
+  Locks locks = lockset::open(url(), {.store_patience = 10min, .observer = retries}).value();
+  const Stamp stamp = boss.take({write("a")}).stamp;
+  std::jthread waiter([&] {
+    const auto hold = locks.acquire({write("a")}, {.wait = 10min});
+    EXPECT_TRUE(hold) << hold.error().message;
+  });
+  EXPECT_TRUE(eventually([&] { return boss.inspect().waiters.size() == 1; }));
+  admin().say({"REPLICAOF", "127.0.0.1", "1"});
+  EXPECT_TRUE(eventually([&] { return retries->count >= 3; }, 30s));
+  promote(admin());
+  EXPECT_TRUE(eventually([&] {
+    const auto released = boss.backend().release(stamp, "boss", soon());
+    return released && *released;
+  }));
 }
 
 // What happens to a primary without anybody's granting elsewhere is no reason for a quarantine.

@@ -1,8 +1,12 @@
 // SEM 5, 14: the server refuses or is in trouble: an error of the right kind, no part of a set
 // is left held, and the client goes on by itself afterwards.
+#include <hiredis/hiredis.h>
+
 #include <thread>
 
+#include "backends/redis/reply.h"
 #include "tests/redis/fixture.h"
+#include "tests/support/without_threads.h"
 
 namespace lockset::redis_tests {
 namespace {
@@ -159,6 +163,65 @@ TEST_F(RedisTrouble, ConnectionsThatAreKilledAreMadeAnew) {
   EXPECT_TRUE(mine.renew(stamp, 1min));
   EXPECT_TRUE(mine.release(stamp));
   expect_grant(mine);
+}
+
+// Errors are values, also this one.
+TEST_F(RedisTrouble, NoThreadIsToBeHad) {
+  if (!start()) return;
+  EXPECT_TRUE(test::succeeds_without_threads([&](const auto& limit) {
+    Client mine = client();
+    Locks locks = lockset::open(url()).value();
+    mine.take({write("a")});
+    limit();
+    // Who was connected goes on; nobody listens for its wake-ups.
+    const Busy busy = mine.meet_busy({write("a")}, {.will_wait = true});
+    const auto tried = locks.try_acquire({write("b")});
+    const auto opened = open_backend(url(), soon());
+    const auto made = init_space(url(), soon());
+    const auto examined = examine_space(url(), soon());
+    return busy.ticket && !tried.ok() && tried.error().code == Errc::unavailable && !opened &&
+           opened.error().code == Errc::unavailable && !made &&
+           made.error().code == Errc::unavailable && !examined;
+  }));
+}
+
+// SEM 8: beyond 2^53 Lua counts by twos, so one stamp would be given twice
+TEST_F(RedisTrouble, NoStampIsGivenTwiceAtTheEndOfThem) {
+  if (!start()) return;
+  Client mine = client();
+  constexpr std::int64_t last = (std::int64_t{1} << 53) - 1;
+  // Where others once let a base come so near.
+  failed(mine.backend().change_config(RaiseStampBase{Stamp{last - 2}}, soon()), Errc::invalid);
+  admin().say({"HSET", "{lockset}", "base", std::to_string(last - 2)});
+  admin().say({"HDEL", "{lockset}", "calm"});
+  EXPECT_EQ(mine.take({write("a")}).stamp.value, last - 1);
+  EXPECT_EQ(mine.take({write("b")}).stamp.value, last);
+  const std::string message = failed(mine.ask({write("c")}), Errc::misconfigured);
+  EXPECT_TRUE(says(message, "stamps are used up")) << message;
+  EXPECT_EQ(mine.holds().size(), 2U);
+  EXPECT_TRUE(mine.release(Stamp{last}));
+  EXPECT_TRUE(mine.release(Stamp{last - 1}));
+}
+
+// Redis 7.2 writes a score in the shortest way.
+TEST(RedisReply, ANumberMayHaveAnExponent) {
+  const auto number = [](const std::string& text) {
+    redisReader* const reader = redisReaderCreate();
+    const std::string wire = "$" + std::to_string(text.size()) + "\r\n" + text + "\r\n";
+    EXPECT_EQ(redisReaderFeed(reader, wire.data(), wire.size()), REDIS_OK);
+    void* reply = nullptr;
+    EXPECT_EQ(redisReaderGetReply(reader, &reply), REDIS_OK);
+    redisReaderFree(reader);
+    return redis::Reply(reply).number();
+  };
+  EXPECT_EQ(number("1795382755186712"), 1795382755186712);
+  EXPECT_EQ(number("1.795e+15"), 1'795'000'000'000'000);
+  EXPECT_EQ(number("1e+16"), 10'000'000'000'000'000);
+  EXPECT_EQ(number("-1.5e+3"), -1500);
+  EXPECT_EQ(number("9007199254740991"), 9007199254740991);
+  EXPECT_EQ(number("1.5"), 1);
+  EXPECT_EQ(number("12 apples"), 12);
+  EXPECT_EQ(number(""), 0);
 }
 
 }  // namespace

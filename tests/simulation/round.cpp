@@ -65,7 +65,7 @@ void Client::Round::acquire() {
 
   std::optional<Error> error;
   const auto note = [&](auto result) {
-    if (!result) {
+    if (!result.ok()) {
       error = std::move(result).error();
     } else if constexpr (requires { result->stamp(); }) {
       hold_ = std::move(*result);

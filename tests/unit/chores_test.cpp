@@ -14,20 +14,36 @@ TEST(Chores, AreDueMoreSeldomEachTimeAndEndWithTheLease) {
   Chores chores;
   chores.add({Stamp{7}, at(10s), at(1s)});
   EXPECT_EQ(chores.next(), at(1s));
-  EXPECT_TRUE(chores.take_due(at(999ms)).empty());
-  std::vector<Chore> due = chores.take_due(at(1s));
-  ASSERT_EQ(due.size(), 1U);
+  EXPECT_FALSE(chores.take_due(at(999ms)));
+  std::optional<Chore> due = chores.take_due(at(1s));
+  ASSERT_TRUE(due);
   EXPECT_TRUE(chores.empty());
 
-  chores.again(due.front(), at(1s));
+  chores.again(*due, at(1s));
   EXPECT_EQ(chores.next(), at(1200ms));
   due = chores.take_due(at(1200ms));
-  chores.again(due.front(), at(1200ms));
+  ASSERT_TRUE(due);
+  chores.again(*due, at(1200ms));
   EXPECT_EQ(chores.next(), at(1600ms));
 
-  EXPECT_TRUE(chores.take_due(at(10s)).empty()) << "over: the lease has ended";
+  EXPECT_FALSE(chores.take_due(at(10s))) << "over: the lease has ended";
   EXPECT_TRUE(chores.empty());
   EXPECT_EQ(chores.next(), TimePoint::max());
+}
+
+TEST(Chores, ComeInTheOrderInWhichTheyWereDue) {
+  Chores chores;
+  chores.add({Stamp{1}, at(10s), at(3s)});
+  chores.add({Stamp{2}, at(10s), at(1s)});
+  chores.add({Stamp{3}, at(10s), at(2s)});
+  const auto next = [&] {
+    const std::optional<Chore> due = chores.take_due(at(2s));
+    return due ? std::get<Stamp>(due->what) : Stamp{};
+  };
+  EXPECT_EQ(next(), Stamp{2});
+  EXPECT_EQ(next(), Stamp{3});
+  EXPECT_EQ(next(), Stamp{});
+  EXPECT_EQ(chores.next(), at(3s));
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <ctime>
 #include <future>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -66,6 +68,28 @@ TEST(ConnectionPool, TheSameConnectionServesOneCallAfterTheOther) {
     EXPECT_EQ(pool.take(in(seconds(10))).value()->number(), 1);
   }
   EXPECT_EQ(server.opened, 1);
+}
+
+// Nobody who waits without end may burn the processor meanwhile.
+TEST(ConnectionPool, WaitingForEverIsSleeping) {
+  FakeServer server;
+  FakePool pool(1, opener(server));
+  std::optional<FakePool::Lease> taken = pool.take(in(seconds(10))).value();
+  std::atomic<bool> waits{false};
+  std::clock_t burnt = 0;
+  const TimePoint began = BootClock::now();
+  std::thread caller([&] {
+    waits = true;
+    EXPECT_TRUE(pool.take(TimePoint::max()));
+  });
+  while (!waits) std::this_thread::yield();
+  burnt = std::clock();  // of the whole process
+  std::this_thread::sleep_until(std::chrono::steady_clock::now() + milliseconds(500));
+  burnt = std::clock() - burnt;
+  taken.reset();
+  caller.join();
+  EXPECT_GE(BootClock::now() - began, milliseconds(500));
+  EXPECT_LT(burnt, CLOCKS_PER_SEC / 10);
 }
 
 TEST(ConnectionPool, OpensNoMoreThanItMayAndWaitsForTheNextThatIsGivenBack) {

@@ -5,9 +5,11 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <functional>
 #include <latch>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "lockset/lockset.h"
 #include "lockset/memory_backend.h"
@@ -33,6 +35,8 @@ class Switchable final : public ForwardingBackend {
     std::atomic<std::int64_t> grant_stamp{0};
     std::atomic<std::int64_t> store_clock_ahead_us{0};
     std::atomic<int> renew_calls{0};
+    // Called once, when an acquire was granted and before the caller learns of it.
+    std::function<void()> after_grant;
     std::mutex mutex;
     std::condition_variable unhang;
   };
@@ -47,6 +51,7 @@ class Switchable final : public ForwardingBackend {
       --switches_->lose_acquire_replies;
       return Error{Errc::indeterminate, "the reply was lost"};
     }
+    if (const auto call = std::exchange(switches_->after_grant, nullptr)) call();
     if (Grant* grant = std::get_if<Grant>(&*outcome); grant && switches_->grant_stamp > 0) {
       grant->stamp = Stamp{switches_->grant_stamp};
     }
@@ -124,6 +129,15 @@ class ManagerTest : public ::testing::Test {
   }
   std::size_t holds() {
     return make_memory_backend(store_)->inspect({}, BootClock::now() + 5s).value().holds.size();
+  }
+
+  bool is_held(const std::string& name) {
+    const InspectQuery query{InspectQuery::Match::name, name};
+    return !make_memory_backend(store_)->inspect(query, TimePoint::max()).value().holds.empty();
+  }
+  HoldInfo application_hold(const std::string& app) {
+    const InspectQuery query{InspectQuery::Match::name, "@app:" + app};
+    return make_memory_backend(store_)->inspect(query, TimePoint::max()).value().holds.at(0);
   }
 
   void break_application() {
@@ -302,16 +316,73 @@ TEST_F(ManagerTest, LosingTheApplicationEndsItsHolds) {
   EXPECT_EQ(hold.lost_reason(), LostReason::app_lost);
 }
 
-// SEM 12: also those that are granted when the application is lost already
-TEST_F(ManagerTest, AHoldGrantedAfterItsApplicationWasLostIsLost) {
+// SEM 12: what an instance without its application is granted nobody may rely on
+TEST_F(ManagerTest, AnInstanceThatLostItsApplicationTakesNothing) {
   Locks locks = open_locks({.app = "svc", .reclaim = true, .lease = 1s});
   Hold before = locks.acquire({write("a")}, {.lease = 60s}).value();
   break_application();
-  EXPECT_LT(time_to_loss(before), 2s);
-  Hold after = locks.acquire({write("b")}, {.lease = 60s}).value();
-  EXPECT_FALSE(after.valid());
-  EXPECT_LT(time_to_loss(after), 2s);
-  EXPECT_EQ(after.lost_reason(), LostReason::app_lost);
+  time_to_loss(before);
+  const Result<Hold> waited = locks.acquire({write("b")}, {.lease = 60s});
+  ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.error().code, Errc::superseded);
+  EXPECT_THAT(waited.error().message, HasSubstr("open the space again"));
+  EXPECT_EQ(locks.try_acquire({write("b")}).error().code, Errc::superseded);
+  EXPECT_EQ(locks.try_locks({write("b")}).error().code, Errc::superseded);
+  EXPECT_FALSE(is_held("b"));
+  Locks again = open_locks({.app = "svc", .reclaim = true});
+  EXPECT_TRUE(again.acquire({write("a"), write("b")}, {.wait = 0s}).value().valid());
+}
+
+// SEM 12: the application was lost while the store's answer was under way
+TEST_F(ManagerTest, AGrantThatComesAfterTheApplicationWasLostIsGivenBack) {
+  Locks locks = open_locks({.app = "svc", .reclaim = true, .lease = 1s});
+  Hold before = locks.acquire({write("a")}, {.lease = 60s}).value();
+  bool granted = false;
+  switches_->after_grant = [&] {
+    granted = true;
+    break_application();
+    time_to_loss(before);
+  };
+  const Result<Hold> hold = locks.acquire({write("b")}, {.lease = 60s});
+  ASSERT_TRUE(granted);
+  ASSERT_FALSE(hold);
+  EXPECT_EQ(hold.error().code, Errc::superseded);
+  EXPECT_FALSE(is_held("b"));
+}
+
+// SEM 12: who waits is not told of a grant, but of that
+TEST_F(ManagerTest, AWaitEndsWhenTheApplicationIsLost) {
+  Locks other = open_locks();
+  const Hold taken = other.acquire({write("b")}).value();
+  Locks locks = open_locks({.app = "svc", .reclaim = true, .lease = 1s});
+  std::thread breaker([&] {
+    if (events_->wait_for(Event::Kind::busy, 30s)) break_application();
+  });
+  const Result<Hold> hold = locks.acquire({write("b")}, {.wait = 60s});
+  breaker.join();
+  ASSERT_FALSE(hold);
+  EXPECT_EQ(hold.error().code, Errc::superseded) << hold.error().message;
+}
+
+// SEM 12: a dead process must not lock its successors out for ever
+TEST_F(ManagerTest, TheHoldOnTheApplicationAlwaysHasALease) {
+  Locks locks = open_locks({.app = "svc", .reclaim = true, .lease = no_lease});
+  const Hold hold = locks.acquire({write("a")}).value();
+  EXPECT_EQ(hold.lease(), no_lease);
+  const HoldInfo id = application_hold("svc");
+  ASSERT_TRUE(id.remaining);
+  EXPECT_LE(*id.remaining, default_lease);
+  // Nor does it lose it later.
+  Locks other = open_locks({.app = "svc"});
+  for (Locks* one : {&locks, &other}) {
+    const Result<Duration> renewed = one->renew_locks(id.stamp, no_lease);
+    ASSERT_FALSE(renewed);
+    EXPECT_EQ(renewed.error().code, Errc::invalid);
+    EXPECT_THAT(renewed.error().message, HasSubstr("always has a lease"));
+  }
+  EXPECT_TRUE(application_hold("svc").remaining);
+  EXPECT_TRUE(locks.renew_locks(id.stamp, 20s));
+  EXPECT_EQ(locks.renew_locks(hold.stamp(), no_lease).value(), no_lease);
 }
 
 // SEM 11: no lease ends it, so letting go of it must

@@ -1,4 +1,6 @@
 // SEM 13, P7: of many who wait for one name a release wakes one or two, whatever their number.
+#include <malloc.h>
+
 #include <condition_variable>
 #include <mutex>
 #include <stop_token>
@@ -22,6 +24,9 @@ std::int64_t watches_fired() {
   }
   return sum;
 }
+
+// Bytes that this process has in use.
+std::size_t in_use() { return ::mallinfo2().uordblks; }
 
 class Crowd : public ZookeeperTest {
  protected:
@@ -91,6 +96,39 @@ TEST_F(Crowd, AReleaseWakesOneOrTwo) {
   // one who was woken and to the next in line, not to the crowd.
   EXPECT_GE(fired, static_cast<std::int64_t>(releases));
   EXPECT_LE(fired, static_cast<std::int64_t>(6 * releases));
+}
+
+// Those who wait and give up, for a name that stays taken: nothing of them is left in the client.
+TEST_F(Crowd, WhoGivesUpLeavesNothing) {
+  Client holder = client("holder");
+  holder.take({write("held")});
+  Client mine = client();
+  const auto give_up = [&] {
+    const Busy busy = mine.meet_busy({write("held")}, {.will_wait = true});
+    mine.backend().end_wait(*busy.ticket, soon());
+  };
+  for (int i = 0; i < 50; ++i) give_up();
+  const std::size_t before = in_use();
+  for (int i = 0; i < 1000; ++i) give_up();
+  EXPECT_LT(in_use(), before + 100'000);
+  EXPECT_EQ(mine.inspect().waiters.size(), 0U);
+}
+
+// They share a watch, and one that gives up takes it from nobody.
+TEST_F(Crowd, WhoStaysIsWokenAllTheSame) {
+  Client holder = client("holder");
+  const Stamp stamp = holder.take({write("held")}).stamp;
+  Client mine = client();
+  const Busy first = mine.meet_busy({write("held")}, {.will_wait = true});
+  const Busy second = mine.meet_busy({write("held")}, {.will_wait = true});
+  for (int i = 0; i < 20; ++i) {
+    const Busy third = mine.meet_busy({write("held")}, {.will_wait = true});
+    mine.backend().end_wait(*third.ticket, soon());
+  }
+  mine.backend().end_wait(*first.ticket, soon());
+  EXPECT_TRUE(holder.release(stamp));
+  EXPECT_TRUE(mine.backend().await_change(*second.ticket, BootClock::now() + long_time, {}));
+  EXPECT_TRUE(mine.try_take({write("held")}, {.will_wait = true, .ticket = second.ticket}));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "tests/support/finding.h"
 #include "tests/support/requirement.h"
+#include "tests/support/without_threads.h"
 #include "tests/zookeeper/fixture.h"
 #include "tests/zookeeper/four_letters.h"
 
@@ -50,6 +51,21 @@ class Limits : public ZookeeperTest {
     return text;
   }
 };
+
+// Errors are values, also this one.
+TEST_F(Limits, NoThreadIsToBeHad) {
+  EXPECT_TRUE(test::succeeds_without_threads([&](const auto& limit) {
+    Client mine = client();
+    Locks locks = lockset::open(url()).value();
+    limit();
+    const auto asked = mine.ask_once({write("a")});
+    const auto tried = locks.try_acquire({write("b")});
+    const auto opened = open_backend(url(), soon());
+    return !asked && asked.error().code == Errc::unavailable && !tried.ok() &&
+           tried.error().code == Errc::unavailable && !opened &&
+           opened.error().code == Errc::unavailable;
+  }));
+}
 
 // SEM 16: a session must not live on in a job that outlives its lock
 TEST_F(Limits, NoSocketOrPipeIsInherited) {

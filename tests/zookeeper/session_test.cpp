@@ -54,6 +54,39 @@ TEST_F(Session, WhatEndsWithItIsToldAndNotRenewed) {
   EXPECT_EQ(other.holds().size(), 2U);
 }
 
+// A lease of its own for each hold, one after another: a session that carries nothing makes room.
+TEST_F(Session, MoreLeasesThanSessionsFollowEachOther) {
+  Client mine(open_backend(url("pool=3"), soon()).value(), "mine");
+  const Stamp kept = mine.take({write("kept")}, {.lease = 20s}).stamp;
+  for (int i = 0; i < 8; ++i) {
+    const Grant grant = mine.take({write("a")}, {.lease = 10s + i * 7ms});
+    EXPECT_TRUE(mine.release(grant.stamp));
+  }
+  EXPECT_TRUE(mine.is_live(kept));
+  // Those that carry something stay, and then there is no room.
+  mine.take({write("b")}, {.lease = 11s});
+  mine.take({write("c")}, {.lease = 12s});
+  const auto refused = mine.ask_once({write("d")}, {.lease = 13s});
+  ASSERT_FALSE(refused);
+  EXPECT_TRUE(says(refused.error().message, "(parameter pool)")) << refused.error().message;
+  EXPECT_EQ(mine.holds().size(), 3U);
+}
+
+// The client library wants them without brackets.
+TEST_F(Session, AnIpv6AddressIsUnderstood) {
+  const std::string port = std::to_string(server().port());
+  for (const std::string& more : {std::string(), ",127.0.0.1:" + port}) {
+    Client mine(
+        open_backend(
+            "zookeeper://[::ffff:127.0.0.1]:" + port + more + "?space=" + space().substr(1), soon())
+            .value());
+    EXPECT_TRUE(mine.release(mine.take({write("a")}).stamp));
+  }
+  const std::string absent = "zookeeper://[::ffff:127.0.0.1]:1?connect_timeout=300ms";
+  const std::string message = refused(absent, Errc::unavailable);
+  EXPECT_TRUE(says(message, "[::ffff:127.0.0.1]:1")) << message;
+}
+
 // A server that was just starting may never answer who came too early. A new session loses nothing
 // by being given up for another one; the client library tries again after 2/3 of its timeout.
 TEST_F(Session, ANewOneThatIsIgnoredIsGivenUpForAnother) {

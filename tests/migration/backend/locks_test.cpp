@@ -243,7 +243,7 @@ TEST(MigrateLocks, NewerInstanceTakesOverInEveryPhase) {
     EXPECT_GT(again, stamp);
     process.to_old->down = process.to_new->down = false;
     const auto late = first.try_locks({write("b")});
-    ASSERT_FALSE(late);
+    ASSERT_FALSE(late.ok());
     EXPECT_EQ(late.error().code, Errc::superseded);
   }
 }

@@ -61,7 +61,11 @@ auto Way::send(Call call, TimePoint by, Send forward) -> decltype(forward()) {
   return answer;
 }
 
-Traits Way::traits() const { return other_traits.value_or(faults_->traits()); }
+Traits Way::traits() const {
+  Traits result = other_traits.value_or(faults_->traits());
+  result.clock = nullptr;  // as of a server, whose clock is its own
+  return result;
+}
 
 Result<AcquireOutcome> Way::try_acquire(const AcquireRequest& request) {
   last_ticket = request.ticket.get();

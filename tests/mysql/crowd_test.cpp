@@ -1,0 +1,105 @@
+// SEM 13: many who wait, and a server with few connections.
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "tests/mysql/fixture.h"
+
+namespace lockset::mysql_tests {
+namespace {
+
+class Crowd : public MysqlTest {
+ protected:
+  std::int64_t connections_of(const std::string& user) {
+    return admin().number("SELECT COUNT(*) FROM information_schema.processlist WHERE user = '" +
+                          user + "'");
+  }
+};
+
+TEST_P(Crowd, WhoWaitsOrHoldsGetsByWithOneConnection) {
+  const Address waiting = runtime_user();
+  const Address holding = runtime_user();
+  Client holder(open_backend(url(holding), soon()).value());
+  const Stamp stamp = holder.take({write("a")}).stamp;
+  EXPECT_TRUE(holder.renew(stamp, 1min));
+  // The one that looked at the server when the store was opened ends in the server's own time.
+  EXPECT_TRUE(eventually([&] { return connections_of(holding.user) == 1; }));
+  Client waiter(open_backend(url(waiting), soon()).value());
+  const Busy busy = waiter.meet_busy({write("a")}, {.will_wait = true});
+  EXPECT_TRUE(busy.ticket);
+  EXPECT_TRUE(eventually([&] { return connections_of(waiting.user) == 1; }));
+  waiter.backend().end_wait(*busy.ticket, soon());
+}
+
+// Where the server takes no more connections, those that there are have to do.
+TEST_P(Crowd, AHoldIsRenewedOverWhatThereIs) {
+  const Address address = runtime_user("open-sesame", "WITH MAX_USER_CONNECTIONS 2");
+  Client mine(open_backend(url(address), soon()).value());
+  const Stamp stamp = mine.take({write("a")}).stamp;
+  EXPECT_TRUE(eventually([&] { return connections_of(address.user) == 1; }));
+  const RawMysql occupant(url(address));
+  // Another call keeps the one connection for a while.
+  const auto rude = session();
+  rude->rows("START TRANSACTION");
+  rude->rows("SELECT config_version FROM " + table("_space") + " FOR UPDATE");
+  std::optional<Result<AcquireOutcome>> outcome;
+  std::jthread thread([&] { outcome.emplace(mine.ask_once({write("b"), write("c")})); });
+  EXPECT_TRUE(rows_are_waited_for());
+  const std::int64_t tries = status("Connections");
+  std::jthread renewal([&] { EXPECT_TRUE(mine.renew(stamp, 1min)); });
+  // Refused ones count, too.
+  EXPECT_TRUE(eventually([&] { return status("Connections") > tries; }));
+  rude->rows("ROLLBACK");
+}
+
+// More waiters than the server has connections: there is always one left for who ends a hold, and
+// all of them are served.
+TEST_P(Crowd, WaitersLeaveRoomForARelease) {
+  const Address address = runtime_user();
+  const Stamp stamp = [&] {
+    // Outlives its process.
+    Client raw(open_backend(url(address), soon()).value());
+    return raw.take({write("a")}, {.lease = 10min}).stamp;
+  }();
+  set_global("max_connections", "24");
+  constexpr std::size_t waiters = 40;
+  std::atomic<std::size_t> waiting = 0;
+  std::atomic<std::size_t> served = 0;
+  class Counts final : public Observer {
+   public:
+    explicit Counts(std::atomic<std::size_t>& busy) : busy_(busy) {}
+    void on_event(const Event& event) noexcept override {
+      if (event.kind == Event::Kind::busy && !std::exchange(told_, true)) ++busy_;
+    }
+
+   private:
+    std::atomic<std::size_t>& busy_;
+    bool told_ = false;
+  };
+  test::run_threads(waiters + 1, [&](std::size_t i) {
+    Options options;
+    options.app = "app";
+    options.open_patience = 2min;
+    options.store_patience = 2min;
+    if (i == 0) {
+      // Once they have all met the one who holds, somebody else ends that.
+      ASSERT_TRUE(eventually([&] { return waiting == waiters; }, 90s));
+      Locks other = lockset::open(url(address), options).value();
+      EXPECT_TRUE(other.release_locks(stamp));
+      return;
+    }
+    options.observer = std::make_shared<Counts>(waiting);
+    Locks locks = lockset::open(url(address), options).value();
+    Result<Hold> hold = locks.acquire({write("a")}, {.wait = 2min});
+    ASSERT_TRUE(hold) << hold.error().message;
+    EXPECT_TRUE(hold->release());
+    ++served;
+  });
+  EXPECT_EQ(served, waiters);
+}
+
+LOCKSET_MYSQL_SERVERS(Crowd);
+
+}  // namespace
+}  // namespace lockset::mysql_tests

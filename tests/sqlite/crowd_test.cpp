@@ -1,0 +1,155 @@
+// SEM 13, 14: many processes at one file. What they do at its gate is done here by hand, so that it
+// does not take a thousand of them.
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <variant>
+
+#include "backends/sqlite/file_gate.h"
+#include "backends/sqlite/side_file.h"
+#include "lockset/registry.h"
+#include "tests/sqlite/folder.h"
+#include "tests/support/client.h"
+#include "tests/support/wait.h"
+
+namespace lockset::test {
+namespace {
+
+using namespace std::chrono_literals;
+using sqlite::FileGate;
+using sqlite::SideFile;
+
+// Somebody inside a write transaction, past all gates.
+class Writer {
+ public:
+  explicit Writer(const std::string& path) {
+    EXPECT_EQ(sqlite3_open(path.c_str(), &db_), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(db_, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  }
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+  ~Writer() { sqlite3_close(db_); }
+
+ private:
+  sqlite3* db_ = nullptr;
+};
+
+// A line that never ends: somebody else always goes next, and they go through.
+class Crowd {
+ public:
+  explicit Crowd(const std::string& path)
+      : next_(SideFile::open(path).value()), inside_(SideFile::open(path).value()) {
+    EXPECT_TRUE(next_->try_lock(0));
+    ++next_->word(sleepers_of_turn);  // nobody goes straight through
+    thread_ = std::thread([this] {
+      FileGate gate(*inside_);
+      while (!end_) {
+        const FileGate::Pass pass = gate.enter(BootClock::now() + 1s, FileGate::Line::ahead);
+        std::this_thread::sleep_for(1ms);  // the time that a transaction takes
+      }
+    });
+  }
+  Crowd(const Crowd&) = delete;
+  Crowd& operator=(const Crowd&) = delete;
+  ~Crowd() {
+    end_ = true;
+    thread_.join();
+    --next_->word(sleepers_of_turn);
+  }
+
+ private:
+  static constexpr std::size_t sleepers_of_turn = 16;  // as in the gate
+
+  const std::unique_ptr<SideFile> next_;
+  const std::unique_ptr<SideFile> inside_;
+  std::atomic<bool> end_ = false;
+  std::thread thread_;
+};
+
+class SqliteCrowd : public testing::Test {
+ protected:
+  std::shared_ptr<Backend> open(TimePoint by = soon()) {
+    return std::shared_ptr<Backend>(open_backend(url_, by).value());
+  }
+  Folder folder_;
+  const std::string url_ = folder_.url("locks.db");
+  const std::string path_ = folder_.file("locks.db");
+};
+
+constexpr Duration some_time = 300ms;
+
+// A call that may wait is busy, not failed: others are being served
+TEST_F(SqliteCrowd, WhoMayWaitWaits) {
+  Client mine(open());
+  Busy busy;
+  {
+    const Writer writer(path_);
+    const Crowd crowd(path_);
+    const auto outcome =
+        mine.ask({write("a")}, {.will_wait = true, .by = BootClock::now() + some_time});
+    ASSERT_TRUE(outcome && std::holds_alternative<Busy>(*outcome)) << describe(outcome);
+    busy = std::get<Busy>(*outcome);
+    EXPECT_FALSE(busy.holder);
+    EXPECT_NE(busy.holder_label.find("many others"), std::string::npos) << busy.holder_label;
+    ASSERT_TRUE(busy.ticket);
+    // Nothing to wake up for: the next look is the core's to time.
+    const TimePoint began = BootClock::now();
+    EXPECT_TRUE(mine.backend().await_change(*busy.ticket, began + some_time, {}));
+    EXPECT_GE(BootClock::now(), began + some_time);
+  }
+  EXPECT_TRUE(mine.take({write("a")}, {.will_wait = true, .ticket = busy.ticket}).stamp);
+}
+
+// A call that may not wait is told of the contention
+TEST_F(SqliteCrowd, WhoMayNotWaitIsToldOfTheCrowd) {
+  Client mine(open());
+  const Writer writer(path_);
+  const Crowd crowd(path_);
+  const auto outcome = mine.ask({write("a")}, {.by = BootClock::now() + some_time});
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, Errc::unavailable);
+  EXPECT_NE(outcome.error().message.find("heavy contention"), std::string::npos)
+      << outcome.error().message;
+}
+
+// Somebody who is stopped, or sits in a shell, is another matter
+TEST_F(SqliteCrowd, AStoppedUserIsNoCrowd) {
+  Client mine(open());
+  const Writer writer(path_);
+  const auto outcome =
+      mine.ask({write("a")}, {.will_wait = true, .by = BootClock::now() + some_time});
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, Errc::unavailable);
+  EXPECT_NE(outcome.error().message.find("stopped"), std::string::npos) << outcome.error().message;
+}
+
+// What others wait for does not stand behind them
+TEST_F(SqliteCrowd, AReleaseAndARenewalGoAhead) {
+  Client mine(open());
+  const Stamp stamp = mine.take({write("a")}).stamp;
+  const Crowd crowd(path_);
+  const TimePoint began = BootClock::now();
+  const RenewRequest request{stamp, 2min, false, nullptr, {}};
+  const auto renewed = mine.backend().renew(mine.owner(), {&request, 1}, began + 60s);
+  ASSERT_TRUE(renewed) << renewed.error().message;
+  EXPECT_TRUE(renewed->renewals.at(0));
+  EXPECT_TRUE(mine.backend().release(stamp, "app", began + 60s).value());
+  EXPECT_LT(BootClock::now(), began + 30s);
+}
+
+// To open what is there waits for nobody who writes
+TEST_F(SqliteCrowd, OpeningStandsInNoLine) {
+  static_cast<void>(open());
+  const Writer writer(path_);
+  const Crowd crowd(path_);
+  const auto opened = open_backend(url_, BootClock::now() + 10s);
+  EXPECT_TRUE(opened) << opened.error().message;
+}
+
+}  // namespace
+}  // namespace lockset::test
