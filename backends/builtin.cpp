@@ -3,24 +3,24 @@
 #include <string>
 #include <system_error>
 
-#include "backends/memory/memory_scheme.h"
-#include "backends/migrate/migrate_scheme.h"
+#include "backends/memory/scheme.h"
+#include "backends/migrate/scheme.h"
 #include "core/shortage.h"
 #include "lockset/registry.h"
 #ifdef LOCKSET_HAS_MYSQL
-#include "backends/mysql/mysql_scheme.h"
+#include "backends/mysql/scheme.h"
 #endif
 #ifdef LOCKSET_HAS_POSTGRESQL
-#include "backends/postgresql/postgresql_scheme.h"
+#include "backends/postgresql/scheme.h"
 #endif
 #ifdef LOCKSET_HAS_REDIS
-#include "backends/redis/redis_scheme.h"
+#include "backends/redis/scheme.h"
 #endif
 #ifdef LOCKSET_HAS_SQLITE
-#include "backends/sqlite/sqlite_scheme.h"
+#include "backends/sqlite/scheme.h"
 #endif
 #ifdef LOCKSET_HAS_ZOOKEEPER
-#include "backends/zookeeper/zookeeper_scheme.h"
+#include "backends/zookeeper/scheme.h"
 #endif
 
 namespace lockset {

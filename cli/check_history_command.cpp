@@ -7,14 +7,9 @@
 #include "cli/failure.h"
 #include "cli/history_files.h"
 #include "cli/history_tables.h"
+#include "cli/output.h"
 
 namespace lockset::cli {
-namespace {
-
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
-
-}  // namespace
-
 int check_history_command(const Invocation& invocation) {
   check_operands(invocation, 1, std::string::npos, "check-history FILE...");
   history::Rules rules;

@@ -5,7 +5,7 @@
 namespace lockset::cli {
 namespace {
 
-std::string milliseconds(Duration duration) {
+std::string whole_milliseconds(Duration duration) {
   return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count()) +
          " ms";
 }
@@ -34,7 +34,7 @@ std::string counts_table(const history::Counts& counts) {
   add("uses of the resource", counts.uses);
   add("wake-ups", counts.wakeups);
   add("late wake-ups", counts.late_wakeups);
-  table.add({"longest time without a grant", milliseconds(counts.longest_without_grant)});
+  table.add({"longest time without a grant", whole_milliseconds(counts.longest_without_grant)});
   return table.text();
 }
 

@@ -8,14 +8,13 @@
 #include "cli/failure.h"
 #include "cli/findings.h"
 #include "cli/open_space.h"
+#include "cli/output.h"
 #include "cli/table.h"
 #include "lockset/registry.h"
 #include "lockset/url.h"
 
 namespace lockset::cli {
 namespace {
-
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 // A role that somebody shall have.
 struct Wanted {

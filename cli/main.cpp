@@ -13,6 +13,7 @@
 #include "cli/failure.h"
 #include "cli/help.h"
 #include "cli/nearest.h"
+#include "cli/output.h"
 #include "cli/process.h"
 #include "core/shortage.h"
 #include "lockset/error.h"
@@ -20,8 +21,6 @@
 
 namespace lockset::cli {
 namespace {
-
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 // Takes the command's name, of one word or two, from the front of `words`.
 const Command& take_command(std::vector<std::string>& words) {

@@ -12,6 +12,7 @@
 #include "cli/migrate_report.h"
 #include "cli/migrate_steps.h"
 #include "cli/open_space.h"
+#include "cli/output.h"
 #include "cli/signals.h"
 #include "cli/table.h"
 #include "core/time_math.h"
@@ -20,11 +21,6 @@ namespace lockset::cli {
 namespace {
 
 using Level = Finding::Level;
-
-void print(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);
-}
 
 // Many round trips to both stores.
 TimePoint time_for_plan(const Steersman& at_helm) {

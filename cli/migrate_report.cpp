@@ -17,7 +17,7 @@ std::string_view phase_name(std::size_t index) {
   return to_string(static_cast<MigrationPhase>(index));
 }
 
-std::string milliseconds(Duration time) {
+std::string tenths_of_ms(Duration time) {
   const auto us = std::chrono::duration_cast<std::chrono::microseconds>(time).count();
   std::string text = std::to_string(us / 1000) + "." + std::to_string(us % 1000 / 100);
   return text + "ms";
@@ -47,7 +47,7 @@ std::string shadow_text(const MigrationStatus::Shadow& shadow) {
          std::to_string(shadow.clients) + clients + std::to_string(shadow.granted) + " granted, " +
          std::to_string(shadow.differences) + " not free there, " + std::to_string(shadow.errors) +
          errors + std::to_string(shadow.skipped) + " skipped; median " +
-         milliseconds(shadow.median) + ", 99 % within " + milliseconds(shadow.p99) + "\n";
+         tenths_of_ms(shadow.median) + ", 99 % within " + tenths_of_ms(shadow.p99) + "\n";
 }
 
 ordered_json json_of(const std::optional<MigrationStatus::Holds>& holds) {

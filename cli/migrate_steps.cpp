@@ -9,6 +9,7 @@
 #include "cli/chat.h"
 #include "cli/failure.h"
 #include "cli/open_space.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
 #include "cli/table.h"
@@ -19,11 +20,6 @@ namespace {
 
 // How often is looked at what we wait for.
 constexpr int look_again_ms = 500;
-
-void print(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fflush(stdout);  // who watches a file shall see it when it happens
-}
 
 // Tells what is waited for: in place on a terminal, elsewhere a line whenever it is something else.
 class Waiting {

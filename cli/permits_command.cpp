@@ -5,13 +5,12 @@
 #include "cli/command.h"
 #include "cli/failure.h"
 #include "cli/open_space.h"
+#include "cli/output.h"
 #include "cli/table.h"
 #include "lockset/lock_set.h"
 
 namespace lockset::cli {
 namespace {
-
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
 std::string name_of(const Invocation& invocation, std::string_view what) {
   check_operands(invocation, 1, 1, what);

@@ -6,6 +6,10 @@ function(lockset_warnings target)
     # GCC 12 warns of std::string's own operator+ (GCC bug 105329).
     target_compile_options(${target} PRIVATE -Wno-restrict)
   endif()
+  if(CMAKE_UNITY_BUILD)
+    # One file's names may hide another's there; builds without unity look at each file alone.
+    target_compile_options(${target} PRIVATE -Wno-shadow -Wno-subobject-linkage)
+  endif()
   if(LOCKSET_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "backends/migrate/migrate_backend.h"
+#include "backends/migrate/backend.h"
 #include "core/time_math.h"
 
 namespace lockset::migrate {

@@ -12,8 +12,6 @@
 namespace lockset::migrate {
 namespace {
 
-constexpr std::string_view report_prefix = "@shadow:";
-
 using Key = std::pair<std::string, std::string>;  // application, instance without its tag
 using Clients = std::map<Key, MigrationClient>;
 

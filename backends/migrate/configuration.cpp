@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "backends/migrate/migrate_backend.h"
+#include "backends/migrate/backend.h"
 #include "core/migration_mark.h"
 
 namespace lockset::migrate {

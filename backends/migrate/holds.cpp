@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/migrate/migrate_backend.h"
+#include "backends/migrate/backend.h"
 #include "core/time_math.h"
 
 namespace lockset::migrate {

@@ -9,8 +9,6 @@
 namespace lockset::migrate {
 namespace {
 
-constexpr std::string_view report_prefix = "@shadow:";
-
 std::string names_of(const std::vector<LockRequest>& items) {
   if (items.empty()) return "a hold";
   std::string text = in_quotes(items.front().name);

@@ -18,6 +18,9 @@ struct Obstacle {
   std::optional<TimePoint> due = {};
 };
 
+// The names under which shadow clients leave their reports.
+inline constexpr std::string_view report_prefix = "@shadow:";
+
 // Holds of those who steer, and the shadow's reports: nobody's locks.
 bool is_bookkeeping(const std::vector<LockRequest>& items);
 

@@ -14,6 +14,10 @@
 
 namespace lockset {
 
+// How long nothing may stand in the way of a step: a hold that expired, and is not shown any more,
+// may come back by a renewal that is still under way.
+inline constexpr Duration between_looks = 2 * std::chrono::seconds(5);
+
 struct Migration::Impl {
   using Step = MigrationMark::Step;
   using Obstacle = migrate::Obstacle;

@@ -12,14 +12,11 @@ namespace {
 // Clients of the old store alone fail once the stamps are the new store's: they should be gone,
 // and most of them show within this time if they are not.
 constexpr Duration legacy_watch = std::chrono::seconds(3);
-// A hold that has expired is not shown, and a renewal that is under way may bring it back. Such a
-// renewal takes two calls' time at most: the first one, and its repetition.
-constexpr Duration between_looks = 2 * std::chrono::seconds(5);
 
 constexpr std::string_view restart_it =
     "it would be refused after the step: restart it with migrate.from and migrate.to set, or wait "
     "until it ends";
-constexpr std::string_view drain_it =
+constexpr std::string_view drain_old =
     "the new store does not know it, or not by its stamp: let it end, or release or break it";
 
 std::uint32_t fresh_number(const MigrationMark& old_mark, const MigrationMark& new_mark) {
@@ -140,7 +137,7 @@ Result<std::vector<Migration::Impl::Obstacle>> Migration::Impl::obstacles_ahead(
       const Result<Inspection> in_old = old_store.inspect(by);
       if (!in_old) return in_old.error();
       found = migrate::holds_in_the_way(
-          *in_old, "the old store since before dual-new", drain_it, [&](const Owner& owner) {
+          *in_old, "the old store since before dual-new", drain_old, [&](const Owner& owner) {
             return migrate::is_older_than_dual_new(owner, seen.stage->migration);
           });
       if (auto lost = migrate::quarantine_in_the_way(*in_old, "the old store")) {

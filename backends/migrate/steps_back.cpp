@@ -4,15 +4,12 @@
 namespace lockset {
 namespace {
 
-// As on the way ahead: a hold that expired, and is not shown, may come back by a renewal.
-constexpr Duration between_looks = 2 * std::chrono::seconds(5);
-
 // The old store's stamps go on so far above the new store's last ones, in microseconds, as its
 // stamps are. It is room for what may be granted between two looks if others set the mark back
 // and on again.
 constexpr std::int64_t room = 10'000'000;
 
-constexpr std::string_view drain_it =
+constexpr std::string_view drain_new =
     "it does not stand in the old store: let it end, or release or break it";
 
 }  // namespace
@@ -44,7 +41,7 @@ Result<std::vector<Migration::Impl::Obstacle>> Migration::Impl::obstacles_back(c
       const Result<Inspection> in_new = new_store.inspect(by);
       if (!in_new) return in_new.error();
       found = migrate::holds_in_the_way(
-          *in_new, "the new store alone", drain_it, [&](const Owner& owner) {
+          *in_new, "the new store alone", drain_new, [&](const Owner& owner) {
             return migrate::stands_in_new_alone(owner, seen.stage->migration);
           });
       if (auto lost = migrate::quarantine_in_the_way(*in_new, "the new store")) {

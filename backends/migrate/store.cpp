@@ -10,7 +10,7 @@ namespace {
 // How often a change whose reply was lost is asked for again.
 constexpr int most_tries = 3;
 // Longer than a probing hold needs; it is what a killed prober leaves behind.
-constexpr Duration probing_lease = std::chrono::seconds(5);
+constexpr Duration steering_lease = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -76,7 +76,7 @@ Result<std::optional<Stamp>> Store::draw_stamp(std::int64_t config_version, cons
   std::optional<Busy> in_the_way;
   const std::string name = std::string(steering_prefix) + ":" + Token::random().hex();
   Result<std::optional<ReservedHold>> hold =
-      ReservedHold::take(*this, name, owner, probing_lease, by, in_the_way, config_version);
+      ReservedHold::take(*this, name, owner, steering_lease, by, in_the_way, config_version);
   if (!hold) return std::move(hold).error();
   if (!*hold) return std::optional<Stamp>();
   return std::optional((*hold)->stamp());

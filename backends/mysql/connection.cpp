@@ -16,9 +16,9 @@
 #include <string_view>
 #include <utility>
 
-#include "backends/connections/sigpipe_guard.h"
 #include "backends/mysql/native_connection.h"
 #include "backends/mysql/socket_finder.h"
+#include "backends/server/sigpipe_guard.h"
 #include "core/shortage.h"
 
 namespace lockset::mysql {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "backends/connections/socket_watchdog.h"
 #include "backends/mysql/address.h"
 #include "backends/mysql/errors.h"
+#include "backends/server/socket_watchdog.h"
 #include "lockset/clock.h"
 #include "lockset/error.h"
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-#include "backends/connections/openssl_at_exit.h"
+#include "backends/server/openssl_at_exit.h"
 
 namespace lockset::mysql {
 namespace {

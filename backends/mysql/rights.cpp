@@ -4,11 +4,11 @@
 #include <array>
 #include <utility>
 
-#include "backends/connections/address_parts.h"
-#include "backends/connections/socket_watchdog.h"
 #include "backends/mysql/call_text.h"
 #include "backends/mysql/errors.h"
 #include "backends/mysql/schema.h"
+#include "backends/server/address_parts.h"
+#include "backends/server/socket_watchdog.h"
 #include "lockset/lock_set.h"
 
 namespace lockset::mysql {

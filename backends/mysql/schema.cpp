@@ -4,18 +4,18 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/connections/socket_watchdog.h"
 #include "backends/mysql/call_text.h"
 #include "backends/mysql/rights.h"
 #include "backends/mysql/sql.h"
 #include "backends/mysql/strangers.h"
+#include "backends/server/socket_watchdog.h"
 #include "lockset/lock_set.h"
 #include "lockset/space_config.h"
 
 namespace lockset::mysql {
 namespace {
 
-constexpr int no_such_table = 1146;
+constexpr int no_such_table_code = 1146;
 // FNV-1a: tells one text from another, and keeps no secret.
 std::string hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325;
@@ -55,7 +55,7 @@ Result<Found> look(Connection& connection, const Options& options, TimePoint by)
   const Result<Answer> row = connection.run(
       "SELECT schema_version, procedures FROM " + options.space + "_space WHERE id = 1",
       Sent::reading, by, failure);
-  if (!row && failure.code == no_such_table) return Found{};
+  if (!row && failure.code == no_such_table_code) return Found{};
   if (!row) return row.error();
   if (row->rows.empty()) return Found{};
   return Found{true, row->number(0), row->text(1)};

@@ -6,8 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "backends/mysql/doctor.h"
 #include "backends/mysql/schema.h"
-#include "backends/mysql/settings.h"
 
 namespace lockset::mysql {
 namespace {

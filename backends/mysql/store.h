@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "backends/connections/pool.h"
-#include "backends/connections/socket_watchdog.h"
 #include "backends/mysql/address.h"
 #include "backends/mysql/connection.h"
+#include "backends/server/pool.h"
+#include "backends/server/socket_watchdog.h"
 #include "lockset/clock.h"
 #include "lockset/error.h"
 

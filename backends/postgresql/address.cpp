@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/connections/address_parts.h"
+#include "backends/server/address_parts.h"
 #include "lockset/lock_set.h"
 
 namespace lockset::postgresql {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "backends/postgresql/schema.h"
+#include "backends/postgresql/script.h"
 #include "lockset/clock.h"
 #include "lockset/error.h"
 #include "lockset/url.h"

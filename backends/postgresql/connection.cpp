@@ -10,7 +10,7 @@
 #include <chrono>
 #include <utility>
 
-#include "backends/connections/openssl_at_exit.h"
+#include "backends/server/openssl_at_exit.h"
 #include "core/shortage.h"
 
 namespace lockset::postgresql {

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "backends/connections/interrupt.h"
-#include "backends/connections/socket_watchdog.h"
 #include "backends/postgresql/address.h"
 #include "backends/postgresql/errors.h"
 #include "backends/postgresql/native_connection.h"
 #include "backends/postgresql/notices.h"
+#include "backends/server/interrupt.h"
+#include "backends/server/socket_watchdog.h"
 #include "lockset/clock.h"
 #include "lockset/error.h"
 #include "lockset/registry.h"

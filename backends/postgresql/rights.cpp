@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <pqxx/pqxx>
 
-#include "backends/connections/socket_watchdog.h"
-#include "backends/postgresql/schema.h"
+#include "backends/postgresql/script.h"
+#include "backends/server/socket_watchdog.h"
 #include "lockset/lock_set.h"
 
 namespace lockset::postgresql {

@@ -1,42 +1,18 @@
-// The schema of a space: its script and what a program has to know of it.
+// `lockset init` for PostgreSQL.
 #pragma once
 
 #include <string>
-#include <string_view>
 
-#include "lockset/registry.h"
+#include "backends/postgresql/address.h"
+#include "lockset/clock.h"
+#include "lockset/error.h"
 
 namespace lockset::postgresql {
 
-enum class Strategy { advisory, serializable };
+// Makes the space or brings it up to date, in one transaction.
+Status init(const Options& options, TimePoint by);
 
-// "advisory" or "serializable".
-std::string_view to_string(Strategy strategy) noexcept;
-
-// Of the tables and functions. The functions carry it in their names, so that a program
-// never calls one of another version, whatever an upgrade does while it runs.
-// Version 2 came with rights of programs and operators, by function; the tables are those of 1.
-inline constexpr int schema_version = 2;
-
-// A stamp lags behind the server's clock by this much at most, in microseconds.
-inline constexpr int stamp_slack_us = 50'000;
-
-// Sets of more names lock the whole space for the moment of the grant.
-inline constexpr int most_name_locks = 64;
-
-// What makes the space, or brings it up to date: statements for one transaction, without
-// its BEGIN and COMMIT. Harmless when there is nothing to do. `space` has been checked.
-std::string install_script(const std::string& space, Strategy strategy);
-
-// What gives an account its role: statements for one transaction, without its BEGIN and COMMIT.
-// REQUIRES: `account` has been checked.
-std::string grant_script(const std::string& space, Role role, const std::string& account);
-
-// What install_script() does about rights and strangers in the schema, and no more: for a space
-// that is up to date.
-std::string check_script(const std::string& space);
-
-// A digest of install_script(), which the space remembers.
-std::string script_digest(const std::string& space, Strategy strategy);
+// What init runs, for psql.
+std::string init_script(const Options& options);
 
 }  // namespace lockset::postgresql

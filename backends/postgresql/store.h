@@ -11,12 +11,12 @@
 #include <string>
 #include <utility>
 
-#include "backends/connections/pool.h"
-#include "backends/connections/socket_watchdog.h"
 #include "backends/postgresql/address.h"
 #include "backends/postgresql/connection.h"
-#include "backends/postgresql/line.h"
+#include "backends/postgresql/lane.h"
 #include "backends/postgresql/rights.h"
+#include "backends/server/pool.h"
+#include "backends/server/socket_watchdog.h"
 #include "core/random.h"
 
 namespace lockset::postgresql {

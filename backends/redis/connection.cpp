@@ -8,9 +8,9 @@
 #include <system_error>
 #include <utility>
 
-#include "backends/connections/sigpipe_guard.h"
 #include "backends/redis/open_socket.h"
 #include "backends/redis/tls.h"
+#include "backends/server/sigpipe_guard.h"
 
 namespace lockset::redis {
 

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/connections/socket_watchdog.h"
 #include "backends/redis/address.h"
 #include "backends/redis/errors.h"
 #include "backends/redis/reply.h"
+#include "backends/server/socket_watchdog.h"
 #include "lockset/clock.h"
 #include "lockset/error.h"
 

@@ -82,7 +82,7 @@ bool tells(std::string_view said, std::string_view word) {
          said.find(": -" + std::string(word), script) != std::string_view::npos;
 }
 
-std::string quoted(std::string_view said) {
+std::string in_brackets(std::string_view said) {
   std::string line(said.substr(0, said.find_first_of("\r\n")));
   // Where in a script it was tells people nothing.
   if (const std::size_t script = line.find(" script:"); script != std::string::npos) {
@@ -108,15 +108,16 @@ Error refused(std::string_view said, const std::string& where, Sent sent, Errc n
       const bool moved =
           std::find(serves_no_more.begin(), serves_no_more.end(), one.word) != serves_no_more.end();
       return Error{moved ? no_primary : one.code,
-                   where + ": " + std::string(one.text) + quoted(said)};
+                   where + ": " + std::string(one.text) + in_brackets(said)};
     }
   }
   if (sent == Sent::change) {
-    return Error{
-        Errc::indeterminate,
-        where + ": an unexpected error; the change may or may not have been made" + quoted(said)};
+    return Error{Errc::indeterminate,
+                 where + ": an unexpected error; the change may or may not have been made" +
+                     in_brackets(said)};
   }
-  return Error{Errc::internal, where + ": the server gave an unexpected answer" + quoted(said)};
+  return Error{Errc::internal,
+               where + ": the server gave an unexpected answer" + in_brackets(said)};
 }
 
 Error broken(std::string_view why, const std::string& where, Sent sent) {

@@ -4,10 +4,10 @@
 #include <cstdlib>
 #include <vector>
 
-#include "backends/connections/socket_watchdog.h"
 #include "backends/redis/keys.h"
 #include "backends/redis/rights.h"
 #include "backends/redis/store.h"
+#include "backends/server/socket_watchdog.h"
 
 namespace lockset::redis {
 namespace {

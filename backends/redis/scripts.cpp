@@ -135,7 +135,7 @@ end
 // In quarantine its holder could register it again as lost, if it has not heard of its end. So
 // it is entombed: in its place stands, as minus the score, how long that holder may believe in
 // it. Those whose time is over are taken out here too, for where only commands run nobody sweeps.
-constexpr std::string_view ending = R"(
+constexpr std::string_view end_of_hold = R"(
 local function entomb(one, till)
   @may_grow@
   local old = call('ZRANGEBYSCORE', L, '(' .. format('%.0f', -now), '(0', 'LIMIT', 0, 100)
@@ -224,10 +224,10 @@ std::string Script::text() const {
   text += early;
   if (!bare) text += beginning;
   replace(text, "@more@", more);
-  if (ends) text += ending;
+  if (ends) text += end_of_hold;
   if (wakes) text += waking;
   text += body;
-  replace(text, "@ending@", ending);
+  replace(text, "@ending@", end_of_hold);
   replace(text, "@state@", state);
   replace(text, "@refusing@", refusing);
   replace(text, "@adopting@", adopting);

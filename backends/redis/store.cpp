@@ -4,9 +4,9 @@
 #include <chrono>
 #include <utility>
 
+#include "backends/redis/doctor.h"
 #include "backends/redis/record.h"
 #include "backends/redis/rights.h"
-#include "backends/redis/settings.h"
 
 namespace lockset::redis {
 namespace {

@@ -10,13 +10,13 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/connections/pool.h"
-#include "backends/connections/socket_watchdog.h"
 #include "backends/redis/address.h"
 #include "backends/redis/connection.h"
 #include "backends/redis/keys.h"
-#include "backends/redis/memory.h"
+#include "backends/redis/newest_state.h"
 #include "backends/redis/scripts.h"
+#include "backends/server/pool.h"
+#include "backends/server/socket_watchdog.h"
 #include "lockset/clock.h"
 #include "lockset/error.h"
 

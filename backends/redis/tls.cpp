@@ -12,8 +12,8 @@
 
 #include <string>
 
-#include "backends/connections/openssl_at_exit.h"
-#include "backends/connections/sigpipe_guard.h"
+#include "backends/server/openssl_at_exit.h"
+#include "backends/server/sigpipe_guard.h"
 
 namespace lockset::redis {
 

@@ -19,7 +19,7 @@ Duration next_look(std::uint32_t sleepers) {
 }
 
 // Longer than any usual transaction and its fsync.
-constexpr Duration patience = milliseconds(500);
+constexpr Duration longest_turn = milliseconds(500);
 
 }  // namespace
 
@@ -53,7 +53,7 @@ bool FileGate::lock(const Part& part, TimePoint by) {
   const Sleeper sleeper(file_.word(part.sleepers));
   std::uint32_t progress = file_.word(work.raised).load();
   if (stuck_at_ == progress) return false;
-  TimePoint patient_until = BootClock::now() + patience;
+  TimePoint patient_until = BootClock::now() + longest_turn;
   for (;;) {
     const std::uint32_t seen = file_.word(part.raised).load();
     if (file_.try_lock(part.byte)) {
@@ -64,7 +64,7 @@ bool FileGate::lock(const Part& part, TimePoint by) {
     if (now >= by) return false;
     if (const std::uint32_t moved = file_.word(work.raised).load(); moved != progress) {
       progress = moved;
-      patient_until = now + patience;
+      patient_until = now + longest_turn;
     } else if (now >= patient_until) {
       stuck_at_ = progress;
       return false;

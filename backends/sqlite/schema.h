@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "backends/sqlite/sqlite_db.h"
+#include "backends/sqlite/connection.h"
 #include "backends/sqlite/store_clock.h"
 #include "lockset/clock.h"
 #include "lockset/error.h"

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "backends/sqlite/address.h"
+#include "backends/sqlite/connection.h"
 #include "backends/sqlite/database_file.h"
 #include "backends/sqlite/errors.h"
 #include "backends/sqlite/file_gate.h"
 #include "backends/sqlite/side_file.h"
-#include "backends/sqlite/sqlite_db.h"
 #include "backends/sqlite/store_clock.h"
 #include "backends/sqlite/turn_queue.h"
 #include "backends/sqlite/wake_slots.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "backends/zookeeper/reaper.h"
-#include "backends/zookeeper/space.h"
+#include "backends/zookeeper/store.h"
 #include "backends/zookeeper/waiting.h"
 #include "lockset/backend.h"
 

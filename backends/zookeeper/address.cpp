@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "backends/connections/address_parts.h"
+#include "backends/server/address_parts.h"
 #include "backends/zookeeper/paths.h"
 #include "lockset/lock_set.h"
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "backends/zookeeper/hold_list.h"
+#include "backends/zookeeper/holds.h"
 #include "backends/zookeeper/housekeeping.h"
 #include "backends/zookeeper/reaper.h"
-#include "backends/zookeeper/renewals.h"
-#include "backends/zookeeper/space.h"
+#include "backends/zookeeper/renew.h"
+#include "backends/zookeeper/store.h"
 #include "backends/zookeeper/waiting.h"
 #include "lockset/backend.h"
 

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <string>
 
-#include "backends/zookeeper/space.h"
+#include "backends/zookeeper/store.h"
 
 namespace lockset::zookeeper {
 

@@ -20,8 +20,7 @@ constexpr Duration pause = std::chrono::milliseconds(50);
 // Slept at most, while there is a deadline: the clock of a condition variable stands still
 // during a suspend.
 constexpr Duration look_again = std::chrono::seconds(1);
-// Sent together.
-constexpr std::size_t chunk = 100;
+constexpr std::size_t removed_together = 100;
 
 }  // namespace
 
@@ -113,10 +112,10 @@ Reaper::Holds Reaper::remove_all(Holds holds, TimePoint by) {
   Holds left;
   for (auto& [session, some] : by_session) {
     if (give_up(some)) continue;
-    for (std::size_t at = 0; at < some.size(); at += chunk) {
+    for (std::size_t at = 0; at < some.size(); at += removed_together) {
       const auto begin = some.begin() + static_cast<std::ptrdiff_t>(at);
       const auto end =
-          some.begin() + static_cast<std::ptrdiff_t>(std::min(some.size(), at + chunk));
+          some.begin() + static_cast<std::ptrdiff_t>(std::min(some.size(), at + removed_together));
       Holds still = remove_some(*session, {begin, end}, by);
       std::move(still.begin(), still.end(), std::back_inserter(left));
     }

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "backends/zookeeper/space.h"
+#include "backends/zookeeper/store.h"
 #include "core/machine.h"
 
 namespace lockset::zookeeper {

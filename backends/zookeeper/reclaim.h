@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "backends/zookeeper/hold_list.h"
-#include "backends/zookeeper/space.h"
+#include "backends/zookeeper/holds.h"
+#include "backends/zookeeper/store.h"
 
 namespace lockset::zookeeper {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "backends/zookeeper/acl.h"
-#include "backends/zookeeper/init.h"
-#include "backends/zookeeper/space.h"
+#include "backends/zookeeper/schema.h"
+#include "backends/zookeeper/store.h"
 
 namespace lockset::zookeeper {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backends/zookeeper/records.h"
-#include "backends/zookeeper/space.h"
+#include "backends/zookeeper/store.h"
 #include "lockset/backend.h"
 
 namespace lockset::zookeeper {

@@ -15,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-Json sample() {
+Json small_sample() {
   std::ifstream file(LOCKSET_BENCH_SAMPLE);
   return Json::parse(file);
 }
@@ -40,7 +40,7 @@ TEST(Numbers, FitTheirUnit) {
 }
 
 TEST(Terminal, ShowsEachWorkload) {
-  const std::string text = terminal_report(sample());
+  const std::string text = terminal_report(small_sample());
   for (const std::string part :
        {"One client, one name", "Clients on names of their own", "sets of 1 to 64 names",
         "95 % of the locks are reads", "2 to 200 clients on one name", "others' live holds fill",
@@ -52,7 +52,7 @@ TEST(Terminal, ShowsEachWorkload) {
 }
 
 TEST(Terminal, IsNoWiderThanAHundredColumnsAndTame) {
-  std::istringstream lines(terminal_report(sample()));
+  std::istringstream lines(terminal_report(small_sample()));
   for (std::string line; std::getline(lines, line);) {
     EXPECT_LE(line.size(), 100U) << line;
     for (const char c : line) EXPECT_GE(static_cast<unsigned char>(c), 0x20U) << line;
@@ -60,14 +60,14 @@ TEST(Terminal, IsNoWiderThanAHundredColumnsAndTame) {
 }
 
 TEST(Terminal, SaysThatItWasInterrupted) {
-  Json json = sample();
+  Json json = small_sample();
   EXPECT_THAT(terminal_report(json), HasSubstr("INTERRUPTED"));
   json["interrupted"] = false;
   EXPECT_THAT(terminal_report(json), Not(HasSubstr("nterrupted")));
 }
 
 TEST(Terminal, MarksVerdictsOfFewTurns) {
-  EXPECT_THAT(terminal_report(sample()), HasSubstr("must*"));
+  EXPECT_THAT(terminal_report(small_sample()), HasSubstr("must*"));
 }
 
 TEST(Terminal, LeavesOutWhatWasNotMeasured) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "backends/sqlite/hold_table.h"
+#include "backends/sqlite/holds.h"
 #include "backends/sqlite/store.h"
 
 namespace lockset::bench {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "backends/sqlite/address.h"
+#include "backends/sqlite/connection.h"
 #include "backends/sqlite/database_file.h"
-#include "backends/sqlite/sqlite_db.h"
 #include "benchmarks/rivals/flock.h"
 #include "benchmarks/rivals/sqlite_fill.h"
 #include "benchmarks/rivals/stores.h"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/zookeeper/space.h"
+#include "backends/zookeeper/store.h"
 #include "lockset/lockset.h"
 
 namespace lockset::bench {

@@ -7,7 +7,7 @@
 namespace lockset::bench {
 namespace {
 
-constexpr std::string_view workload = "contended";
+constexpr std::string_view contended_workload = "contended";
 // So that those who were served stand in line again before the next hand-over.
 constexpr std::int64_t hold_us = 1000;
 // A crowd is of threads, in some processes; and Lockset's alone, for few servers let everyone of a
@@ -50,7 +50,7 @@ void run(Notebook& notebook, const Target& space, std::size_t clients) {
   const auto lockset_only = [](const Rival& rival) { return rival.role == Role::lockset; };
   std::vector<Lane> lanes;
   std::vector<std::size_t> alone;  // for each contended lane, that of the same rival by itself
-  for (auto& group : groups(notebook, space, workload, {clients, processes},
+  for (auto& group : groups(notebook, space, contended_workload, {clients, processes},
                             crowded ? +lockset_only : +waits, true)) {
     Lane lane{.group = std::move(group), .order = {}, .floor = {}, .labels = {}};
     lane.order.shared = 1;
@@ -61,9 +61,9 @@ void run(Notebook& notebook, const Target& space, std::size_t clients) {
     lane.group = std::make_shared<Group>(space.url, lane.group->rival(), Group::Size{});
     lanes.push_back(std::move(lane));
   }
-  const auto results = race(notebook, space, workload, lanes);
+  const auto results = race(notebook, space, contended_workload, lanes);
   for (std::size_t lane = 0; lane < lanes.size(); lane += 2) {
-    auto json = measurement(space, workload, lanes, results, lane);
+    auto json = measurement(space, contended_workload, lanes, results, lane);
     if (json.is_null()) continue;
     Histogram all;
     std::vector<double> costs;

@@ -8,10 +8,10 @@
 namespace lockset::bench {
 namespace {
 
-constexpr std::string_view workload = "crash";
+constexpr std::string_view crash_workload = "crash";
 // After which no further repetition is begun: leases of others may be long.
 constexpr Duration enough = std::chrono::seconds(25);
-constexpr Duration patience = std::chrono::seconds(90);
+constexpr Duration longest_crash = std::chrono::seconds(90);
 
 nlohmann::json enter(const Target& space, const Rival& rival, std::int64_t lease_ms) {
   return {{"do", "enter"}, {"url", space.url.text}, {"rival", rival.name}, {"clients", 1},
@@ -31,7 +31,7 @@ double recover(const Target& space, const Rival& rival, std::int64_t lease_ms,
   std::this_thread::sleep_for(std::chrono::milliseconds(lease_ms / 4));
   const auto killed = BootClock::now().time_since_epoch().count();
   holder.kill();
-  const auto granted = waiter.answer(patience).at("granted_ns").get<std::int64_t>();
+  const auto granted = waiter.answer(longest_crash).at("granted_ns").get<std::int64_t>();
   if (granted < killed) throw std::runtime_error("was granted what another one held");
   waiter.ask({{"do", "unlock"}});
   return static_cast<double>(granted - killed) / 1e6;
@@ -45,14 +45,14 @@ void run(Notebook& notebook, const Target& space, const Rival& rival) {
   std::vector<double> took;
   for (int turn = 0; turn < plan.repetitions && BootClock::now() < until; ++turn) {
     if (notebook.interrupted()) break;
-    notebook.progress(space.id + ": " + std::string(workload) + ", " + std::string(rival.name) +
-                      ", turn " + std::to_string(turn + 1) + " of " +
+    notebook.progress(space.id + ": " + std::string(crash_workload) + ", " +
+                      std::string(rival.name) + ", turn " + std::to_string(turn + 1) + " of " +
                       std::to_string(plan.repetitions));
     took.push_back(recover(space, rival, lease_ms, "bench-crash-" + std::to_string(turn)));
   }
   if (took.empty()) return;
   const bool lockset = rival.role == Role::lockset;
-  notebook.record({{"workload", workload},
+  notebook.record({{"workload", crash_workload},
                    {"space", space.id},
                    {"rival", rival.name},
                    {"role", lockset ? "lockset" : "native"},
@@ -76,7 +76,7 @@ void crash(Notebook& notebook, const Target& space) {
     try {
       run(notebook, space, rival);
     } catch (const std::exception& error) {
-      notebook.failed(space, workload, std::string(rival.name) + ": " + error.what());
+      notebook.failed(space, crash_workload, std::string(rival.name) + ": " + error.what());
     }
   }
 }

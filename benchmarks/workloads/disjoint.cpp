@@ -3,13 +3,14 @@
 namespace lockset::bench {
 namespace {
 
-constexpr std::string_view workload = "disjoint";
+constexpr std::string_view disjoint_workload = "disjoint";
 
 void run(Notebook& notebook, const Target& space, Group::Size size) {
   // Lockset's repetitions inside are a part of promise P3.
-  race_and_record(notebook, space, workload,
-                  against_floor(groups(
-                      notebook, space, workload, size, [](const Rival&) { return true; }, true)));
+  race_and_record(
+      notebook, space, disjoint_workload,
+      against_floor(groups(
+          notebook, space, disjoint_workload, size, [](const Rival&) { return true; }, true)));
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace lockset::bench {
 namespace {
 
-constexpr std::string_view workload = "many-held";
+constexpr std::string_view many_held_workload = "many-held";
 
 }  // namespace
 
@@ -19,7 +19,7 @@ void many_held(Notebook& notebook, const Target& space) {
     const std::uint64_t holds = std::min(wanted, store.most_holds);
     if (holds == last || notebook.interrupted()) continue;
     last = holds;
-    notebook.progress(space.id + ": " + std::string(workload) + ", putting " +
+    notebook.progress(space.id + ": " + std::string(many_held_workload) + ", putting " +
                       std::to_string(holds) + " holds into a space");
     store.fill(space.filled, holds);
     // The same server, so that the turns differ in nothing but the space.
@@ -31,15 +31,15 @@ void many_held(Notebook& notebook, const Target& space) {
                        .labels = {}});
     }
     lanes[0].labels["holds"] = holds;
-    const auto results = race(notebook, space, workload, lanes);
-    auto json = measurement(space, workload, lanes, results, 0);
+    const auto results = race(notebook, space, many_held_workload, lanes);
+    auto json = measurement(space, many_held_workload, lanes, results, 0);
     if (json.is_null()) continue;
     const auto costs =
         by_turn(results[1], results[0], [](const Turn& turn) { return turn.per_second; });
     if (!costs.empty()) json["cost"] = spread(costs);
     notebook.record(std::move(json));
   }
-  notebook.progress(space.id + ": " + std::string(workload) + ", emptying the space");
+  notebook.progress(space.id + ": " + std::string(many_held_workload) + ", emptying the space");
   store.fill(space.filled, 0);
 }
 

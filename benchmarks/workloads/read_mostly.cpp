@@ -4,7 +4,7 @@
 namespace lockset::bench {
 namespace {
 
-constexpr std::string_view workload = "read-mostly";
+constexpr std::string_view read_mostly_workload = "read-mostly";
 constexpr std::size_t clients = 16;
 constexpr std::size_t names = 8;
 
@@ -22,14 +22,15 @@ void read_mostly(Notebook& notebook, const Target& space) {
   if (!shared) return;  // each process has permits of its own there, as set by nobody
   permit_readers(space);
   std::vector<Lane> lanes;
-  for (auto& group : groups(notebook, space, workload, {.clients = clients, .processes = clients},
-                            [](const Rival& rival) { return rival.reads && rival.waits; })) {
+  for (auto& group :
+       groups(notebook, space, read_mostly_workload, {.clients = clients, .processes = clients},
+              [](const Rival& rival) { return rival.reads && rival.waits; })) {
     Lane lane{.group = std::move(group), .order = {}, .floor = {}, .labels = {}};
     lane.order.shared = names;
     lane.order.reads = 0.95;
     lanes.push_back(std::move(lane));
   }
-  race_and_record(notebook, space, workload, lanes);
+  race_and_record(notebook, space, read_mostly_workload, lanes);
 }
 
 }  // namespace lockset::bench

@@ -7,7 +7,7 @@
 namespace lockset::bench {
 namespace {
 
-constexpr std::string_view workload = "renewal";
+constexpr std::string_view renewal_workload = "renewal";
 
 }  // namespace
 
@@ -17,7 +17,7 @@ void renewal(Notebook& notebook, const Target& space) {
   const Plan& plan = notebook.plan();
   const std::uint64_t holds = std::min(plan.renewed, space.store->most_holds);
   const auto tell = [&](const std::string& what) {
-    notebook.progress(space.id + ": " + std::string(workload) + ", " + what);
+    notebook.progress(space.id + ": " + std::string(renewal_workload) + ", " + what);
   };
   const auto lease_ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(plan.renewal_lease).count();
@@ -67,7 +67,7 @@ void renewal(Notebook& notebook, const Target& space) {
   };
   CycleResult all;
   for (const CycleResult& turn : meanwhile) all.add(turn);
-  nlohmann::ordered_json json = {{"workload", workload},
+  nlohmann::ordered_json json = {{"workload", renewal_workload},
                                  {"space", space.id},
                                  {"rival", lockset_rival.name},
                                  {"role", "lockset"},

@@ -4,12 +4,12 @@
 namespace lockset::bench {
 namespace {
 
-constexpr std::string_view workload = "set-size";
+constexpr std::string_view set_size_workload = "set-size";
 
 }  // namespace
 
 void set_size(Notebook& notebook, const Target& space) {
-  const auto all = groups(notebook, space, workload, {},
+  const auto all = groups(notebook, space, set_size_workload, {},
                           [](const Rival& rival) { return rival.most_names > 1; });
   std::vector<Lane> lanes;
   std::vector<std::size_t> with_one;  // for each lane, that of the same rival with one name
@@ -23,9 +23,9 @@ void set_size(Notebook& notebook, const Target& space) {
       with_one.push_back(one);
     }
   }
-  const auto results = race(notebook, space, workload, lanes);
+  const auto results = race(notebook, space, set_size_workload, lanes);
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
-    auto json = measurement(space, workload, lanes, results, lane);
+    auto json = measurement(space, set_size_workload, lanes, results, lane);
     if (json.is_null()) continue;
     const auto costs = by_turn(results[with_one[lane]], results[lane],
                                [](const Turn& turn) { return turn.per_second; });

@@ -25,7 +25,7 @@ namespace {
 // How long a child may take to release what it has and end.
 constexpr Duration time_to_end = 60s;
 
-std::int64_t milliseconds(Duration time) {
+std::int64_t count_ms(Duration time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
 }
 
@@ -89,11 +89,11 @@ void Forks::become(const WorkerOptions& options, Duration time) {
                                  "--seed=" + std::to_string(options.seed),
                                  "--names=" + std::to_string(options.names),
                                  "--resource=" + options.resource,
-                                 "--lease=" + std::to_string(milliseconds(options.lease)),
-                                 "--io-timeout=" + std::to_string(milliseconds(options.io_timeout)),
+                                 "--lease=" + std::to_string(count_ms(options.lease)),
+                                 "--io-timeout=" + std::to_string(count_ms(options.io_timeout)),
                                  "--threads=" + std::to_string(options.threads),
                                  "--stop=" + options.stop,
-                                 "--for=" + std::to_string(milliseconds(time))};
+                                 "--for=" + std::to_string(count_ms(time))};
   if (options.lost_state) words.emplace_back("--lost-state");
   if (options.unfit) words.emplace_back("--unfit");
   std::vector<char*> argv;

@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 
 // How long the first grant, the first after all faults, and the end of a process may take on a
 // busy machine.
-constexpr Duration patience = 60s;
+constexpr Duration longest_silence = 60s;
 // From here on a run has to have given every fault that it was to give.
 constexpr Duration long_run = 5min;
 
@@ -72,7 +72,8 @@ class Run {
     if (chosen(FaultKind::state)) looking.break_every = Duration::zero();
     const bool forks = !options_.migrate && options_.wants("fork", "fork");
     if (forks) {
-      if (auto wrong = workers_.open_and_fork(patience)) troubles_.push_back(std::move(*wrong));
+      if (auto wrong = workers_.open_and_fork(longest_silence))
+        troubles_.push_back(std::move(*wrong));
     }
     Observer observer(std::move(looking));
     for (const std::string& each : store_.missing()) progress_.say("Not done here: " + each);
@@ -81,7 +82,7 @@ class Run {
     if (grants_come("at first", 0)) trouble(began, observer, outcome);
     outcome.lasted = BootClock::now() - began;
     outcome.interrupted = test::interrupted();
-    if (auto wrong = workers_.finish(patience)) troubles_.push_back(std::move(*wrong));
+    if (auto wrong = workers_.finish(longest_silence)) troubles_.push_back(std::move(*wrong));
     wait_for_leases(observer, outcome.rules);
     outcome.forks = count_lines(folders_.output(), "forked ");
     expect(outcome);
@@ -177,7 +178,7 @@ class Run {
 
   // Whether somebody is granted something soon.
   bool grants_come(const std::string& when, std::uint64_t before) {
-    const TimePoint limit = BootClock::now() + patience;
+    const TimePoint limit = BootClock::now() + longest_silence;
     while (grants_.grants() <= before) {
       if (test::interrupted()) return false;
       if (auto wrong = workers_.trouble()) {
@@ -185,7 +186,7 @@ class Run {
         return false;
       }
       if (BootClock::now() > limit) {
-        troubles_.push_back("nothing was granted for " + readable(patience) + " " + when);
+        troubles_.push_back("nothing was granted for " + readable(longest_silence) + " " + when);
         return false;
       }
       std::this_thread::sleep_for(20ms);

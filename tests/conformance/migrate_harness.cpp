@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "backends/migrate/migrate_backend.h"
+#include "backends/migrate/backend.h"
 #include "core/migration_mark.h"
 #include "lockset/memory_backend.h"
 #include "lockset/migration.h"

@@ -7,8 +7,6 @@
 namespace lockset::conformance {
 namespace {
 
-bool is_trouble(const Error& error) { return error.retryable() || error.may_have_applied(); }
-
 class ServerConnections : public ServerConformance {};
 
 // SEM 14: a connection that broke while idle spoils one call at most; for users of the

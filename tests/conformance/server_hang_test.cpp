@@ -7,8 +7,6 @@
 namespace lockset::conformance {
 namespace {
 
-bool is_trouble(const Error& error) { return error.retryable() || error.may_have_applied(); }
-
 class ServerHang : public ServerConformance {
  protected:
   // Each call returns by its deadline, with an error that says that it may help to ask

@@ -16,8 +16,6 @@ std::string_view to_string(Outage::Kind kind) {
   return kind == Outage::Kind::stopped ? "restart" : "kill -9";
 }
 
-bool is_trouble(const Error& error) { return error.retryable() || error.may_have_applied(); }
-
 class ServerRestart : public ServerConformance {
  protected:
   // The connections of before are broken. The first call on each may tell so.

@@ -64,6 +64,9 @@ class Conformance : public testing::TestWithParam<Harness*> {
 // them, and is in the way until it has ended in the other. False: it is still shown after that.
 bool expired(Client& client, std::initializer_list<Grant> grants);
 
+// What a call may answer while its server is in trouble.
+inline bool is_trouble(const Error& error) { return error.retryable() || error.may_have_applied(); }
+
 // A hold of `wanted` for messages and comparisons: "r:a w:b".
 std::string describe(const Wanted& items);
 

@@ -54,11 +54,11 @@ Story told(std::int64_t times, const std::function<What(std::uint64_t op)>& answ
   }
   return story;
 }
-What refused(std::uint64_t op) { return Refused{op}; }
+What refusal(std::uint64_t op) { return Refused{op}; }
 
 TEST(Liveness, WhoeverGoesOnAskingIsServedAgain) {
-  expect_kept(told(11, refused).check());
-  expect_only(told(12, refused).check(), Invariant::liveness,
+  expect_kept(told(11, refusal).check());
+  expect_only(told(12, refusal).check(), Invariant::liveness,
               "p was told nothing but errors from 1000 ms to 12000 ms");
   expect_only(told(12, [](std::uint64_t op) { return Unknown{op}; }).check(), Invariant::liveness,
               "nothing but errors");
@@ -66,7 +66,7 @@ TEST(Liveness, WhoeverGoesOnAskingIsServedAgain) {
 
 TEST(Liveness, AnAnswerInBetweenIsService) {
   const auto with = [](const What& answer) {
-    return told(20, [&](std::uint64_t op) { return op == 10 ? answer : refused(op); });
+    return told(20, [&](std::uint64_t op) { return op == 10 ? answer : refusal(op); });
   };
   expect_kept(with(Granted{10, Stamp{10}, ms(20000), {}}).check());
   Story busy = with(Busy{10, "a", Stamp{11}});
@@ -75,7 +75,7 @@ TEST(Liveness, AnAnswerInBetweenIsService) {
 }
 
 TEST(Liveness, WhoIsToBeRefusedIsToldNothingButErrors) {
-  Story fault = told(21, refused);
+  Story fault = told(21, refusal);
   Rules rules;
   rules.refused = {"q"};
   expect_only(fault.check(rules), Invariant::liveness, "nothing but errors");
@@ -84,7 +84,7 @@ TEST(Liveness, WhoIsToBeRefusedIsToldNothingButErrors) {
 }
 
 TEST(Liveness, TroubleAndStopsPutItOff) {
-  Story fault = told(20, refused);
+  Story fault = told(20, refusal);
   fault.add("c", 2000, FaultBegin{"cut"}).add("c", 9999, FaultEnd{"cut"});
   expect_kept(fault.check());
   Rules rules;
@@ -92,7 +92,7 @@ TEST(Liveness, TroubleAndStopsPutItOff) {
   expect_only(fault.check(rules), Invariant::liveness, "nothing but errors from 1000 ms");
   fault.add("c", 3000, Stop{"p"}).add("c", 9000, Cont{"p"});
   expect_kept(fault.check(rules));
-  Story early = told(21, refused);
+  Story early = told(21, refusal);
   early.add("c", 2000, FaultBegin{"cut"}).add("c", 9999, FaultEnd{"cut"});
   expect_only(early.check(), Invariant::liveness, "all trouble was over at 9999 ms");
 }

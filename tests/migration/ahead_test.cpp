@@ -3,7 +3,7 @@
 
 #include "tests/migration/stores.h"
 
-namespace lockset::testing {
+namespace lockset::migration_tests {
 namespace {
 
 using Ahead = Stores;
@@ -178,4 +178,4 @@ TEST_F(Ahead, AWayBackThatBeganWhileTheNewStoreWasOpenedIsGivenUp) {
 }
 
 }  // namespace
-}  // namespace lockset::testing
+}  // namespace lockset::migration_tests

@@ -3,7 +3,7 @@
 
 #include "tests/migration/stores.h"
 
-namespace lockset::testing {
+namespace lockset::migration_tests {
 namespace {
 
 using Back = Stores;
@@ -205,4 +205,4 @@ TEST_F(Back, NoWayLeadsBackFromTheEnd) {
 }
 
 }  // namespace
-}  // namespace lockset::testing
+}  // namespace lockset::migration_tests

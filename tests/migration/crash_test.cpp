@@ -3,7 +3,7 @@
 #include "backends/migrate/view.h"
 #include "tests/migration/stores.h"
 
-namespace lockset::testing {
+namespace lockset::migration_tests {
 namespace {
 
 enum class Trouble {
@@ -12,13 +12,13 @@ enum class Trouble {
   lost_reply,   // the store does it and nobody is told; all goes well after it
 };
 
-struct Case {
+struct CrashedStep {
   MigrationPhase from;
   Move move;
   MigrationPhase to;
 };
 
-constexpr Case steps[] = {
+constexpr CrashedStep steps[] = {
     {MigrationPhase::old_only, &Migration::start, MigrationPhase::shadow},
     {MigrationPhase::shadow, &Migration::advance, MigrationPhase::dual_old},
     {MigrationPhase::dual_old, &Migration::advance, MigrationPhase::dual_new},
@@ -32,7 +32,8 @@ constexpr Case steps[] = {
     {MigrationPhase::shadow, &Migration::roll_back, MigrationPhase::old_only},
 };
 
-class Crash : public Stores, public ::testing::WithParamInterface<std::tuple<Case, Trouble>> {};
+class Crash : public Stores,
+              public ::testing::WithParamInterface<std::tuple<CrashedStep, Trouble>> {};
 
 TEST_P(Crash, AtEachCall) {
   const auto& [step, trouble] = GetParam();
@@ -93,8 +94,8 @@ TEST_P(Crash, AtEachCall) {
   EXPECT_GE(calls, 4) << "it can't have asked both stores";
 }
 
-std::string name_of(const ::testing::TestParamInfo<std::tuple<Case, Trouble>>& each) {
-  const Case& step = std::get<0>(each.param);
+std::string name_of_crash(const ::testing::TestParamInfo<std::tuple<CrashedStep, Trouble>>& each) {
+  const CrashedStep& step = std::get<0>(each.param);
   const char* const troubles[] = {"DiesBefore", "DiesAfter", "LosesAReply"};
   std::string name = std::string(to_string(step.from)) + "To" + std::string(to_string(step.to)) +
                      troubles[static_cast<int>(std::get<1>(each.param))];
@@ -107,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(EachStep, Crash,
                                             ::testing::Values(Trouble::dies_before,
                                                               Trouble::dies_after,
                                                               Trouble::lost_reply)),
-                         name_of);
+                         name_of_crash);
 
 }  // namespace
-}  // namespace lockset::testing
+}  // namespace lockset::migration_tests

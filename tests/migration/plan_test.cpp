@@ -6,7 +6,7 @@
 
 #include "tests/migration/stores.h"
 
-namespace lockset::testing {
+namespace lockset::migration_tests {
 namespace {
 
 using Level = Finding::Level;
@@ -143,4 +143,4 @@ TEST_F(Plan, InTheMiddleItSaysThePhase) {
 }
 
 }  // namespace
-}  // namespace lockset::testing
+}  // namespace lockset::migration_tests

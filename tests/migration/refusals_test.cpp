@@ -3,7 +3,7 @@
 
 #include "tests/migration/stores.h"
 
-namespace lockset::testing {
+namespace lockset::migration_tests {
 namespace {
 
 using Refusals = Stores;
@@ -171,4 +171,4 @@ TEST_F(Refusals, ManyHoldsAreCounted) {
 }
 
 }  // namespace
-}  // namespace lockset::testing
+}  // namespace lockset::migration_tests

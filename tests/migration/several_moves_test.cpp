@@ -6,7 +6,7 @@
 #include "backends/migrate/view.h"
 #include "tests/migration/stores.h"
 
-namespace lockset::testing {
+namespace lockset::migration_tests {
 namespace {
 
 // A hold that stands in the old store, in the new one, or in both.
@@ -146,20 +146,20 @@ class SeveralMoves : public Stores {
   int names_ = 0;
 };
 
-struct Case {
+struct Crossing {
   MigrationPhase from;
   Move mine[2];
   Move theirs[2];
 };
 
-constexpr MigrationPhase phases[] = {MigrationPhase::old_only, MigrationPhase::shadow,
-                                     MigrationPhase::dual_old, MigrationPhase::dual_new,
-                                     MigrationPhase::new_only, MigrationPhase::closed};
+constexpr MigrationPhase all_phases[] = {MigrationPhase::old_only, MigrationPhase::shadow,
+                                         MigrationPhase::dual_old, MigrationPhase::dual_new,
+                                         MigrationPhase::new_only, MigrationPhase::closed};
 
 // There and on, there and back, back and on, back and there; for each of the two.
-std::vector<Case> cases() {
-  std::vector<Case> all;
-  for (const MigrationPhase from : phases) {
+std::vector<Crossing> cases() {
+  std::vector<Crossing> all;
+  for (const MigrationPhase from : all_phases) {
     const Move ahead = from == MigrationPhase::old_only ? &Migration::start
                        : from == MigrationPhase::closed ? &Migration::finish
                                                         : &Migration::advance;
@@ -176,11 +176,11 @@ std::vector<Case> cases() {
   return all;
 }
 
-class TwoMovesEach : public SeveralMoves, public ::testing::WithParamInterface<Case> {};
+class TwoMovesEach : public SeveralMoves, public ::testing::WithParamInterface<Crossing> {};
 
 // SEM 21
 TEST_P(TwoMovesEach, NeitherSpoilsWhatTheOtherReliesOn) {
-  const Case& moves = GetParam();
+  const Crossing& moves = GetParam();
   bool first_reached = true;
   for (int first = 0; first_reached; ++first) {
     first_reached = false;
@@ -223,7 +223,7 @@ TEST_P(TwoMovesEach, NeitherSpoilsWhatTheOtherReliesOn) {
   }
 }
 
-std::string name_of(const ::testing::TestParamInfo<Case>& each) {
+std::string name_of_moves(const ::testing::TestParamInfo<Crossing>& each) {
   std::string text(to_string(each.param.from));
   std::erase(text, '-');
   const auto add = [&text](const Move(&moves)[2]) {
@@ -235,7 +235,7 @@ std::string name_of(const ::testing::TestParamInfo<Case>& each) {
   return text;
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, TwoMovesEach, ::testing::ValuesIn(cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Each, TwoMovesEach, ::testing::ValuesIn(cases()), name_of_moves);
 
 // One looks at the stores while another opens the new one, and a third who goes back from there has
 // not come to its end: its last request arrives late.
@@ -364,7 +364,7 @@ class AnybodyAtAnyTime : public SeveralMoves, public ::testing::WithParamInterfa
     dice_.seed(seed);
     late_.clear();
     begin_anew();
-    go_to(phases[below(std::size(phases))]);
+    go_to(all_phases[below(std::size(all_phases))]);
     often_ = 4 + below(30);
     holds_end_ = below(3) != 0;
     moves_left_ = 12;
@@ -410,4 +410,4 @@ TEST_P(AnybodyAtAnyTime, NobodySpoilsWhatAnotherReliesOn) {
 INSTANTIATE_TEST_SUITE_P(Many, AnybodyAtAnyTime, ::testing::Range(0U, 10U));
 
 }  // namespace
-}  // namespace lockset::testing
+}  // namespace lockset::migration_tests

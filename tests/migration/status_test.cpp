@@ -3,7 +3,7 @@
 
 #include "tests/migration/stores.h"
 
-namespace lockset::testing {
+namespace lockset::migration_tests {
 namespace {
 
 using ::testing::Contains;
@@ -109,4 +109,4 @@ TEST_F(Status, PermitsThatDifferWhileBothCount) {
 }
 
 }  // namespace
-}  // namespace lockset::testing
+}  // namespace lockset::migration_tests

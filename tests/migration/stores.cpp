@@ -3,7 +3,7 @@
 #include <array>
 #include <sstream>
 
-namespace lockset::testing {
+namespace lockset::migration_tests {
 
 Migration Stores::watched(WatchedBackend::Watch watch) {
   auto shared = std::make_shared<WatchedBackend::Watch>(std::move(watch));
@@ -105,4 +105,4 @@ void Stores::go_to(MigrationPhase wanted) {
   FAIL() << "not at " << to_string(wanted) << " after many steps";
 }
 
-}  // namespace lockset::testing
+}  // namespace lockset::migration_tests

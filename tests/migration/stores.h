@@ -13,7 +13,7 @@
 #include "lockset/migration.h"
 #include "tests/support/manual_clock.h"
 
-namespace lockset::testing {
+namespace lockset::migration_tests {
 
 using namespace std::chrono_literals;
 
@@ -110,9 +110,9 @@ class Stores : public ::testing::Test {
   // The phase, and that it belongs to one and is not being switched.
   MigrationPhase phase();
 
-  ManualClock clock;
+  test::ManualClock clock;
   std::shared_ptr<MemoryStore> old_store = make_memory_store(clock);
   std::shared_ptr<MemoryStore> new_store = make_memory_store(clock);
 };
 
-}  // namespace lockset::testing
+}  // namespace lockset::migration_tests

@@ -5,7 +5,7 @@
 #include "backends/migrate/view.h"
 #include "tests/migration/stores.h"
 
-namespace lockset::testing {
+namespace lockset::migration_tests {
 namespace {
 
 struct Pair {
@@ -103,7 +103,7 @@ TEST_P(Together, NeitherSpoilsWhatTheOtherReliesOn) {
   }
 }
 
-std::string name_of(const ::testing::TestParamInfo<std::tuple<Pair, bool>>& each) {
+std::string name_of_pair(const ::testing::TestParamInfo<std::tuple<Pair, bool>>& each) {
   const auto& [pair, somebody_holds] = each.param;
   const auto name = [](Move move) { return move == &Migration::roll_back ? "Back" : "Ahead"; };
   std::string text =
@@ -114,7 +114,7 @@ std::string name_of(const ::testing::TestParamInfo<std::tuple<Pair, bool>>& each
 
 INSTANTIATE_TEST_SUITE_P(EachPair, Together,
                          ::testing::Combine(::testing::ValuesIn(pairs()), ::testing::Bool()),
-                         name_of);
+                         name_of_pair);
 
 using Steering = Stores;
 
@@ -261,4 +261,4 @@ TEST_F(Steering, ASwitchThatWasSetBackIsNotEnded) {
 }
 
 }  // namespace
-}  // namespace lockset::testing
+}  // namespace lockset::migration_tests

@@ -2,10 +2,10 @@
 // each connection that replaces one.
 #include <set>
 
-#include "backends/connections/socket_watchdog.h"
 #include "backends/mysql/address.h"
 #include "backends/mysql/connection.h"
-#include "backends/mysql/settings.h"
+#include "backends/mysql/doctor.h"
+#include "backends/server/socket_watchdog.h"
 #include "lockset/url.h"
 #include "tests/mysql/fixture.h"
 

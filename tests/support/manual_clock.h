@@ -5,7 +5,7 @@
 
 #include "lockset/clock.h"
 
-namespace lockset::testing {
+namespace lockset::test {
 
 // Thread-safe.
 class ManualClock final : public Clock {
@@ -18,4 +18,4 @@ class ManualClock final : public Clock {
   std::atomic<Duration::rep> now_{Duration(std::chrono::hours(1)).count()};
 };
 
-}  // namespace lockset::testing
+}  // namespace lockset::test

@@ -11,6 +11,10 @@ namespace lockset::test {
 // Generous: reached only when something is broken.
 inline constexpr Duration patience = std::chrono::seconds(10);
 
+// A moment of BootClock.
+inline TimePoint at(Duration since_boot) { return TimePoint(since_boot); }
+inline TimePoint in(Duration time) { return BootClock::now() + time; }
+
 // The deadline of a call to the store that should not take long.
 TimePoint soon();
 

@@ -3,13 +3,14 @@
 #include <gtest/gtest.h>
 
 #include "lockset/lock_set.h"
+#include "tests/support/wait.h"
 
 namespace lockset {
 namespace {
 
 using namespace std::chrono_literals;
 
-TimePoint at(Duration since) { return TimePoint(since); }
+using test::at;
 
 class AcquireLoopTest : public ::testing::Test {
  protected:

@@ -1,4 +1,4 @@
-#include "backends/connections/address_parts.h"
+#include "backends/server/address_parts.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -2,12 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/wait.h"
+
 namespace lockset {
 namespace {
 
 using namespace std::chrono_literals;
 
-TimePoint at(Duration since) { return TimePoint(since); }
+using test::at;
 
 // SEM 20
 TEST(ClockWatch, KeepsQuietWhileTheClocksAgree) {

@@ -8,7 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "backends/connections/pool.h"
+#include "backends/server/pool.h"
+#include "tests/support/wait.h"
 
 namespace lockset::connections {
 namespace {
@@ -59,7 +60,7 @@ FakePool::Open opener(FakeServer& server) {
   };
 }
 
-TimePoint in(Duration time) { return BootClock::now() + time; }
+using test::in;
 
 TEST(ConnectionPool, TheSameConnectionServesOneCallAfterTheOther) {
   FakeServer server;

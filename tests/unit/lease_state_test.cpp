@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/random.h"
+#include "tests/support/wait.h"
 
 namespace lockset {
 namespace {
@@ -10,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using Phase = LeaseState::Phase;
 
-TimePoint at(Duration since) { return TimePoint(since); }
+using test::at;
 
 // SEM 10
 TEST(LeaseState, TheMarginIsATenthBetween50MsAnd2S) {

@@ -1,4 +1,4 @@
-#include "backends/connections/listener.h"
+#include "backends/server/listener.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -8,12 +8,14 @@
 #include <stdexcept>
 #include <thread>
 
+#include "tests/support/wait.h"
+
 namespace lockset::connections {
 namespace {
 
 using namespace std::chrono_literals;
 
-TimePoint in(Duration time) { return BootClock::now() + time; }
+using test::in;
 constexpr auto far = 20s;
 
 // Listens until the listener ends.

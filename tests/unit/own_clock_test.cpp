@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
 // Reached only when something is broken.
-constexpr Duration patience = 30s;
+constexpr Duration longest_wait = 30s;
 
 class Events final : public Observer {
  public:
@@ -30,7 +30,7 @@ class Events final : public Observer {
   }
   bool wait_for(Event::Kind kind, int count) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, patience, [&] { return counts_[kind] >= count; });
+    return changed_.wait_for(lock, longest_wait, [&] { return counts_[kind] >= count; });
   }
   int count(Event::Kind kind) {
     const std::lock_guard lock(mutex_);
@@ -51,7 +51,7 @@ class OwnClock : public ::testing::Test {
     return open(make_memory_backend(store_), std::move(options)).value();
   }
 
-  testing::ManualClock clock_;
+  test::ManualClock clock_;
   std::shared_ptr<MemoryStore> store_ = make_memory_store(clock_);
   std::shared_ptr<Events> events_ = std::make_shared<Events>();
 };
@@ -94,7 +94,7 @@ TEST_F(OwnClock, LostFiresWhenItHasPassedTheEnd) {
   });
   clock_.advance(31s);
   std::unique_lock lock(mutex);
-  EXPECT_TRUE(changed.wait_for(lock, patience, [&] { return lost; }));
+  EXPECT_TRUE(changed.wait_for(lock, longest_wait, [&] { return lost; }));
   EXPECT_FALSE(hold.valid());
 }
 
@@ -118,7 +118,7 @@ TEST_F(OwnClock, AWaiterLooksAgainByItself) {
   Locks two = open_locks("two");
   Hold first = one.acquire({write("a")}).value();
   std::thread waiter([&] {
-    const Hold second = two.acquire({write("a")}, {.wait = patience}).value();
+    const Hold second = two.acquire({write("a")}, {.wait = longest_wait}).value();
     EXPECT_TRUE(second.valid());
     EXPECT_FALSE(first.valid());
   });
@@ -130,7 +130,7 @@ TEST_F(OwnClock, AWaiterLooksAgainByItself) {
 
 // To give a clock other than the store's is a mistake that would rarely show.
 TEST_F(OwnClock, AnotherClockThanTheStoresIsRefused) {
-  const testing::ManualClock other;
+  const test::ManualClock other;
   const auto refused = open(make_memory_backend(store_), {.clock = &other});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::invalid);

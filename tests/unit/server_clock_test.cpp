@@ -1,4 +1,4 @@
-#include "backends/connections/server_clock.h"
+#include "backends/server/server_clock.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "backends/connections/socket_watchdog.h"
+#include "backends/server/socket_watchdog.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -7,7 +7,7 @@
 
 #include "backends/sqlite/address.h"
 #include "backends/sqlite/file_system.h"
-#include "backends/sqlite/hold_table.h"
+#include "backends/sqlite/holds.h"
 
 namespace lockset::sqlite {
 namespace {

@@ -15,13 +15,14 @@
 #include "backends/sqlite/file_gate.h"
 #include "backends/sqlite/side_file.h"
 #include "backends/sqlite/turn_queue.h"
+#include "tests/support/wait.h"
 
 namespace lockset::sqlite {
 namespace {
 
 using namespace std::chrono_literals;
 
-TimePoint in(Duration duration) { return BootClock::now() + duration; }
+using test::in;
 
 class SqliteGate : public testing::Test {
  protected:

@@ -9,13 +9,14 @@
 
 #include "core/wait_until.h"
 #include "lockset/locks.h"
+#include "tests/support/wait.h"
 
 namespace lockset {
 namespace {
 
 using namespace std::chrono_literals;
 
-TimePoint at(Duration since) { return TimePoint(since); }
+using test::at;
 
 TEST(Later, IsASum) {
   EXPECT_EQ(later(at(3s), 2s), at(5s));

@@ -3,7 +3,7 @@
 #include "backends/zookeeper/address.h"
 #include "backends/zookeeper/housekeeping.h"
 #include "backends/zookeeper/name_cache.h"
-#include "backends/zookeeper/space.h"
+#include "backends/zookeeper/store.h"
 #include "lockset/url.h"
 #include "tests/support/tcp_proxy.h"
 #include "tests/zookeeper/fixture.h"

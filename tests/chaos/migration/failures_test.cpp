@@ -6,12 +6,14 @@
 
 #include <fstream>
 
+#include "tests/support/wait.h"
+
 namespace lockset::chaos {
 namespace {
 
 using namespace std::chrono_literals;
 
-TimePoint at(Duration time) { return TimePoint(time); }
+using test::at;
 
 class FailureTest : public testing::Test {
  protected:

@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/wait.h"
+
 namespace lockset::chaos {
 namespace {
 
 using namespace std::chrono_literals;
 
-TimePoint at(Duration time) { return TimePoint(time); }
+using test::at;
 
 std::vector<Span> three_spans() {
   std::vector<Span> spans(3);

@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 // A step looks at both stores, and waits for what stands in its way.
-constexpr Duration time_of_call = 15s;
+constexpr Duration time_of_a_step = 15s;
 // Whoever was cut short in a step leaves a hold that keeps others from steering for 10 s.
 constexpr Duration patience_of_the_second = 60s;
 // More calls than that a step back does not make.
@@ -25,9 +25,9 @@ constexpr std::size_t most_changes = 5;
 constexpr const char* name_in_dispute = "in dispute";
 
 // Says so before each call to a store, and whether it changes the configuration.
-class Told final : public ForwardingBackend {
+class Telling final : public ForwardingBackend {
  public:
-  Told(std::shared_ptr<Backend> inner, std::function<void(bool change)> told)
+  Telling(std::shared_ptr<Backend> inner, std::function<void(bool change)> told)
       : ForwardingBackend(std::move(inner)), told_(std::move(told)) {}
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
     told_(false);
@@ -59,7 +59,7 @@ class Told final : public ForwardingBackend {
 };
 
 std::shared_ptr<Backend> opened(const std::string& url) {
-  auto store = open_backend(url, BootClock::now() + time_of_call);
+  auto store = open_backend(url, BootClock::now() + time_of_a_step);
   if (!store) throw std::runtime_error(store.error().message);
   return *std::move(store);
 }
@@ -118,21 +118,21 @@ void Quarrel::quarrel(TimePoint limit, const std::stop_token& stop) {
     inside = true;
     second(stop);
   };
-  Migration first(std::make_unique<Told>(opened(old_), told),
-                  std::make_unique<Told>(opened(new_), told));
+  Migration first(std::make_unique<Telling>(opened(old_), told),
+                  std::make_unique<Telling>(opened(new_), told));
   outcome_.moves.push_back("the second comes at call " + std::to_string(at) + " of the first" +
                            (at_change ? " that changes a mark" : ""));
   // Whoever is interrupted for so long finds that his time is over, but for the calls he makes.
   tell("first", false, first.roll_back(std::min(limit, BootClock::now() + 5min)));
   if (!inside) second(stop);
   if (stop.stop_requested()) return;
-  tell("first", false, first.roll_back(std::min(limit, BootClock::now() + time_of_call)));
+  tell("first", false, first.roll_back(std::min(limit, BootClock::now() + time_of_a_step)));
   take();
 }
 
 void Quarrel::second(const std::stop_token& stop) {
-  Migration migration(std::make_unique<Told>(opened(old_), [](bool) {}),
-                      std::make_unique<Told>(opened(new_), [](bool) {}));
+  Migration migration(std::make_unique<Telling>(opened(old_), [](bool) {}),
+                      std::make_unique<Telling>(opened(new_), [](bool) {}));
   if (!move("second", migration, true, patience_of_the_second, stop)) return;
   take();
   move("second", migration, false, patience_of_the_second, stop);
@@ -148,7 +148,7 @@ bool Quarrel::move(const std::string& who, Migration& migration, bool on, Durati
                    const std::stop_token& stop) {
   const TimePoint until = BootClock::now() + patience;
   for (;;) {
-    const TimePoint by = BootClock::now() + time_of_call;
+    const TimePoint by = BootClock::now() + time_of_a_step;
     const auto made = on ? migration.advance(by) : migration.roll_back(by);
     if (!made && made.error().retryable() && BootClock::now() < until && !stop.stop_requested()) {
       std::this_thread::sleep_for(200ms);
@@ -163,7 +163,7 @@ bool Quarrel::move(const std::string& who, Migration& migration, bool on, Durati
 void Quarrel::bring_back(TimePoint limit, const std::stop_token& stop) {
   std::string why = "there was no time";
   while (!stop.stop_requested() && BootClock::now() < limit) {
-    const TimePoint by = BootClock::now() + time_of_call;
+    const TimePoint by = BootClock::now() + time_of_a_step;
     auto migration = Migration::open(old_, new_, by);
     const auto status =
         migration ? migration->status(by) : Result<MigrationStatus>(migration.error());

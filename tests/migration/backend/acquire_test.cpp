@@ -19,7 +19,6 @@ using Phase = MigrationPhase;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const Wanted a = {write("a")};
 const Wanted shared_a = {read("a")};
 
 // That a hold of the phase names.

@@ -16,8 +16,6 @@ using Phase = MigrationPhase;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-const Wanted a = {write("a")};
-
 Stamp in_old_of(Pair& pair, const char* name) {
   for (const HoldInfo& hold : pair.in_old()) {
     if (hold.items[0].name == name) return hold.stamp;

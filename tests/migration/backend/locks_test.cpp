@@ -97,7 +97,7 @@ TEST(MigrateLocks, StoreTimeDoesNotJumpForOneThatWasIdleWhileBothCounted) {
 // The steps have to lift the new store's stamps: nobody may take anything while both count.
 TEST(MigrateLocks, StampsDontGoBackForWhoWasIdleWhileBothCounted) {
   Pair pair;
-  testing::ManualClock clock;
+  test::ManualClock clock;
   Migration migration(std::make_unique<ForwardingBackend>(pair.share_old()),
                       std::make_unique<ForwardingBackend>(pair.share_new()), clock);
   ASSERT_EQ(migration.start(clock.now() + patience).value(), Phase::shadow);

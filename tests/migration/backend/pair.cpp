@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "backends/migrate/migrate_backend.h"
+#include "backends/migrate/backend.h"
 #include "tests/support/wait.h"
 
 namespace lockset::test {

@@ -24,6 +24,8 @@ using Step = MigrationMark::Step;
 
 inline constexpr std::uint32_t the_migration = 17;
 
+inline const Wanted a = {write("a")};
+
 // A store's clock, which runs, and which a test moves on. Thread-safe.
 class StoreClock final : public Clock {
  public:

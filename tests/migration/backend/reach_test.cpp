@@ -16,8 +16,6 @@ using Phase = MigrationPhase;
 using testing::HasSubstr;
 using testing::Not;
 
-const Wanted a = {write("a")};
-
 void everything_works(Process& process) {
   Client client = Pair::client(process);
   const Token token = Token::random();

@@ -15,8 +15,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-const Wanted a = {write("a")};
-
 Process open_program(Pair& pair) {
   Process process = pair.open();
   process.to_old->of_a_program = process.to_new->of_a_program = true;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "backends/migrate/migrate_backend.h"
+#include "backends/migrate/backend.h"
 #include "backends/migrate/view.h"
 #include "core/migration_mark.h"
 #include "tests/simulation/migration/mutants.h"

@@ -1,0 +1,108 @@
+#include "backends/migrate/scheme.h"
+
+#include <cctype>
+#include <string>
+#include <utility>
+
+#include "backends/migrate/backend.h"
+
+namespace lockset {
+namespace {
+
+constexpr std::string_view example =
+    "migrate:?from=mysql%3A%2F%2Fapp%40old%2Flocks&to=postgresql%3A%2F%2Fapp%40new%2Flocks";
+
+std::string percent_encoded(std::string_view text) {
+  constexpr char digits[] = "0123456789ABCDEF";
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '-' || c == '.' || c == '_' || c == '~') {
+      result += c;
+    } else {
+      result += {'%', digits[byte >> 4], digits[byte & 0xF]};
+    }
+  }
+  return result;
+}
+
+struct Addresses {
+  std::string from;
+  std::string to;
+};
+
+Result<Addresses> addresses_of(const Url& url) {
+  const auto bad = [](const std::string& why) {
+    return Error{Errc::invalid,
+                 "bad address of a migration: " + why +
+                     "; it is written migrate:?from=ADDRESS&to=ADDRESS with the two "
+                     "addresses percent-encoded, or set migrate.from and migrate.to"};
+  };
+  for (const auto& [key, value] : url.params) {
+    // Not named: it may be the rest of a password that was not encoded.
+    if (key != "from" && key != "to") return bad("it has a parameter beside from and to");
+  }
+  if (url.has_authority || !url.path.empty()) return bad("it has no host and no path");
+  Addresses result;
+  for (const auto& [key, into] : {std::pair("from", &result.from), std::pair("to", &result.to)}) {
+    const auto given = url.params.find(key);
+    if (given == url.params.end() || given->second.empty()) {
+      return bad(std::string(key) + " is missing");
+    }
+    const Result<Url> inner = Url::parse(given->second);
+    if (!inner) return inner.error();
+    if (inner->scheme == url.scheme) return bad(std::string(key) + " is itself a migration");
+    *into = given->second;
+  }
+  if (result.from == result.to) return bad("from and to are the same");
+  return result;
+}
+
+migrate::OpenStore opener(std::string address) {
+  return [address = std::move(address)](TimePoint by) { return open_backend(address, by); };
+}
+
+Result<std::unique_ptr<Backend>> open_migration(const Url& url, TimePoint by) {
+  Result<Addresses> addresses = addresses_of(url);
+  if (!addresses) return addresses.error();
+  return migrate::open_migrate_backend(opener(addresses->from), opener(addresses->to), by);
+}
+
+Status init_both(const Url& url, TimePoint by) {
+  const Result<Addresses> addresses = addresses_of(url);
+  if (!addresses) return addresses.error();
+  for (const std::string& each : {addresses->from, addresses->to}) {
+    if (Status status = init_space(each, by); !status) return status;
+  }
+  return {};
+}
+
+Result<std::vector<Finding>> examine_both(const Url& url, TimePoint by) {
+  const Result<Addresses> addresses = addresses_of(url);
+  if (!addresses) return addresses.error();
+  std::vector<Finding> all;
+  for (const auto& [which, address] :
+       {std::pair("old store", &addresses->from), std::pair("new store", &addresses->to)}) {
+    Result<std::vector<Finding>> found = examine_space(*address, by);
+    if (!found) return found;
+    for (Finding& each : *found) {
+      each.subject = std::string(which) + ": " + each.subject;
+      all.push_back(std::move(each));
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string migrate_url(std::string_view from, std::string_view to) {
+  return "migrate:?from=" + percent_encoded(from) + "&to=" + percent_encoded(to);
+}
+
+const Scheme migrate_scheme{.name = "migrate",
+                            .example = example,
+                            .open = open_migration,
+                            .init = init_both,
+                            .examine = examine_both};
+
+}  // namespace lockset

@@ -1,0 +1,82 @@
+// The backend over one space of a PostgreSQL server. docs/backends/postgresql.md says how
+// it works; the rules are kept by the functions of the space (sql.h).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "backends/postgresql/reply.h"
+#include "backends/postgresql/store.h"
+#include "backends/postgresql/waiting.h"
+#include "lockset/backend.h"
+
+namespace lockset::postgresql {
+
+class PostgresqlBackend final : public Backend {
+ public:
+  explicit PostgresqlBackend(std::unique_ptr<Store> store);
+
+  [[nodiscard]] Traits traits() const override;
+  Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override;
+  Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) override;
+  Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
+                           TimePoint by) override;
+  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override;
+  Result<std::vector<bool>> release_all(std::span<const Stamp> stamps, std::string_view app,
+                                        TimePoint by) override;
+  Result<bool> break_hold(Stamp stamp, TimePoint by) override;
+  Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) override;
+  void end_wait(WaitTicket& ticket, TimePoint by) override;
+  Result<Inspection> inspect(const InspectQuery& query, TimePoint by) override;
+  Result<SpaceConfig> load_config(TimePoint by) override;
+  Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override;
+  Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) override;
+  Result<std::size_t> sweep(TimePoint by) override;
+
+ private:
+  class Ticket;
+  // How an attempt can be woken.
+  struct Ears {
+    std::shared_ptr<connections::Listener::Place> place;
+    std::int64_t waiter = 0;
+    std::uint64_t seen = 0;
+    std::uint64_t session = 0;
+    bool woken = false;
+  };
+  Result<Ears> ears_for(const AcquireRequest& request, const Ticket* ticket);
+  Result<Reply> ask(const AcquireRequest& request, const Ears& ears, std::uint32_t& collisions);
+  Result<Reply> ask_once(const AcquireRequest& request, const Ears& ears, std::uint32_t& collisions,
+                         Failure& failure);
+  Result<AcquireOutcome> stale(TimePoint by);
+  template <class... Args>
+  Result<bool> end_hold(const Statement& statement, TimePoint by, const Args&... args);
+  Error nonsense(const std::string& where) const;
+
+  // The tokens of attempts without an answer, and where to look for their holds.
+  class Doubts {
+   public:
+    void add(const Token& token, const std::string& name);
+    [[nodiscard]] std::string name_of(const Token& token) const;
+
+   private:
+    mutable std::mutex mutex_;
+    std::unordered_map<std::string, std::string> names_;
+    std::deque<std::string> order_;
+  };
+
+  std::unique_ptr<Store> store_;
+  connections::Listener listener_;
+  Doubts doubts_;
+  std::mutex sweep_mutex_;
+  std::int64_t sweep_from_ = 0;  // where the next sweep goes on
+  std::string sweep_from_name_;
+
+  const Statement acquire_, know_, resolve_, renew_, release_, release_all_, break_, end_wait_,
+      inspect_, load_, change_, change_at_, reclaim_, sweep_;
+};
+
+}  // namespace lockset::postgresql

@@ -1,0 +1,304 @@
+#include "backends/postgresql/doctor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <pqxx/pqxx>
+
+#include "backends/postgresql/connection.h"
+#include "backends/postgresql/rights.h"
+#include "backends/postgresql/script.h"
+#include "backends/postgresql/settings.h"
+#include "backends/server/server_clock.h"
+#include "backends/server/socket_watchdog.h"
+#include "lockset/lock_set.h"
+
+namespace lockset::postgresql {
+namespace {
+
+using Level = Finding::Level;
+
+// Whether this user may do a program's work, and an operator's; whether everybody may call more
+// than about(); whether somebody else may put something into the schema, or did.
+std::string rights_columns(const std::string& space) {
+  const std::string version = "_v" + std::to_string(schema_version);
+  const auto may = [&](const std::string& function) {
+    return "bool_and(has_function_privilege(p.oid, 'EXECUTE')) FILTER (WHERE p.proname = '" +
+           function + version + "'), ";
+  };
+  return "SELECT " + may("acquire") + may("change_config") +
+         "bool_or(p.proname <> 'about' AND EXISTS (SELECT FROM aclexplode(coalesce(p.proacl, "
+         "acldefault('f', p.proowner))) a WHERE a.grantee = 0)), "
+         "bool_or(p.proowner <> n.nspowner) OR "
+         "EXISTS (SELECT FROM pg_namespace s, aclexplode(s.nspacl) a WHERE s.nspname = '" +
+         space +
+         "' AND a.privilege_type = 'CREATE' AND a.grantee <> s.nspowner) OR "
+         "EXISTS (SELECT FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace WHERE "
+         "s.nspname = '" +
+         space +
+         "' AND (c.relowner <> s.nspowner OR EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = "
+         "c.oid AND NOT t.tgisinternal) OR EXISTS (SELECT FROM aclexplode(c.relacl) a WHERE "
+         "a.grantee <> c.relowner AND a.privilege_type <> 'SELECT'))) "
+         "FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = '" +
+         space + "'";
+}
+
+class Examination {
+ public:
+  Examination(const Options& options, Connection& connection, TimePoint by)
+      : options_(options), connection_(connection), by_(by) {}
+
+  Result<std::vector<Finding>> run() {
+    if (Status status = look_at_settings(); !status) return status.error();
+    look_at_encryption();
+    look_at_pooler();
+    look_at_space();
+    look_at_replication();
+    look_at_room();
+    look_at_upkeep();
+    look_at_clock();
+    return std::move(findings_);
+  }
+
+ private:
+  void add(Level level, std::string subject, std::string text, bool no_space = false) {
+    findings_.push_back({level, std::move(subject), std::move(text), no_space});
+  }
+  void add(bool good, std::string subject, std::string as_it_is, std::string trouble) {
+    add(good ? Level::good : Level::warning, std::move(subject),
+        good ? std::move(as_it_is) : std::move(trouble));
+  }
+
+  Result<pqxx::result> ask(const std::string& sql) {
+    return connection_.run(std::string(safe_path) + sql, Sent::reading, by_, failure_);
+  }
+  // The row of a statement that gives one; what can't be asked is said and left out.
+  std::optional<pqxx::row> row_of(const std::string& subject, const std::string& sql) {
+    Result<pqxx::result> result = ask(sql);
+    if (result && !result->empty()) return (*result)[0];
+    add(Level::warning, subject, "can't be looked at: " + (result ? "" : result.error().message));
+    return {};
+  }
+
+  Status look_at_settings() {
+    const Result<pqxx::result> result = ask(std::string("SELECT ") + settings_columns);
+    if (!result) return result.error();
+    Settings settings = read_settings((*result)[0], 0);
+    settings.warns = settings.warns || !options_.pooler;
+    for (Finding& finding : judge(settings, true)) {
+      findings_.push_back(std::move(finding));
+    }
+    return {};
+  }
+
+  // Behind a pooler the server sees the pooler's connection; what the address demands holds for
+  // ours.
+  void look_at_encryption() {
+    const auto row = row_of("encryption",
+                            "SELECT inet_client_addr() IS NULL, coalesce((SELECT ssl FROM "
+                            "pg_stat_ssl WHERE pid = pg_backend_pid()), false)");
+    if (!row) return;
+    const bool local = (*row)[0].as<bool>() && !options_.pooler;
+    const bool encrypted = (*row)[1].as<bool>() && !options_.pooler;
+    const bool verified = verifies_server();
+    add(local || verified, "encryption",
+        local ? "a Unix socket" : "TLS, the server's certificate is verified",
+        encrypted ? "TLS, but the server's certificate is not verified: set sslmode=verify-full "
+                    "and sslrootcert"
+                  : "not required by the address: set sslmode=verify-full and sslrootcert, unless "
+                    "the network "
+                    "is trusted");
+  }
+
+  // libpq connects then with a verified certificate or not at all.
+  [[nodiscard]] bool verifies_server() const {
+    const char* const usual = std::getenv("PGSSLMODE");
+    return std::all_of(options_.conninfos.begin(), options_.conninfos.end(),
+                       [&](const std::string& conninfo) {
+                         if (conninfo.find("sslmode='verify-") != std::string::npos) return true;
+                         return conninfo.find("sslmode=") == std::string::npos &&
+                                usual != nullptr && std::string_view(usual).starts_with("verify-");
+                       });
+  }
+
+  void look_at_pooler() {
+    const auto row = row_of("pooler", "SELECT pg_backend_pid()");
+    if (!row) return;
+    const bool pooled = (*row)[0].as<int>() != connection_.native().backendpid();
+    if (pooled && !options_.pooler) {
+      add(Level::unsafe, "pooler",
+          "a connection pooler stands between, and programs refuse it: add pooler=on to the "
+          "address, or name the server itself");
+    } else if (options_.pooler) {
+      add(Level::warning, "pooler",
+          std::string(pooled ? "stands between" : "pooler=on, though none was seen") +
+              ": statements are not prepared, no session settings, " +
+              (options_.listen ? "and LISTEN works in session mode only"
+                               : "and waiters poll instead of being woken"));
+    } else {
+      add(Level::good, "pooler",
+          "none; waiters are " +
+              std::string(options_.listen ? "woken" : "left to poll (listen=off)"));
+    }
+  }
+
+  void look_at_space() {
+    const Result<Ownership> found = ownership(connection_, options_, by_);
+    if (!found || (found->there && !(found->trusted && found->about))) {
+      add(Level::unsafe, "space",
+          found ? not_trusted(options_, *found).message : found.error().message);
+      return;
+    }
+    const Result<pqxx::result> about =
+        ask("SELECT split_part(a, chr(31), 1)::int, split_part(a, chr(31), 2), "
+            "split_part(a, chr(31), 3) FROM \"" +
+            options_.space + "\".about() a");
+    if (!about) {
+      const bool denied = failure_.sqlstate == "42501";
+      add(Level::unsafe, "space",
+          denied ? not_allowed(options_, Role::programs, connection_.user(), failure_.said).message
+                 : about.error().message,
+          !denied);
+      return;
+    }
+    const int version = (*about)[0][0].as<int>(-1);
+    const std::string strategy = (*about)[0][1].as<std::string>("");
+    if (version < 0) {
+      add(Level::unsafe, "space", is_incomplete(options_.shown).message);
+      return;
+    }
+    if (version != schema_version) {
+      add(Level::unsafe, "space",
+          "has version " + std::to_string(version) + " of the schema, and this program serves " +
+              std::to_string(schema_version) +
+              (version > schema_version ? ": use a newer program" : ": run lockset init"));
+      return;
+    }
+    const Strategy made = strategy == "serializable" ? Strategy::serializable : Strategy::advisory;
+    strategy_ = made;
+    add((*about)[0][2].as<std::string>("") == script_digest(options_.space, made), "space",
+        options_.space + ", schema version " + std::to_string(version) + ", strategy=" + strategy,
+        "its functions differ from those that this program installs: run lockset init");
+    look_at_rights(found->owner, found->mine);
+  }
+
+  void look_at_rights(const std::string& owner, bool mine) {
+    const auto row = row_of("rights", rights_columns(options_.space));
+    if (!row) return;
+    const std::string user = in_quotes(connection_.user());
+    const std::string remedy = ": have " + in_quotes(owner) + " run lockset init";
+    if (!(*row)[0].as<bool>(false)) {
+      add(Level::unsafe, "rights",
+          not_allowed(options_, Role::programs, connection_.user(),
+                      "permission denied for the functions of the space")
+              .message);
+    } else if ((*row)[2].as<bool>()) {
+      add(Level::warning, "rights",
+          "everybody who may use the schema may call its functions, an operator's too (a backup "
+          "put "
+          "back without its rights?)" +
+              remedy + ", then lockset init --program and --operator for those who need them");
+    } else if ((*row)[3].as<bool>()) {
+      add(Level::warning, "rights",
+          "others than the owner may make something in the schema or change its tables, or have: "
+          "what they make may run with the owner's rights" +
+              remedy);
+    } else {
+      add(Level::good, "rights",
+          user + (mine                        ? " is the owner of the space"
+                  : (*row)[1].as<bool>(false) ? " is an operator"
+                                              : " is a program: it may not change permits or break "
+                                                "holds"));
+    }
+  }
+
+  void look_at_replication() {
+    const auto row =
+        row_of("replication",
+               "SELECT current_setting('synchronous_standby_names') <> '', "
+               "(SELECT count(*) FROM pg_replication_slots WHERE slot_type = 'physical') + "
+               "(SELECT count(*) FROM pg_stat_replication)");
+    if (!row) return;
+    const bool synchronous = (*row)[0].as<bool>();
+    const bool followed = (*row)[1].as<std::int64_t>() > 0;
+    add(synchronous || !followed, "replication",
+        synchronous ? "synchronous" : "no standby is connected",
+        "standbys follow, but not synchronously: a failover may lose the last grants, so that a "
+        "name is granted twice; set synchronous_standby_names");
+  }
+
+  void look_at_room() {
+    const auto row = row_of("max_connections",
+                            "SELECT current_setting('max_connections')::int, "
+                            "current_setting('superuser_reserved_connections')::int, "
+                            "(SELECT sum(numbackends)::int FROM pg_stat_database), "
+                            "current_setting('max_locks_per_transaction')::int");
+    if (!row) return;
+    const int room = (*row)[0].as<int>() - (*row)[1].as<int>() - (*row)[2].as<int>(0);
+    const std::string count = "room for " + std::to_string(std::max(room, 0)) + " of " +
+                              std::to_string((*row)[0].as<int>()) + " more";
+    add(room >= static_cast<int>(options_.pool), "max_connections",
+        count + "; " + need_of_one() + ", and a busy one up to " +
+            std::to_string(options_.pool + 3),
+        count + ", and one busy program may open " + std::to_string(options_.pool + 3) + " (" +
+            need_of_one() + "): raise max_connections, or lower pool=");
+    const int locks = (*row)[3].as<int>();
+    add(locks >= most_name_locks, "max_locks_per_transaction", std::to_string(locks),
+        std::to_string(locks) + ": many large sets at once may find no room for their locks; set " +
+            std::to_string(most_name_locks) + " or more");
+  }
+
+  // Connections of a process with one thread.
+  [[nodiscard]] std::string need_of_one() const {
+    const int acquires = strategy_ == Strategy::serializable ? 1 : 0;
+    return "a process that waits keeps " + std::to_string(1 + acquires) + ", one that holds " +
+           std::to_string(2 + acquires);
+  }
+
+  void look_at_upkeep() {
+    const auto row = row_of(
+        "upkeep",
+        "SELECT current_setting('autovacuum') = 'on', "
+        "coalesce((SELECT extract(epoch FROM max(now() - xact_start)) FROM pg_stat_activity "
+        "WHERE state LIKE 'idle in transaction%' AND datname = current_database()), 0)::int, "
+        "current_setting('idle_in_transaction_session_timeout')");
+    if (!row) return;
+    add((*row)[0].as<bool>(), "autovacuum", "on",
+        "off, so that the lock tables grow and slow down: set autovacuum=on");
+    const int idle = (*row)[1].as<int>();
+    add(idle < 300, "open transactions", "none left idle for long",
+        "one has been idle for " + std::to_string(idle) +
+            " s, which keeps the lock tables from being tidied: end it, or set "
+            "idle_in_transaction_session_timeout (now " +
+            (*row)[2].as<std::string>() + ")");
+  }
+
+  void look_at_clock() {
+    const std::int64_t asked = connections::calendar_us();
+    const auto row =
+        row_of("clock", "SELECT (date_part('epoch', clock_timestamp()) * 1000000)::bigint");
+    if (!row) return;
+    findings_.push_back(connections::examine_clock((*row)[0].as<std::int64_t>(), asked,
+                                                   connections::calendar_us()));
+  }
+
+  const Options& options_;
+  Connection& connection_;
+  const TimePoint by_;
+  Strategy strategy_ = Strategy::advisory;  // of the space, as far as it is known
+  Failure failure_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+Result<std::vector<Finding>> examine(const Options& options, TimePoint by) {
+  connections::SocketWatchdog watchdog;
+  const connections::Interrupt never;
+  Result<std::unique_ptr<Connection>> connection = Connection::connect(
+      options, watchdog, never, std::min(by, BootClock::now() + options.connect_timeout));
+  if (!connection) return connection.error();
+  return Examination(options, **connection, by).run();
+}
+
+}  // namespace lockset::postgresql

@@ -1,0 +1,228 @@
+#include <chrono>
+#include <condition_variable>
+#include <ctime>
+#include <mutex>
+
+#include "backends/redis/backend.h"
+#include "backends/redis/record.h"
+
+namespace lockset::redis {
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+// Without a connection that hears wake-ups a waiter looks so often.
+constexpr milliseconds deaf_poll{500};
+// The longest that a waiting attempt stays to have that connection made.
+constexpr milliseconds listen_within{1000};
+// A string's own end only tidies up, so it comes a minute after the lease's.
+std::int64_t string_lease_ms(Duration lease) {
+  return std::chrono::ceil<milliseconds>(lease).count() + 60'000;
+}
+// Lua counts in doubles.
+constexpr std::int64_t most_exact = std::int64_t{1} << 53;
+
+std::string time_of_day(std::int64_t since_us) {
+  const std::time_t seconds = since_us / 1'000'000;
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  char text[64];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts)};
+}
+
+}  // namespace
+
+void add_keys(Call& call, const Keys& keys, std::span<const LockRequest> items, bool lines) {
+  call.keys.reserve(call.keys.size() + items.size() * 3);
+  for (const LockRequest& item : items) call.keys.push_back(keys.name(item.name));
+  for (const LockRequest& item : items) call.keys.push_back(keys.shared(item.name));
+  if (!lines) return;
+  for (const LockRequest& item : items) call.keys.push_back(keys.line(item.name));
+}
+
+// --- waiting ---
+
+class RedisBackend::Ticket : public WaitTicket {
+ public:
+  std::shared_ptr<connections::Listener::Place> place;
+  std::vector<LockRequest> items;
+  std::int64_t since = 0;     // when it came, by the server's time; 0: not in line
+  std::uint64_t seen = 0;     // wake-ups that had arrived before the last attempt
+  std::uint64_t session = 0;  // of the listener, then
+};
+
+Status RedisBackend::await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) {
+  auto* mine = dynamic_cast<Ticket*>(&ticket);
+  if (mine == nullptr) return Error{Errc::internal, "a wait ticket of another backend"};
+  if (mine->session == 0) until = std::min(until, BootClock::now() + deaf_poll);
+  mine->place->sleep(mine->seen, mine->session, until, std::move(stop));
+  return {};
+}
+
+void RedisBackend::end_wait(WaitTicket& ticket, TimePoint by) {
+  const auto* mine = dynamic_cast<const Ticket*>(&ticket);
+  if (mine == nullptr || mine->since == 0) return;
+  Call call;
+  for (const LockRequest& item : mine->items) call.keys.push_back(store_->keys().line(item.name));
+  const bool woken = mine->place->wakes() != mine->seen;
+  call.arguments = {"0", waiter_name(listener_, *mine->place), woken ? "1" : "0",
+                    modes_of(mine->items)};
+  // Its place expires by itself if this fails.
+  static_cast<void>(store_->run(scripts::end_wait, call, by).ok());
+}
+
+// --- the set ---
+
+RedisBackend::RedisBackend(std::unique_ptr<Store> store)
+    : store_(std::move(store)), listener_(subscribing(*store_)) {}
+
+Traits RedisBackend::traits() const {
+  Traits traits;
+  traits.push_wakeup = true;
+  traits.queued_wakeup = true;
+  traits.lists_waiters = true;
+  traits.holds_outlive_process = true;
+  traits.shared_between_processes = true;
+  traits.floors = true;
+  // One script stalls everybody while it runs.
+  traits.renew_chunk = 250;
+  return traits;
+}
+
+Result<AcquireOutcome> RedisBackend::quarantine(const Reply& reply) const {
+  const Duration left = microseconds(reply[1].number());
+  return Error{Errc::unavailable,
+               store_->options().shown() + ": its state was lost or may have been (seen at " +
+                   time_of_day(reply[2].number()) + "): no new grants for another " +
+                   format_duration(std::chrono::ceil<std::chrono::seconds>(left)) +
+                   ", until all leases of before have ended"};
+}
+
+AcquireOutcome RedisBackend::granted(const Reply& reply, Duration lease,
+                                     const std::shared_ptr<const KnownHold>& hold, TimePoint sent) {
+  Grant grant;
+  if (reply.is_array()) {
+    grant.stamp = Stamp{reply[1].number()};
+    grant.lease = microseconds(reply[2].number());
+    grant.store_time_us = reply[3].number();
+  } else {
+    grant.store_time_us = reply.number();
+    grant.stamp = Stamp{grant.store_time_us};
+    grant.lease = microseconds(micros(lease));
+  }
+  for (std::size_t i = 4; i < reply.size(); ++i) grant.floors.push_back({reply[i].number()});
+  if (grant.floors.empty()) grant.floors.assign(hold->items.size(), grant.stamp);
+  store_->memory().saw(grant.stamp);
+  auto known = std::make_shared<KnownHold>(*hold);
+  known->since_us = grant.store_time_us;
+  known_.add(grant.stamp, std::move(known), sent + grant.lease);
+  return grant;
+}
+
+AcquireOutcome RedisBackend::busy(const Reply& reply, const AcquireRequest& request,
+                                  std::shared_ptr<Ticket> ticket) const {
+  Busy busy;
+  const auto items = request.set->items();
+  const auto item = static_cast<std::size_t>(reply[1].number() - 1);
+  if (item < items.size()) busy.name = items[item].name;
+  busy.mode = reply[2].text() == "r" ? Mode::read : Mode::write;
+  busy.holder = Stamp{reply[3].number()};
+  busy.retry_after = microseconds(std::max<std::int64_t>(0, reply[4].number()));
+  if (const auto record = unpack(reply[6].text())) busy.holder_label = record->owner.label;
+  if (ticket) ticket->since = reply[5].number();
+  busy.ticket = std::move(ticket);
+  return busy;
+}
+
+Result<AcquireOutcome> RedisBackend::attempt(const AcquireRequest& request,
+                                             const std::shared_ptr<const KnownHold>& hold,
+                                             const std::shared_ptr<Ticket>& ticket) {
+  // Both before the attempt is sent: what comes later is for the wait after it.
+  const std::uint64_t session = listener_.session();
+  const std::uint64_t seen = ticket ? ticket->place->wakes() : 0;
+  const auto items = request.set->items();
+  Call call;
+  add_keys(call, store_->keys(), items, true);
+  const Marks marks = store_->memory().marks();
+  call.marks = marks;
+  const std::int64_t since = ticket ? ticket->since : 0;
+  const bool usual = request.config_version == marks.version &&
+                     request.min_stamp.value <= marks.stamp && since == 0;
+  std::string details = usual ? "1 " : "0 ";
+  for (const std::int64_t number : {request.config_version, request.min_stamp.value, since}) {
+    details += std::to_string(number);
+    details += ' ';
+  }
+  details += ticket && ticket->seen != seen ? "1 " : "0 ";
+  for (const std::uint32_t permits : request.permits) {
+    details += std::to_string(permits);
+    details += ',';
+  }
+  details += ' ';
+  if (ticket) details += waiter_name(listener_, *ticket->place);
+  call.arguments.reserve(6);
+  call.arguments.push_back(std::to_string(micros(request.lease)));
+  call.arguments.push_back(std::to_string(string_lease_ms(request.lease)));
+  call.arguments.push_back("t:" + request.token.hex());
+  call.arguments.push_back(pack(request.token, *request.owner, items));
+  call.arguments.push_back(modes_of(items));
+  call.arguments.push_back(std::move(details));
+  const TimePoint sent = BootClock::now();
+  const Result<Reply> reply = store_->run(scripts::acquire, call, request.by);
+  if (!reply) {
+    if (reply.error().may_have_applied()) known_.add_doubt(hold);
+    return reply.error();
+  }
+  const std::string_view kind = (*reply)[0].text();
+  if (reply->is_array() && kind == "A") return attempt(request, hold, ticket);
+  if (!reply->is_array() || kind == "G") return granted(*reply, request.lease, hold, sent);
+  if (kind == "B") {
+    if (ticket) {
+      ticket->session = session;
+      ticket->seen = seen;
+    }
+    return busy(*reply, request, ticket);
+  }
+  if (kind == "Q") return quarantine(*reply);
+  if (kind == "U") {
+    return Error{Errc::misconfigured,
+                 store_->options().shown() +
+                     ": the stamps are used up (2^53, beyond which Redis does not count exactly): "
+                     "somebody has raised their base too far; take another space"};
+  }
+  if (kind != "S") return store_->nonsense(scripts::acquire.name);
+  Result<SpaceConfig> config = store_->load_config(request.by);
+  if (!config) return config.error();
+  return AcquireOutcome(std::in_place_type<Stale>, *std::move(config));
+}
+
+Result<AcquireOutcome> RedisBackend::try_acquire(const AcquireRequest& request) {
+  if (request.min_stamp.value >= most_exact) {
+    return Error{Errc::invalid, "a stamp of " + std::to_string(request.min_stamp.value) +
+                                    " or more is beyond what Redis counts exactly (2^53)"};
+  }
+  auto hold = std::make_shared<KnownHold>();
+  hold->items.assign(request.set->items().begin(), request.set->items().end());
+  hold->owner = *request.owner;
+  hold->token = request.token;
+  std::shared_ptr<Ticket> ticket;
+  if (request.will_wait) {
+    ticket = std::dynamic_pointer_cast<Ticket>(request.ticket);
+    if (!ticket) {
+      ticket = std::make_shared<Ticket>();
+      ticket->place = listener_.new_place();
+      ticket->items = hold->items;
+    }
+  }
+  Result<AcquireOutcome> outcome = attempt(request, hold, ticket);
+  // The first who waits: once somebody listens it looks again, as what was sent before has
+  // not been heard.
+  if (outcome && ticket && std::holds_alternative<Busy>(*outcome) && ticket->session == 0 &&
+      listener_.start(std::min(request.by, BootClock::now() + listen_within))) {
+    return attempt(request, hold, ticket);
+  }
+  return outcome;
+}
+
+}  // namespace lockset::redis

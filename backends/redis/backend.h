@@ -1,0 +1,104 @@
+// The backend over one space of a Redis server. docs/backends/redis.md says how it works;
+// the rules are kept by the scripts (scripts.h).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/redis/known_holds.h"
+#include "backends/redis/store.h"
+#include "backends/redis/waiting.h"
+#include "lockset/backend.h"
+
+namespace lockset::redis {
+
+class RedisBackend final : public Backend {
+ public:
+  explicit RedisBackend(std::unique_ptr<Store> store);
+
+  [[nodiscard]] Traits traits() const override;
+  Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override;
+  Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) override;
+  Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
+                           TimePoint by) override;
+  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override;
+  Result<std::vector<bool>> release_all(std::span<const Stamp> stamps, std::string_view app,
+                                        TimePoint by) override;
+  Result<bool> break_hold(Stamp stamp, TimePoint by) override;
+  Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) override;
+  void end_wait(WaitTicket& ticket, TimePoint by) override;
+  Result<Inspection> inspect(const InspectQuery& query, TimePoint by) override;
+  Result<SpaceConfig> load_config(TimePoint by) override;
+  Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override;
+  Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) override;
+  Result<std::size_t> sweep(TimePoint by) override;
+
+ private:
+  class Ticket;
+  struct Renewing;
+  // An ended hold that is still to be tidied up.
+  struct Ended {
+    std::string stamp;
+    std::string record;
+  };
+
+  // --- acquire.cpp ---
+  Result<AcquireOutcome> attempt(const AcquireRequest& request,
+                                 const std::shared_ptr<const KnownHold>& hold,
+                                 const std::shared_ptr<Ticket>& ticket);
+  Result<AcquireOutcome> quarantine(const Reply& reply) const;
+  AcquireOutcome granted(const Reply& reply, Duration lease,
+                         const std::shared_ptr<const KnownHold>& hold, TimePoint sent);
+  AcquireOutcome busy(const Reply& reply, const AcquireRequest& request,
+                      std::shared_ptr<Ticket> ticket) const;
+
+  // --- holds.cpp ---
+  Result<bool> end_hold(Stamp stamp, std::optional<std::string_view> app, TimePoint by);
+  Result<bool> ended(const Reply& reply, Stamp stamp, bool ours);
+  // What the store has of it, for those who don't know it; null if there is none.
+  Result<std::vector<std::shared_ptr<const KnownHold>>> look_up(const std::vector<Stamp>& stamps,
+                                                                TimePoint by);
+  Result<std::size_t> remove(const std::vector<Ended>& ended, TimePoint by);
+  // Of ids and records of waiters those that have not been heard of.
+  Status forget_waiters(const Reply& dead, TimePoint by);
+
+  // --- renew.cpp ---
+  Status renew_some(const Owner& owner, std::span<Renewing> some, RenewReply& reply, TimePoint by);
+  // In quarantine: the store has lost it, or its last renewals.
+  Status reregister(const Owner& owner, Renewing& one, TimePoint by);
+
+  // A reclaim under way.
+  struct Reclaiming {
+    std::string app;
+    std::int64_t epoch = 0;
+    std::string from;   // of the next page
+    std::string least;  // stamp that matters
+    std::size_t count = 0;
+  };
+
+  std::unique_ptr<Store> store_;
+  connections::Listener listener_;
+  KnownHolds known_;
+  std::mutex reclaiming_mutex_;
+  Reclaiming reclaiming_;
+  std::atomic<std::uint64_t> next_waiters_ = 0;  // where the next sweep continues among the waiters
+};
+
+// One script stalls everybody while it runs, so it does not get more than this.
+inline constexpr std::size_t most_holds = 250;
+inline constexpr std::size_t most_keys = 2000;
+
+// Adds the keys of these names: all of one kind, then all of the next, as scripts want them.
+void add_keys(Call& call, const Keys& keys, std::span<const LockRequest> items, bool lines);
+
+inline std::int64_t micros(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
+}
+
+}  // namespace lockset::redis

@@ -1,0 +1,275 @@
+#include "backends/redis/doctor.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <utility>
+
+#include "backends/redis/keys.h"
+#include "backends/redis/rights.h"
+#include "backends/redis/scripts.h"
+#include "backends/server/server_clock.h"
+
+namespace lockset::redis {
+namespace {
+
+using Level = Finding::Level;
+
+long number(const std::string& text) { return std::strtol(text.c_str(), nullptr, 10); }
+
+constexpr const char* eviction_remedy =
+    "set maxmemory-policy to noeviction: with any other the server may throw locks away that "
+    "are held";
+
+// Everything that the text of INFO tells.
+class Info {
+ public:
+  explicit Info(std::string_view text) : text_(text) {}
+  [[nodiscard]] std::string get(std::string_view name) const { return info_field(text_, name); }
+  [[nodiscard]] bool too_old() const { return number(get("redis_version")) < 5; }
+  [[nodiscard]] bool evicts() const {
+    const std::string policy = get("maxmemory_policy");
+    return !policy.empty() && policy != "noeviction";
+  }
+  [[nodiscard]] bool limited() const { return number(get("maxmemory")) > 0; }
+
+ private:
+  std::string_view text_;
+};
+
+class Examination {
+ public:
+  Examination(Connection& connection, const Options& options, TimePoint by)
+      : connection_(connection), options_(options), by_(by), info_(connection.info()) {}
+
+  Result<std::vector<Finding>> run() {
+    server();
+    encryption();
+    eviction();
+    persistence();
+    replicas();
+    capacity();
+    if (Status fit = check_rights(connection_, options_, by_); !fit) {
+      add(Level::unsafe, "rights", fit.error().message);
+      return std::move(findings_);  // it could not read the space either
+    }
+    if (Status status = role(); !status) return status.error();
+    if (Status status = clock(); !status) return status.error();
+    if (Status status = space(); !status) return status.error();
+    wake_ups();  // last: the connection only listens from then on
+    return std::move(findings_);
+  }
+
+ private:
+  void add(Level level, std::string subject, std::string text, bool no_space = false) {
+    findings_.push_back({level, std::move(subject), std::move(text), no_space});
+  }
+  // A setting; "" if this user may not see it.
+  std::string setting(const char* name) {
+    const Result<Reply> reply = connection_.call({"CONFIG", "GET", name}, Sent::reading, by_);
+    if (!reply || reply->size() != 2) return {};
+    return std::string((*reply)[1].text());
+  }
+
+  void server() {
+    add(Level::good, "version", "Redis " + info_.get("redis_version"));
+    if (info_.get("cluster_enabled") == "1") {
+      add(Level::warning, "cluster_enabled",
+          "a node of a cluster: the address has to name the one that serves the lock space; "
+          "Lockset follows no redirection");
+    }
+  }
+
+  // rediss: verifies whose certificate it is, always.
+  void encryption() {
+    if (options_.tls) {
+      add(Level::good, "encryption", "TLS, the server's certificate is verified");
+    } else if (!options_.socket.empty()) {
+      add(Level::good, "encryption", "a Unix socket");
+    } else {
+      add(Level::warning, "encryption",
+          std::string("none: ") +
+              (has_tls() ? "use rediss: and ssl_ca" : "put a tunnel before the server") +
+              ", unless the network is trusted");
+    }
+  }
+
+  void eviction() {
+    const std::string policy = info_.get("maxmemory_policy");
+    if (info_.evicts()) {
+      add(info_.limited() ? Level::unsafe : Level::warning, "maxmemory_policy",
+          policy + (info_.limited() ? "" : " (no maxmemory is set yet)") + ": " + eviction_remedy);
+    } else {
+      add(Level::good, "maxmemory_policy", policy + ": nothing is thrown away");
+    }
+    if (number(info_.get("evicted_keys")) > 0) {
+      add(Level::warning, "evicted_keys",
+          info_.get("evicted_keys") +
+              " keys were thrown away since the server started: locks "
+              "may have been among them");
+    }
+  }
+
+  void persistence() {
+    const bool logs = info_.get("aof_enabled") == "1";
+    const std::string sync = setting("appendfsync");
+    const std::string consequence =
+        ": after a restart holds may be gone; nothing is granted then for the longest lease";
+    if (!logs) {
+      const std::string save = setting("save");
+      add(Level::warning, "appendonly",
+          std::string("no") + (save.empty() ? "" : ", save " + save) + consequence +
+              "; set appendonly yes and appendfsync always to keep them");
+    } else if (sync.empty()) {
+      add(Level::warning, "appendfsync",
+          "this user may not see it (CONFIG GET): it should be always");
+    } else if (sync != "always") {
+      add(Level::warning, "appendfsync",
+          sync + ": a crash may take the last grants with it" + consequence +
+              "; set appendfsync always");
+    } else {
+      add(Level::good, "appendfsync", "always: what was answered is on the disk");
+    }
+  }
+
+  void replicas() {
+    const long count = number(info_.get("connected_slaves"));
+    const long least = number(setting("min-replicas-to-write"));
+    if (count > 0 && least < 1) {
+      add(Level::warning, "min-replicas-to-write",
+          "0, with " + std::to_string(count) +
+              " replicas: a primary that is cut off goes on granting beside the one promoted in "
+              "its place; set it to 1, and min-replicas-max-lag below half the shortest lease");
+    }
+  }
+
+  void capacity() {
+    const long most = number(info_.get("maxclients"));
+    const long free = most - number(info_.get("connected_clients"));
+    // The pool, two for renewals, one that listens.
+    const long need = static_cast<long>(options_.pool) + 3;
+    if (most > 0 && free < need) {
+      add(Level::warning, "maxclients",
+          std::to_string(most) + ", of which " + std::to_string(free) +
+              " are free: one client of Lockset takes up to " + std::to_string(need) +
+              "; raise maxclients or lower the parameter pool");
+    }
+  }
+
+  Status role() {
+    const Result<bool> may = is_operator(connection_, options_, by_);
+    if (!may) return may.error();
+    const std::string user = options_.user.empty() ? "default" : options_.user;
+    if (*may) {
+      add(Level::good, "role",
+          "user '" + user +
+              "' is an operator: it may also change permits and break holds; programs need less "
+              "(lockset init --program)");
+    } else {
+      add(Level::good, "role",
+          "user '" + user + "' is a program: it may not change permits or break holds");
+    }
+    return {};
+  }
+
+  Status clock() {
+    const std::int64_t asked = connections::calendar_us();
+    const Result<Reply> time = connection_.ask({"TIME"}, Sent::reading, by_);
+    if (!time) return time.error();
+    findings_.push_back(connections::examine_clock(
+        (*time)[0].number() * 1'000'000 + (*time)[1].number(), asked, connections::calendar_us()));
+    return {};
+  }
+
+  Status space() {
+    const Keys keys(options_.space);
+    const Result<Reply> reply =
+        connection_.ask({"HMGET", keys.main, "schema", "quarantine", "run"}, Sent::reading, by_);
+    if (!reply) return reply.error();
+    const std::string schema((*reply)[0].text());
+    if (schema.empty()) {
+      add(Level::unsafe, "space",
+          "there is no lock space " + options_.space +
+              ": run lockset init. If there was one, the server has lost it; init declares it "
+              "empty, so wait until the longest lease of before has ended",
+          true);
+    } else if (schema != schema_version) {
+      add(Level::unsafe, "space",
+          "version " + schema + " of the schema; this program serves version " +
+              std::string(schema_version));
+    } else {
+      add(Level::good, "space", options_.space + ", version " + schema + " of the schema");
+    }
+    const std::int64_t now = std::chrono::duration_cast<std::chrono::microseconds>(
+                                 std::chrono::system_clock::now().time_since_epoch())
+                                 .count();
+    const std::int64_t left = (*reply)[1].number() - now;
+    if (left > 0) {
+      add(Level::warning, "quarantine",
+          "the state was lost or may have been: no new grants for another " +
+              format_duration(std::chrono::seconds(left / 1'000'000 + 1)));
+    } else if (!schema.empty() && (*reply)[2].text() != connection_.run_id()) {
+      add(Level::warning, "quarantine",
+          "the server is another process than the one that granted last: the next call begins "
+          "a quarantine of the longest lease");
+    }
+    return {};
+  }
+
+  void wake_ups() {
+    const std::string channel = Keys(options_.space).channel("doctor");
+    const Result<Reply> heard = connection_.call({"SUBSCRIBE", channel}, Sent::reading, by_);
+    if (heard && !heard->is_error()) return;
+    add(Level::warning, "channels",
+        "this user may not subscribe to " + Keys(options_.space).channel("*") +
+            ": waiters poll instead of being woken; grant it with &" +
+            Keys(options_.space).channel("*"));
+  }
+
+  Connection& connection_;
+  const Options& options_;
+  const TimePoint by_;
+  const Info info_;
+  std::vector<Finding> findings_;
+};
+
+}  // namespace
+
+Status refuse_unsafe(std::string_view text, const Options& options, Errc no_primary) {
+  const Info info(text);
+  const auto misconfigured = [&](const std::string& why) {
+    return Error{Errc::misconfigured, options.shown() + ": " + why};
+  };
+  if (info.too_old()) {
+    return misconfigured("Redis " + info.get("redis_version") +
+                         " is older than what Lockset works with: Redis 5");
+  }
+  if (info.get("loading") == "1") {
+    return Error{Errc::unavailable, options.shown() + ": the server is loading its data"};
+  }
+  if (info.get("role") == "slave") {
+    return Error{no_primary, options.shown() + ": the server is a replica of " +
+                                 info.get("master_host") + ":" + info.get("master_port") +
+                                 ": name the primary in the address"};
+  }
+  if (info.evicts() && info.limited()) {
+    return misconfigured("its maxmemory-policy is " + info.get("maxmemory_policy") + ": " +
+                         eviction_remedy);
+  }
+  return {};
+}
+
+Result<std::vector<Finding>> examine(const Options& options, TimePoint by) {
+  connections::SocketWatchdog watchdog;
+  const Result<std::unique_ptr<Connection>> connection = Connection::connect(options, watchdog, by);
+  if (!connection) return connection.error();
+  // A server that open() refuses for another reason than its eviction is not asked further.
+  if (Info info((*connection)->info()); info.too_old() || info.get("role") == "slave") {
+    const Status status = refuse_unsafe((*connection)->info(), options);
+    return std::vector<Finding>{
+        {Level::unsafe, info.too_old() ? "version" : "role", status.error().message, false}};
+  }
+  return Examination(**connection, options, by).run();
+}
+
+}  // namespace lockset::redis

@@ -1,0 +1,290 @@
+#include <utility>
+
+#include "backends/redis/backend.h"
+#include "backends/redis/record.h"
+
+namespace lockset::redis {
+namespace {
+
+using std::chrono::microseconds;
+
+constexpr std::size_t sweep_at_once = 200;
+constexpr int sweep_rounds = 5;
+// How many of the space's holds are looked at in one step: some 12 ms of the server's time.
+constexpr std::size_t reclaim_page = 5000;
+// How many waiters, about: HSCAN takes it for a hint.
+constexpr std::size_t waiters_page = 2000;
+
+std::shared_ptr<const KnownHold> known_from(std::string_view record) {
+  std::optional<Record> read = unpack(record);
+  if (!read) return nullptr;
+  auto hold = std::make_shared<KnownHold>();
+  hold->items = std::move(read->items);
+  hold->owner = std::move(read->owner);
+  hold->since_us = read->since_us;
+  for (std::size_t i = 0; i < hold->token.bytes.size(); ++i) {
+    hold->token.bytes[i] =
+        static_cast<std::uint8_t>(std::stoul(read->token.substr(2 * i, 2), nullptr, 16));
+  }
+  return hold;
+}
+
+}  // namespace
+
+// --- looking up ---
+
+Result<std::vector<std::shared_ptr<const KnownHold>>> RedisBackend::look_up(
+    const std::vector<Stamp>& stamps, TimePoint by) {
+  std::vector<std::shared_ptr<const KnownHold>> holds;
+  for (std::size_t done = 0; done < stamps.size(); done += most_holds) {
+    Call call;
+    const std::size_t end = std::min(stamps.size(), done + most_holds);
+    for (std::size_t i = done; i < end; ++i) {
+      call.arguments.push_back(std::to_string(stamps[i].value));
+    }
+    const Result<Reply> reply = store_->run(scripts::find, call, by);
+    if (!reply) return reply.error();
+    for (std::size_t i = 1; i <= end - done; ++i) holds.push_back(known_from((*reply)[i].text()));
+  }
+  return holds;
+}
+
+Result<std::optional<Grant>> RedisBackend::resolve(const Token& token, TimePoint by) {
+  std::shared_ptr<const KnownHold> hold = known_.find(token);
+  // Twice, where its names are not known: the first answer tells them.
+  for (int i = 0; i < 2; ++i) {
+    Call call;
+    if (hold) add_keys(call, store_->keys(), hold->items, false);
+    call.arguments = {token.hex(), hold ? modes_of(hold->items) : std::string()};
+    const TimePoint sent = BootClock::now();
+    const Result<Reply> reply = store_->run(scripts::resolve, call, by);
+    if (!reply) return reply.error();
+    if ((*reply)[0].text() == "N") return std::optional<Grant>();
+    if ((*reply)[0].text() != "G") return store_->nonsense(scripts::resolve.name);
+    if (!hold) {
+      hold = known_from((*reply)[4].text());
+      if (!hold) return store_->nonsense(scripts::resolve.name);
+      continue;
+    }
+    Grant grant;
+    grant.stamp = Stamp{(*reply)[1].number()};
+    grant.lease = microseconds((*reply)[2].number());
+    grant.store_time_us = (*reply)[3].number();
+    for (std::size_t f = 5; f < reply->size(); ++f) {
+      grant.floors.push_back({(*reply)[f].number()});
+    }
+    store_->memory().saw(grant.stamp);
+    if (auto full = known_from((*reply)[4].text())) {
+      known_.add(grant.stamp, std::move(full), sent + grant.lease);
+    }
+    return std::optional<Grant>(std::move(grant));
+  }
+  return std::optional<Grant>();
+}
+
+// --- ending ---
+
+Result<bool> RedisBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
+  return end_hold(stamp, app, by);
+}
+
+Result<bool> RedisBackend::break_hold(Stamp stamp, TimePoint by) {
+  return end_hold(stamp, std::nullopt, by);
+}
+
+namespace {
+
+// `ours`: this client knows it, and it is of the application that ends it.
+Call ending(const Keys& keys, Stamp stamp, std::optional<std::string_view> app,
+            const KnownHold& hold, bool ours) {
+  Call call;
+  add_keys(call, keys, hold.items, true);
+  call.arguments = {std::to_string(stamp.value), app ? packed(*app) : std::string(),
+                    modes_of(hold.items), app && ours ? "1" : "0"};
+  return call;
+}
+
+}  // namespace
+
+Result<bool> RedisBackend::end_hold(Stamp stamp, std::optional<std::string_view> app,
+                                    TimePoint by) {
+  std::shared_ptr<const KnownHold> hold = known_.find(stamp);
+  // Another application's stays known.
+  const bool ours = hold && (!app || hold->owner.app == *app);
+  if (!hold) {
+    const auto found = look_up({stamp}, by);
+    if (!found) return found.error();
+    hold = found->front();
+    if (!hold) return false;
+  }
+  const Result<Reply> reply =
+      store_->run(scripts::release, ending(store_->keys(), stamp, app, *hold, ours), by);
+  if (!reply) return reply.error();
+  return ended(*reply, stamp, ours);
+}
+
+// Those that this client knows in one round trip; what was not answered as usual, and all others,
+// one by one.
+Result<std::vector<bool>> RedisBackend::release_all(std::span<const Stamp> stamps,
+                                                    std::string_view app, TimePoint by) {
+  std::vector<std::optional<bool>> done(stamps.size());
+  std::vector<bool> all_ours;
+  std::vector<std::size_t> places;
+  std::vector<Call> calls;
+  for (std::size_t i = 0; i < stamps.size(); ++i) {
+    const std::shared_ptr<const KnownHold> hold = known_.find(stamps[i]);
+    if (!hold) continue;
+    const bool ours = hold->owner.app == app;
+    calls.push_back(ending(store_->keys(), stamps[i], app, *hold, ours));
+    all_ours.push_back(ours);
+    places.push_back(i);
+  }
+  if (!calls.empty()) {
+    const Result<std::vector<Reply>> replies = store_->run_all(scripts::release, calls, by);
+    if (!replies) return replies.error();
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      if ((*replies)[i].is_nil()) continue;
+      const Result<bool> one = ended((*replies)[i], stamps[places[i]], all_ours[i]);
+      if (one) done[places[i]] = *one;
+    }
+  }
+  std::vector<bool> result;
+  for (std::size_t i = 0; i < stamps.size(); ++i) {
+    if (!done[i]) {
+      const Result<bool> one = end_hold(stamps[i], app, by);
+      if (!one) return one.error();
+      done[i] = *one;
+    }
+    result.push_back(*done[i]);
+  }
+  return result;
+}
+
+// What a release or a break answers.
+Result<bool> RedisBackend::ended(const Reply& reply, Stamp stamp, bool ours) {
+  const std::string_view kind = reply[0].text();
+  if (kind == "O") return store_->takes_an_operator();
+  const bool was_live = ours && known_.remove(stamp);
+  // Lost by the store and not registered again so far: we alone know of it.
+  if (kind == "U") return was_live;
+  return reply.number() == 1;
+}
+
+Result<std::size_t> RedisBackend::remove(const std::vector<Ended>& ended, TimePoint by) {
+  std::size_t removed = 0;
+  Call call;
+  const auto flush = [&]() -> Status {
+    if (call.arguments.empty()) return {};
+    const Result<Reply> reply = store_->run(scripts::remove, call, by);
+    call = {};
+    if (!reply) return reply.error();
+    removed += static_cast<std::size_t>((*reply)[1].number());
+    return {};
+  };
+  for (const Ended& one : ended) {
+    const std::optional<Record> record = unpack(one.record);
+    // Without a record there are no names: somebody has meddled.
+    const std::vector<LockRequest> items = record ? record->items : std::vector<LockRequest>();
+    call.arguments.push_back(one.stamp);
+    call.arguments.push_back(record ? record->token : std::string());
+    call.arguments.push_back(modes_of(items));
+    for (const LockRequest& item : items) {
+      call.keys.push_back(store_->keys().name(item.name));
+      call.keys.push_back(store_->keys().shared(item.name));
+      call.keys.push_back(store_->keys().line(item.name));
+    }
+    if (call.keys.size() < most_keys) continue;
+    if (Status status = flush(); !status) return status.error();
+  }
+  if (Status status = flush(); !status) return status.error();
+  return removed;
+}
+
+Result<std::size_t> RedisBackend::sweep(TimePoint by) {
+  std::size_t removed = 0;
+  for (int round = 0; round < sweep_rounds; ++round) {
+    Call call;
+    call.arguments = {std::to_string(sweep_at_once), std::to_string(next_waiters_.load()),
+                      std::to_string(waiters_page)};
+    const Result<Reply> reply = store_->run(scripts::expired, call, by);
+    if (!reply) return reply.error();
+    const Reply holds = (*reply)[1];
+    std::vector<Ended> ended;
+    for (std::size_t i = 0; i + 1 < holds.size(); i += 2) {
+      ended.push_back({std::string(holds[i].text()), std::string(holds[i + 1].text())});
+    }
+    const Result<std::size_t> count = remove(ended, by);
+    if (!count) return count.error();
+    removed += *count;
+    if (Status status = forget_waiters((*reply)[2], by); !status) return status.error();
+    next_waiters_ = static_cast<std::uint64_t>((*reply)[3].number());
+    if (ended.size() < sweep_at_once && next_waiters_ == 0) break;
+  }
+  return removed;
+}
+
+// In every line they stand in; nobody may ever release those names again.
+Status RedisBackend::forget_waiters(const Reply& dead, TimePoint by) {
+  Call call;
+  const auto flush = [&]() -> Status {
+    if (call.arguments.empty()) return {};
+    const Result<Reply> reply = store_->run(scripts::end_wait, call, by);
+    call = {};
+    if (!reply) return reply.error();
+    return {};
+  };
+  for (std::size_t i = 0; i + 1 < dead.size(); i += 2) {
+    if (call.arguments.empty()) call.arguments = {"1"};
+    call.arguments.insert(call.arguments.end(), {std::string(dead[i].text()), "0", std::string()});
+    if (const auto items = items_of_waiter(dead[i + 1].text())) {
+      for (const LockRequest& item : *items) call.keys.push_back(store_->keys().line(item.name));
+      call.arguments.back() = modes_of(*items);
+    }
+    if (call.keys.size() < most_keys && call.arguments.size() < 3 * most_holds) continue;
+    if (Status status = flush(); !status) return status;
+  }
+  return flush();
+}
+
+Result<std::size_t> RedisBackend::reclaim(std::string_view app, std::int64_t epoch, TimePoint by) {
+  // Where the time was up, the next call goes on: nothing is granted to a lower epoch meanwhile.
+  const std::lock_guard lock(reclaiming_mutex_);
+  Reclaiming& now = reclaiming_;
+  if (now.app != app || now.epoch != epoch) now = {std::string(app), epoch, "(0", {}, 0};
+  for (std::size_t page = reclaim_page; !now.from.empty();) {
+    Call call;
+    call.keys = {store_->keys().epochs};
+    call.arguments = {now.app,  packed(app),          std::to_string(epoch),
+                      now.from, std::to_string(page), now.least};
+    const Result<Reply> reply = store_->run(scripts::reclaim, call, by);
+    if (!reply) return reply.error();
+    const std::string_view kind = (*reply)[0].text();
+    if (kind == "H") {
+      now = {};
+      return Error{Errc::superseded, "a newer instance of application " + in_quotes(app) +
+                                         " has begun the epoch " + std::string((*reply)[1].text())};
+    }
+    if (kind == "N") {
+      now = {};
+      return Error{Errc::not_held, "the hold " + std::to_string(epoch) + " of application " +
+                                       in_quotes(app) + " is not live: its epoch can't begin"};
+    }
+    now.count += static_cast<std::size_t>((*reply)[1].number());
+    now.least = (*reply)[4].text();
+    const Reply list = (*reply)[2];
+    std::vector<Ended> ended;
+    for (std::size_t i = 0; i + 1 < list.size(); i += 2) {
+      ended.push_back({std::string(list[i].text()), std::string(list[i + 1].text())});
+    }
+    // They have ended; this only tidies up, and the sweep does what is left of it.
+    static_cast<void>(remove(ended, by).ok());
+    // The last of a page comes again, for others may end at the same microsecond. If all of a page
+    // do, the next has to be larger.
+    const std::string next((*reply)[3].text());
+    page = next == now.from ? page * 4 : reclaim_page;
+    now.from = next;
+  }
+  return std::exchange(now, {}).count;
+}
+
+}  // namespace lockset::redis

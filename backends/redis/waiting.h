@@ -1,0 +1,19 @@
+// How this client hears the wake-ups that the server publishes to its waiters (SUBSCRIBE).
+#pragma once
+
+#include <string>
+
+#include "backends/redis/store.h"
+#include "backends/server/listener.h"
+
+namespace lockset::redis {
+
+// `store` must outlive the listener.
+connections::Listener::Listen subscribing(Store& store);
+
+// A waiter's name in the store's line: "CLIENT:NUMBER", where CLIENT is what the client's
+// channel is called after.
+std::string waiter_name(const connections::Listener& listener,
+                        const connections::Listener::Place& place);
+
+}  // namespace lockset::redis

@@ -1,0 +1,158 @@
+#include "backends/server/listener.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <exception>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include "core/wait_until.h"
+#include "lockset/stamp.h"
+
+namespace lockset::connections {
+
+struct Listener::Shared {
+  const std::string name = Token::random().hex();
+  mutable std::mutex mutex;
+  // All below guarded by the mutex.
+  std::uint64_t next_number = 1;
+  std::map<std::uint64_t, Place*> places;
+  std::condition_variable session_changed;
+  std::uint64_t session = 0;
+  std::uint64_t attempts = 0;  // to connect, finished ones
+  bool ending = false;
+
+  std::uint64_t new_number() {
+    const std::lock_guard lock(mutex);
+    return next_number++;
+  }
+};
+
+namespace {
+
+using std::chrono::milliseconds;
+
+// Between attempts to connect.
+constexpr std::array pauses{milliseconds(50), milliseconds(250), milliseconds(1000),
+                            milliseconds(5000)};
+
+}  // namespace
+
+// --- Place ---
+
+Listener::Place::Place(std::shared_ptr<Shared> shared)
+    : shared_(std::move(shared)), number_(shared_->new_number()) {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->places.emplace(number_, this);
+}
+
+Listener::Place::~Place() {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->places.erase(number_);
+}
+
+std::uint64_t Listener::Place::wakes() const {
+  const std::lock_guard lock(shared_->mutex);
+  return wakes_;
+}
+
+void Listener::Place::sleep(std::uint64_t seen, std::uint64_t session, TimePoint until,
+                            std::stop_token stop) {
+  std::unique_lock lock(shared_->mutex);
+  wait_until(changed_, lock, stop, until,
+             [&] { return wakes_ != seen || shared_->session != session; });
+}
+
+// --- Listener ---
+
+Listener::Listener(Listen listen)
+    : listen_(std::move(listen)), shared_(std::make_shared<Shared>()) {}
+
+Listener::~Listener() {
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->ending = true;
+  }
+  shared_->session_changed.notify_all();
+  interrupt_.set();
+  if (thread_.joinable()) thread_.join();
+}
+
+const std::string& Listener::name() const noexcept { return shared_->name; }
+
+std::shared_ptr<Listener::Place> Listener::new_place() { return std::make_shared<Place>(shared_); }
+
+std::uint64_t Listener::session() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->session;
+}
+
+bool Listener::start(TimePoint by) {
+  {
+    const std::lock_guard lock(thread_mutex_);
+    if (!thread_.joinable()) {
+      try {
+        thread_.start([this] { run(); });
+      } catch (const std::system_error&) {
+        return false;
+      }
+    }
+  }
+  std::unique_lock lock(shared_->mutex);
+  // An attempt that began before this call may have been about to fail; the next one counts.
+  const std::uint64_t enough = shared_->attempts + 1;
+  wait_until(shared_->session_changed, lock, by, [&] {
+    return shared_->session != 0 || shared_->ending || shared_->attempts >= enough;
+  });
+  return shared_->session != 0;
+}
+
+void Listener::connected() { set_session(++sessions_); }
+
+void Listener::wake(std::uint64_t place) {
+  const std::lock_guard lock(shared_->mutex);
+  const auto found = shared_->places.find(place);
+  if (found == shared_->places.end()) return;
+  ++found->second->wakes_;
+  found->second->changed_.notify_all();
+}
+
+void Listener::wake_all() {
+  const std::lock_guard lock(shared_->mutex);
+  for (const auto& [number, place] : shared_->places) {
+    ++place->wakes_;
+    place->changed_.notify_all();
+  }
+}
+
+void Listener::set_session(std::uint64_t session) {
+  const std::lock_guard lock(shared_->mutex);
+  if (shared_->session != session) {
+    // Who waits looks again: what was sent in between has not been heard.
+    for (const auto& [number, place] : shared_->places) place->changed_.notify_all();
+  }
+  shared_->session = session;
+  ++shared_->attempts;
+  shared_->session_changed.notify_all();
+}
+
+void Listener::run() {
+  for (std::size_t failures = 0;; ++failures) {
+    const std::uint64_t sessions_before = sessions_;
+    try {
+      listen_(*this);
+    } catch (const std::exception&) {
+      // Connecting is tried again below; waiters poll meanwhile.
+    }
+    set_session(0);
+    if (sessions_ != sessions_before) failures = 0;
+    std::unique_lock lock(shared_->mutex);
+    shared_->session_changed.wait_for(lock, pauses[std::min(failures, pauses.size() - 1)],
+                                      [&] { return shared_->ending; });
+    if (shared_->ending) return;
+  }
+}
+
+}  // namespace lockset::connections

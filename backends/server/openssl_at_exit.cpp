@@ -1,0 +1,23 @@
+#include "backends/server/openssl_at_exit.h"
+
+#include <dlfcn.h>
+
+#include <cstdint>
+
+namespace lockset::connections {
+
+void keep_openssl_during_exit() {
+  // That of the client libraries, which need not be the one that this one would be built with.
+  using Init = int (*)(std::uint64_t options, const void* settings);
+  const auto init = reinterpret_cast<Init>(::dlsym(RTLD_DEFAULT, "OPENSSL_init_crypto"));
+  constexpr std::uint64_t no_atexit = 0x00080000;  // OPENSSL_INIT_NO_ATEXIT, since 1.1.1
+  if (init != nullptr) init(no_atexit, nullptr);
+}
+
+namespace {
+
+// Before main, and so before a program's own OpenSSL calls.
+[[maybe_unused]] const bool kept = (keep_openssl_during_exit(), true);
+
+}  // namespace
+}  // namespace lockset::connections

@@ -1,0 +1,219 @@
+#include "backends/sqlite/acquire.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "backends/sqlite/config.h"
+#include "backends/sqlite/holds.h"
+#include "backends/sqlite/waiting.h"
+
+namespace lockset::sqlite {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
+
+struct SpaceRow {
+  std::int64_t version = 0;
+  std::int64_t last_stamp = 0;
+  std::int64_t stamp_base = 0;
+};
+
+SpaceRow read_space(Transaction& transaction) {
+  Query row = transaction.db.use("SELECT config_version, last_stamp, stamp_base FROM space");
+  if (!row.next()) return {};
+  return {row.integer(0), row.integer(1), row.integer(2)};
+}
+
+std::string label_of(Transaction& transaction, Stamp stamp) {
+  Query row = transaction.db.use("SELECT label FROM holds WHERE stamp = ?");
+  return row.bind(stamp.value).next() ? row.text(0) : std::string();
+}
+
+// Semantics 4, for one item; which of the two groups are in the way.
+struct Verdict {
+  bool reads_block = false;
+  bool writes_block = false;
+  [[nodiscard]] bool blocked() const { return reads_block || writes_block; }
+};
+
+Verdict judge(Mode mode, const NameState& name, std::uint32_t permits) {
+  if (mode == Mode::write) return {name.reads.count > 0, name.writes.count >= permits};
+  return {name.reads.count >= permits, name.writes.count > 0};
+}
+
+class Step {
+ public:
+  Step(Transaction& transaction, const Attempt& attempt, const WakeSlots& slots)
+      : transaction_(transaction), attempt_(attempt), request_(attempt.request), slots_(slots) {}
+
+  AttemptResult run() {
+    space_ = read_space(transaction_);
+    if (space_.version != request_.config_version) return {Stale{load(transaction_)}};
+    for (const LockRequest& item : request_.set->items()) {
+      names_.push_back(look_at_name(transaction_, item.name, &expired_));
+    }
+    for (const Stamp stamp : expired_) {
+      const Items items = remove_hold(transaction_, stamp);
+      freed_.insert(freed_.end(), items.begin(), items.end());
+    }
+    bool blocked = false;
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      verdicts_.push_back(judge(item(i).mode, names_[i], request_.permits[i]));
+      blocked = blocked || verdicts_.back().blocked();
+    }
+    return blocked ? busy() : grant();
+  }
+
+ private:
+  [[nodiscard]] const LockRequest& item(std::size_t i) const { return request_.set->items()[i]; }
+
+  // The same request delivered twice. A twin holds all names, so there is none if
+  // one of them is free: the usual case asks nothing.
+  std::optional<TokenHold> twin() {
+    const bool all_held = std::all_of(names_.begin(), names_.end(), [](const NameState& name) {
+      return static_cast<bool>(name.floor());
+    });
+    if (!all_held) return {};
+    return find_token(transaction_, item(0).name, request_.token);
+  }
+
+  AttemptResult grant() {
+    if (const std::optional<TokenHold> granted = twin()) return grant_again(*granted);
+    const std::int64_t stamp = std::max({space_.last_stamp + 1, space_.stamp_base + 1,
+                                         request_.min_stamp.value, transaction_.wall_us});
+    transaction_.db.use("UPDATE space SET last_stamp = ?").bind(stamp).run();
+    const std::int64_t lease_us = duration_cast<microseconds>(request_.lease).count();
+    add_hold(transaction_,
+             NewHold{Stamp{stamp}, request_.token, *request_.owner, *request_.set, lease_us});
+    Grant grant;
+    grant.stamp = Stamp{stamp};
+    grant.lease = microseconds(lease_us);
+    grant.store_time_us = transaction_.now_us;
+    for (const NameState& name : names_) {
+      const Stamp floor = name.floor();
+      grant.floors.push_back(floor ? floor : grant.stamp);
+    }
+    if (attempt_.ticket) remove_waiter(transaction_, attempt_.ticket->waiter);
+    wake_others();
+    return {std::move(grant)};
+  }
+
+  AttemptResult grant_again(const TokenHold& granted) {
+    Grant grant;
+    grant.stamp = granted.stamp;
+    grant.lease = granted.ends_us ? Duration(microseconds(*granted.ends_us - transaction_.now_us))
+                                  : Duration::max();
+    grant.store_time_us = transaction_.now_us;
+    for (const NameState& name : names_) grant.floors.push_back(name.floor());
+    if (attempt_.ticket) remove_waiter(transaction_, attempt_.ticket->waiter);
+    wake_others();
+    return {std::move(grant)};
+  }
+
+  // Those whom this grant still leaves room for.
+  void wake_others() {
+    for (const LockRequest& freed : freed_) {
+      const auto items = request_.set->items();
+      const bool taken = std::any_of(items.begin(), items.end(), [&](const LockRequest& mine) {
+        return mine.name == freed.name;
+      });
+      if (!taken) wake_next(transaction_, freed.name);
+    }
+    if (!attempt_.ticket && freed_.empty()) return;
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const Group& mine = item(i).mode == Mode::read ? names_[i].reads : names_[i].writes;
+      if (mine.count + 1 < request_.permits[i]) {
+        wake_next(transaction_, item(i).name, 0, item(i).mode);
+      }
+    }
+  }
+
+  AttemptResult busy() {
+    AttemptResult result{describe()};
+    wake_for(transaction_, freed_);
+    if (!request_.will_wait) return result;
+    wait_in_line(result);
+    // Releases are ordered behind this transaction, and wake only once it has ended:
+    // none that could still matter is in this value.
+    result.slot_value = slots_.value(WakeSlots::slot_of(result.waiter));
+    return result;
+  }
+
+  [[nodiscard]] Busy describe() {
+    Busy busy;
+    std::optional<std::int64_t> first_end_us;
+    const auto in_the_way = [&](const LockRequest& wanted, Mode mode, const Group& group) {
+      if (!busy.holder) {
+        busy.name = wanted.name;
+        busy.mode = mode;
+        busy.holder = group.lowest;
+      }
+      if (group.first_end_us) {
+        first_end_us = std::min(*group.first_end_us, first_end_us.value_or(*group.first_end_us));
+      }
+    };
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (verdicts_[i].writes_block) in_the_way(item(i), Mode::write, names_[i].writes);
+      if (verdicts_[i].reads_block) in_the_way(item(i), Mode::read, names_[i].reads);
+    }
+    busy.holder_label = label_of(transaction_, busy.holder);
+    if (first_end_us) busy.retry_after = microseconds(*first_end_us - transaction_.now_us);
+    return busy;
+  }
+
+  void wait_in_line(AttemptResult& result) {
+    std::optional<WaiterState> state;
+    if (attempt_.ticket) state = find_waiter(transaction_, attempt_.ticket->waiter);
+    if (!state) {
+      result.waiter = add_waiter(transaction_, *request_.set, *request_.owner);
+      return;
+    }
+    result.waiter = attempt_.ticket->waiter;
+    if (state->expires_us - transaction_.now_us < waiter_lifetime_us / 2) {
+      refresh_waiter(transaction_, result.waiter);
+    }
+    if (!state->woken) return;
+    if (attempt_.may_linger) {
+      result.lingers = true;
+      return;
+    }
+    clear_woken(transaction_, result.waiter);
+    pass_on(result.waiter);
+  }
+
+  // What this waiter was woken for may do for one behind it. A name that blocks it
+  // in its own mode blocks those, too, and the release of that holder wakes the line
+  // again from its head; a name that only the other mode blocks may admit more of
+  // that mode.
+  void pass_on(std::int64_t waiter) {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const Mode other = item(i).mode == Mode::read ? Mode::write : Mode::read;
+      const bool own_blocks =
+          other == Mode::write ? verdicts_[i].reads_block : verdicts_[i].writes_block;
+      if (!verdicts_[i].blocked()) {
+        wake_next(transaction_, item(i).name, waiter);
+      } else if (!own_blocks) {
+        wake_next(transaction_, item(i).name, waiter, other);
+      }
+    }
+  }
+
+  Transaction& transaction_;
+  const Attempt& attempt_;
+  const AcquireRequest& request_;
+  const WakeSlots& slots_;
+  SpaceRow space_;
+  std::vector<NameState> names_;
+  std::vector<Stamp> expired_;
+  std::vector<LockRequest> freed_;
+  std::vector<Verdict> verdicts_;
+};
+
+}  // namespace
+
+AttemptResult attempt(Transaction& transaction, const Attempt& attempt, const WakeSlots& slots) {
+  return Step(transaction, attempt, slots).run();
+}
+
+}  // namespace lockset::sqlite

@@ -1,0 +1,317 @@
+#include "backends/sqlite/backend.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "backends/sqlite/acquire.h"
+#include "backends/sqlite/config.h"
+#include "backends/sqlite/holds.h"
+#include "backends/sqlite/waiting.h"
+
+namespace lockset::sqlite {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
+
+#ifdef __linux__
+constexpr bool has_futex = true;
+#else
+constexpr bool has_futex = false;
+#endif
+
+// Of one sweep: rows looked at (beside the writers), and holds removed.
+constexpr std::int64_t sweep_looks = 20'000;
+constexpr std::size_t sweep_removes = 500;
+
+std::optional<Renewal> renew_one(Transaction& transaction, std::string_view app,
+                                 const RenewRequest& request) {
+  const std::int64_t lease_us = duration_cast<microseconds>(request.lease).count();
+  std::optional<std::int64_t> boot_us;  // NULL: for ever
+  std::optional<std::int64_t> wall_us;
+  if (!request.permanent) {
+    boot_us = transaction.now_us + lease_us;
+    wall_us = transaction.wall_us + lease_us;
+  }
+  // Never shortens: max() of anything with NULL is NULL, so what is permanent stays so.
+  Query query = transaction.db.use(
+      "UPDATE holds SET expires_boot_us = max(expires_boot_us, ?1), "
+      "expires_wall_us = max(expires_wall_us, ?2), lease_us = max(lease_us, ?3) "
+      "WHERE stamp = ?4 AND app = ?5 AND (expires_boot_us IS NULL OR expires_boot_us > ?6) "
+      "RETURNING expires_boot_us");
+  query.bind(boot_us, wall_us, lease_us, request.stamp.value, Text{app}, transaction.now_us);
+  std::optional<Renewal> renewal;
+  if (query.next()) {
+    const std::optional<std::int64_t> ends_us = query.optional_integer(0);
+    renewal =
+        Renewal{ends_us ? Duration(microseconds(*ends_us - transaction.now_us)) : Duration::max()};
+    query.run();  // to its end, or the change does not count as finished
+  }
+  return renewal;
+}
+
+}  // namespace
+
+Traits SqliteBackend::traits() const {
+  Traits traits;
+  traits.push_wakeup = has_futex;
+  traits.queued_wakeup = has_futex;
+  traits.lists_waiters = true;
+  traits.permanent_leases = true;
+  traits.holds_outlive_process = true;
+  traits.shared_between_processes = true;
+  traits.floors = true;
+  return traits;
+}
+
+Result<AcquireOutcome> SqliteBackend::try_acquire(const AcquireRequest& request) {
+  std::shared_ptr<Ticket> ticket = std::dynamic_pointer_cast<Ticket>(request.ticket);
+  bool may_linger = ticket != nullptr;
+  for (;;) {
+    bool crowded = false;
+    Result<AttemptResult> result = store_->write<AttemptResult>(
+        request.by,
+        [&](Transaction& transaction) {
+          return Result(attempt(transaction, {request, ticket.get(), may_linger}, store_->slots()));
+        },
+        Store::Line::all, &crowded);
+    if (!result && crowded && request.will_wait) return crowd(request, std::move(ticket));
+    if (!result) return result.error();
+    if (result->lingers) {
+      // A newcomer was faster than this woken waiter. If it stands at the gate to
+      // release again, this waiter is behind it there now, and before its next
+      // acquire: without this second look, one process that takes and gives the lock
+      // in a loop always wins against those that have to wake up first.
+      may_linger = false;
+      continue;
+    }
+    if (auto* busy = std::get_if<Busy>(&result->outcome); busy != nullptr && request.will_wait) {
+      if (!ticket) ticket = std::make_shared<Ticket>();
+      ticket->waiter = result->waiter;
+      ticket->slot_value = result->slot_value;
+      busy->ticket = std::move(ticket);
+    }
+    return std::move(result->outcome);
+  }
+}
+
+// Others are served all the time, so there is no trouble that could end a wait: it goes on, as
+// behind a hold that is in the way. (Nobody can say which.)
+AcquireOutcome SqliteBackend::crowd(const AcquireRequest& request, std::shared_ptr<Ticket> ticket) {
+  const LockRequest& first = request.set->items().front();
+  Busy busy;
+  busy.name = first.name;
+  busy.mode = first.mode;
+  busy.holder_label = "many others who use the lock database at once";
+  if (!ticket) {
+    ticket = std::make_shared<Ticket>();
+    ticket->slot_value = store_->slots().value(WakeSlots::slot_of(ticket->waiter));
+  }
+  busy.ticket = std::move(ticket);
+  return AcquireOutcome(std::move(busy));
+}
+
+Result<std::optional<Grant>> SqliteBackend::resolve(const Token& token, TimePoint by) {
+  return store_->read<std::optional<Grant>>(
+      by, [&](Transaction& transaction) -> Result<std::optional<Grant>> {
+        Grant grant;
+        Items items;
+        {
+          // Not indexed: an answer is lost only when a commit meets an I/O error.
+          Query row = transaction.db.use(
+              "SELECT stamp, expires_boot_us, items FROM holds WHERE token = ?1 "
+              "AND (expires_boot_us IS NULL OR expires_boot_us > ?2)");
+          if (!row.bind(Blob{bytes_of(token)}, transaction.now_us).next())
+            return std::optional<Grant>();
+          grant.stamp = Stamp{row.integer(0)};
+          const std::optional<std::int64_t> ends_us = row.optional_integer(1);
+          grant.lease =
+              ends_us ? Duration(microseconds(*ends_us - transaction.now_us)) : Duration::max();
+          items = unpacked(row.bytes(2));
+        }
+        grant.store_time_us = transaction.now_us;
+        for (const LockRequest& item : items) {
+          grant.floors.push_back(look_at_name(transaction, item.name, nullptr).floor());
+        }
+        return std::optional<Grant>(std::move(grant));
+      });
+}
+
+Result<RenewReply> SqliteBackend::renew(const Owner& owner, std::span<const RenewRequest> requests,
+                                        TimePoint by) {
+  return store_->write<RenewReply>(
+      by,
+      [&](Transaction& transaction) -> Result<RenewReply> {
+        RenewReply reply;
+        reply.store_time_us = transaction.now_us;
+        reply.renewals.reserve(requests.size());
+        for (const RenewRequest& request : requests) {
+          reply.renewals.push_back(renew_one(transaction, owner.app, request));
+        }
+        return reply;
+      },
+      Store::Line::ahead);
+}
+
+namespace {
+
+bool end_in(Transaction& transaction, Stamp stamp, std::optional<std::string_view> app) {
+  const std::optional<HoldState> hold = find_hold(transaction, stamp);
+  if (!hold || (app && hold->app != *app)) return false;
+  // One that expired is removed as well, but this call did not end it.
+  wake_for(transaction, remove_hold(transaction, stamp));
+  return hold->live;
+}
+
+}  // namespace
+
+Result<bool> SqliteBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
+  return end_hold(stamp, app, by);
+}
+
+// In one transaction: they share its gate and its fsync.
+Result<std::vector<bool>> SqliteBackend::release_all(std::span<const Stamp> stamps,
+                                                     std::string_view app, TimePoint by) {
+  using Ended = std::vector<bool>;
+  return store_->write<Ended>(
+      by,
+      [&](Transaction& transaction) -> Result<Ended> {
+        Ended ended;
+        for (const Stamp stamp : stamps) ended.push_back(end_in(transaction, stamp, app));
+        return ended;
+      },
+      Store::Line::ahead);
+}
+
+Result<bool> SqliteBackend::break_hold(Stamp stamp, TimePoint by) {
+  return end_hold(stamp, {}, by);
+}
+
+Result<bool> SqliteBackend::end_hold(Stamp stamp, std::optional<std::string_view> app,
+                                     TimePoint by) {
+  return store_->write<bool>(
+      by, [&](Transaction& transaction) -> Result<bool> { return end_in(transaction, stamp, app); },
+      Store::Line::ahead);
+}
+
+Status SqliteBackend::await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) {
+  const auto* mine = dynamic_cast<const Ticket*>(&ticket);
+  if (mine == nullptr) return Error{Errc::internal, "a wait ticket of another backend"};
+  const WakeSlots& slots = store_->slots();
+  const std::uint32_t slot = WakeSlots::slot_of(mine->waiter);
+  // Raises the slot's value, so that a stop between the look and the sleep counts.
+  const std::stop_callback wake_up(stop, [&] { slots.wake(slot); });
+  for (;;) {
+    const TimePoint now = BootClock::now();
+    if (now >= until || stop.stop_requested() || slots.value(slot) != mine->slot_value) return {};
+    slots.sleep(slot, mine->slot_value, until - now);
+  }
+}
+
+void SqliteBackend::end_wait(WaitTicket& ticket, TimePoint by) {
+  const auto* mine = dynamic_cast<const Ticket*>(&ticket);
+  if (mine == nullptr || mine->waiter == 0) return;
+  const Result<bool> done = store_->write<bool>(by, [&](Transaction& transaction) -> Result<bool> {
+    const std::optional<WaiterState> state = find_waiter(transaction, mine->waiter);
+    const Items items = remove_waiter(transaction, mine->waiter);
+    // It may have been woken for any of them.
+    if (state && state->woken) wake_for(transaction, items);
+    return true;
+  });
+  static_cast<void>(done);  // the row expires by itself
+}
+
+Result<Inspection> SqliteBackend::inspect(const InspectQuery& query, TimePoint by) {
+  return store_->read<Inspection>(by, [&](Transaction& transaction) -> Result<Inspection> {
+    return Inspection{list_holds(transaction, query), list_waiters(transaction, query)};
+  });
+}
+
+Result<SpaceConfig> SqliteBackend::load_config(TimePoint by) {
+  return store_->read<SpaceConfig>(
+      by, [](Transaction& transaction) -> Result<SpaceConfig> { return load(transaction); });
+}
+
+Result<SpaceConfig> SqliteBackend::change_config(const ConfigChange& change, TimePoint by) {
+  return store_->write<SpaceConfig>(by, [&](Transaction& transaction) -> Result<SpaceConfig> {
+    // Any change makes the waiters' requests stale; new permits may admit them. If it is refused,
+    // nothing is committed, and nobody is woken.
+    wake_all(transaction);
+    return apply(transaction, change);
+  });
+}
+
+Result<std::size_t> SqliteBackend::reclaim(std::string_view app, std::int64_t epoch, TimePoint by) {
+  return store_->write<std::size_t>(by, [&](Transaction& transaction) -> Result<std::size_t> {
+    std::int64_t present = 0;
+    {
+      Query row = transaction.db.use("SELECT epoch FROM epochs WHERE app = ?");
+      if (row.bind(Text{app}).next()) present = row.integer(0);
+    }
+    if (present > epoch) {
+      return Error{Errc::superseded, "a newer instance of application " + in_quotes(app) +
+                                         " has begun the epoch " + std::to_string(present)};
+    }
+    const std::optional<HoldState> own = find_hold(transaction, Stamp{epoch});
+    if (!own || !own->live || own->app != app) {
+      return Error{Errc::not_held, "the hold " + std::to_string(epoch) + " of application " +
+                                       in_quotes(app) + " is not live: its epoch can't begin"};
+    }
+    // Asked for again (the first answer may have been lost), it ends what came since.
+    if (present < epoch) set_epoch(transaction, app, epoch);
+    std::vector<Stamp> old;
+    std::size_t live = 0;
+    {
+      Query row = transaction.db.use(
+          "SELECT stamp, expires_boot_us IS NULL OR expires_boot_us > ?1 FROM holds "
+          "WHERE app = ?2 AND epoch < ?3 AND stamp <> ?3");
+      row.bind(transaction.now_us, Text{app}, epoch);
+      while (row.next()) {
+        old.push_back(Stamp{row.integer(0)});
+        if (row.integer(1) != 0) ++live;
+      }
+    }
+    for (const Stamp stamp : old) wake_for(transaction, remove_hold(transaction, stamp));
+    wake_all(transaction);
+    return live;
+  });
+}
+
+Result<std::size_t> SqliteBackend::sweep(TimePoint by) {
+  const std::lock_guard lock(sweep_mutex_);
+  bool waiters_expired = false;
+  // Looked for beside the writers; only what is found costs them anything.
+  Result<std::vector<Stamp>> found = store_->read<std::vector<Stamp>>(
+      by, [&](Transaction& transaction) -> Result<std::vector<Stamp>> {
+        Query row = transaction.db.use("SELECT 1 FROM waiters WHERE expires_boot_us <= ? LIMIT 1");
+        waiters_expired = row.bind(transaction.now_us).next();
+        const bool from_the_start = sweep_from_ == 0;
+        std::vector<Stamp> expired = find_expired(transaction, sweep_from_, sweep_looks);
+        if (!from_the_start && sweep_from_ == 0) {
+          for (const Stamp stamp : find_expired(transaction, sweep_from_, sweep_looks)) {
+            expired.push_back(stamp);
+          }
+        }
+        return expired;
+      });
+  if (!found) return found.error();
+  if (found->size() > sweep_removes) {
+    found->resize(sweep_removes);
+    sweep_from_ = found->back().value;
+  }
+  if (found->empty() && !waiters_expired) return std::size_t{0};
+  return store_->write<std::size_t>(by, [&](Transaction& transaction) -> Result<std::size_t> {
+    std::size_t removed = 0;
+    for (const Stamp stamp : *found) {
+      // Looked at again under the lock: a renewal may have come in between.
+      const std::optional<HoldState> hold = find_hold(transaction, stamp);
+      if (!hold || hold->live) continue;
+      wake_for(transaction, remove_hold(transaction, stamp));
+      ++removed;
+    }
+    remove_expired_waiters(transaction);
+    return removed;
+  });
+}
+
+}  // namespace lockset::sqlite

@@ -1,0 +1,44 @@
+// The backend over one lock database. docs/backends/sqlite.md says how it works.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "backends/sqlite/acquire.h"
+#include "backends/sqlite/store.h"
+#include "lockset/backend.h"
+
+namespace lockset::sqlite {
+
+class SqliteBackend final : public Backend {
+ public:
+  explicit SqliteBackend(std::unique_ptr<Store> store) : store_(std::move(store)) {}
+
+  [[nodiscard]] Traits traits() const override;
+  Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override;
+  Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) override;
+  Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
+                           TimePoint by) override;
+  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override;
+  Result<std::vector<bool>> release_all(std::span<const Stamp> stamps, std::string_view app,
+                                        TimePoint by) override;
+  Result<bool> break_hold(Stamp stamp, TimePoint by) override;
+  Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) override;
+  void end_wait(WaitTicket& ticket, TimePoint by) override;
+  Result<Inspection> inspect(const InspectQuery& query, TimePoint by) override;
+  Result<SpaceConfig> load_config(TimePoint by) override;
+  Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override;
+  Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) override;
+  Result<std::size_t> sweep(TimePoint by) override;
+
+ private:
+  AcquireOutcome crowd(const AcquireRequest& request, std::shared_ptr<Ticket> ticket);
+  Result<bool> end_hold(Stamp stamp, std::optional<std::string_view> app, TimePoint by);
+
+  std::unique_ptr<Store> store_;
+  std::mutex sweep_mutex_;
+  std::int64_t sweep_from_ = 0;  // where the next sweep goes on
+};
+
+}  // namespace lockset::sqlite

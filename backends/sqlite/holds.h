@@ -1,0 +1,88 @@
+// The tables holds and hold_names. All functions run inside a write transaction,
+// unless they say that reading is enough.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backends/sqlite/store.h"
+#include "lockset/inspection.h"
+#include "lockset/lock_set.h"
+#include "lockset/stamp.h"
+
+namespace lockset::sqlite {
+
+// How a mode is written in the tables.
+inline std::int64_t number(Mode mode) { return mode == Mode::write ? 1 : 0; }
+
+using Items = std::vector<LockRequest>;
+
+std::string_view bytes_of(const Token& token);
+
+// A set as one value: per item a byte for the mode, one for the length, the name.
+std::string packed(std::span<const LockRequest> items);
+// What packed() made; whatever else ends at the first nonsense.
+Items unpacked(std::string_view bytes);
+
+// The live holds of one mode on one name.
+struct Group {
+  std::uint32_t count = 0;
+  Stamp lowest;
+  std::optional<std::int64_t> first_end_us;  // of those that end
+
+  void add(Stamp stamp, std::optional<std::int64_t> ends_us);
+};
+
+struct NameState {
+  Group reads;
+  Group writes;
+
+  [[nodiscard]] Stamp floor() const;
+};
+
+// The live holds on `name`; the stamps of expired ones are appended to `expired`,
+// if it is given. Reading is enough.
+NameState look_at_name(Transaction& transaction, std::string_view name,
+                       std::vector<Stamp>* expired);
+
+struct NewHold {
+  Stamp stamp;
+  Token token;
+  const Owner& owner;
+  const LockSet& set;
+  std::int64_t lease_us = 0;
+};
+void add_hold(Transaction& transaction, const NewHold& hold);
+
+// Takes the hold away with all its names, live or not: its items, none if there is
+// no such hold.
+Items remove_hold(Transaction& transaction, Stamp stamp);
+
+struct HoldState {
+  std::string app;
+  bool live = false;
+};
+std::optional<HoldState> find_hold(Transaction& transaction, Stamp stamp);
+
+// The live hold on `name` that the attempt with this token was granted, if any.
+// Reading is enough.
+struct TokenHold {
+  Stamp stamp;
+  std::optional<std::int64_t> ends_us;
+};
+std::optional<TokenHold> find_token(Transaction& transaction, std::string_view name,
+                                    const Token& token);
+
+// Stamps of holds with `from` < stamp that have expired, looking at no more than
+// `looks` rows. Sets `from` to the last stamp looked at, or 0 at the end. Reading
+// is enough.
+std::vector<Stamp> find_expired(Transaction& transaction, std::int64_t& from, std::int64_t looks);
+
+// The live holds that match. Reading is enough.
+std::vector<HoldInfo> list_holds(Transaction& transaction, const InspectQuery& query);
+
+}  // namespace lockset::sqlite

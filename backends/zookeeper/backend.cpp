@@ -1,0 +1,122 @@
+#include "backends/zookeeper/backend.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace lockset::zookeeper {
+
+ZookeeperBackend::ZookeeperBackend(std::unique_ptr<OpenSpace> space)
+    : current_(std::make_shared<GenerationBackend>(std::move(space))) {}
+
+ZookeeperBackend::Generation ZookeeperBackend::current() const {
+  const std::lock_guard lock(mutex_);
+  return current_;
+}
+
+Result<bool> ZookeeperBackend::move_on(const Generation& seen, TimePoint by) {
+  const Duration left = std::max<Duration>(by - BootClock::now(), Duration::zero());
+  const std::unique_lock alone(moving_, std::min<Duration>(left, std::chrono::hours(1)));
+  if (!alone) return false;
+  if (current() != seen) return true;
+  OpenSpace& space = seen->space();
+  const Result<std::string> now = space.generation_now(by);
+  if (!now) return now.error();
+  if (*now == space.generation) return false;
+  Result<std::unique_ptr<OpenSpace>> opened = OpenSpace::open(space.options, by);
+  if (!opened) return opened.error();
+  auto next = std::make_shared<GenerationBackend>(*std::move(opened));
+  const std::lock_guard lock(mutex_);
+  current_ = std::move(next);
+  return true;
+}
+
+template <class Call>
+auto ZookeeperBackend::in_generation(TimePoint by, const Call& call) {
+  while (true) {
+    const Generation generation = current();
+    auto done = call(*generation);
+    // What a generation that is gone answers: nothing was applied.
+    if (done || done.error().code != Errc::misconfigured) return done;
+    const Result<bool> moved = move_on(generation, by);
+    if (!moved || !*moved) return done;
+  }
+}
+
+void ZookeeperBackend::granted(Stamp stamp) noexcept {
+  std::int64_t seen = greatest_stamp_;
+  while (stamp.value > seen && !greatest_stamp_.compare_exchange_weak(seen, stamp.value)) {
+  }
+}
+
+Result<AcquireOutcome> ZookeeperBackend::try_acquire(const AcquireRequest& request) {
+  AcquireRequest above = request;
+  above.min_stamp = std::max(above.min_stamp, Stamp{greatest_stamp_ + 1});
+  Result<AcquireOutcome> outcome = in_generation(
+      request.by, [&](GenerationBackend& backend) { return backend.try_acquire(above); });
+  if (outcome) {
+    if (const Grant* grant = std::get_if<Grant>(&*outcome)) granted(grant->stamp);
+  }
+  return outcome;
+}
+
+Result<std::optional<Grant>> ZookeeperBackend::resolve(const Token& token, TimePoint by) {
+  Result<std::optional<Grant>> found =
+      in_generation(by, [&](GenerationBackend& backend) { return backend.resolve(token, by); });
+  if (found && *found) granted((*found)->stamp);
+  return found;
+}
+
+Result<RenewReply> ZookeeperBackend::renew(const Owner& owner,
+                                           std::span<const RenewRequest> requests, TimePoint by) {
+  return in_generation(
+      by, [&](GenerationBackend& backend) { return backend.renew(owner, requests, by); });
+}
+
+Result<bool> ZookeeperBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
+  return in_generation(by,
+                       [&](GenerationBackend& backend) { return backend.release(stamp, app, by); });
+}
+
+Result<std::vector<bool>> ZookeeperBackend::release_all(std::span<const Stamp> stamps,
+                                                        std::string_view app, TimePoint by) {
+  return in_generation(
+      by, [&](GenerationBackend& backend) { return backend.release_all(stamps, app, by); });
+}
+
+Result<bool> ZookeeperBackend::break_hold(Stamp stamp, TimePoint by) {
+  return in_generation(by,
+                       [&](GenerationBackend& backend) { return backend.break_hold(stamp, by); });
+}
+
+Status ZookeeperBackend::await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) {
+  return current()->await_change(ticket, until, std::move(stop));
+}
+
+void ZookeeperBackend::end_wait(WaitTicket& ticket, TimePoint by) {
+  current()->end_wait(ticket, by);
+}
+
+Result<Inspection> ZookeeperBackend::inspect(const InspectQuery& query, TimePoint by) {
+  return in_generation(by, [&](GenerationBackend& backend) { return backend.inspect(query, by); });
+}
+
+Result<SpaceConfig> ZookeeperBackend::load_config(TimePoint by) {
+  return in_generation(by, [&](GenerationBackend& backend) { return backend.load_config(by); });
+}
+
+Result<SpaceConfig> ZookeeperBackend::change_config(const ConfigChange& change, TimePoint by) {
+  return in_generation(
+      by, [&](GenerationBackend& backend) { return backend.change_config(change, by); });
+}
+
+Result<std::size_t> ZookeeperBackend::reclaim(std::string_view app, std::int64_t epoch,
+                                              TimePoint by) {
+  return in_generation(by,
+                       [&](GenerationBackend& backend) { return backend.reclaim(app, epoch, by); });
+}
+
+Result<std::size_t> ZookeeperBackend::sweep(TimePoint by) {
+  return in_generation(by, [&](GenerationBackend& backend) { return backend.sweep(by); });
+}
+
+}  // namespace lockset::zookeeper

@@ -1,0 +1,20 @@
+// Makes the nodes of a space, and tells whether they are there.
+#pragma once
+
+#include <string>
+
+#include "backends/zookeeper/address.h"
+#include "lockset/clock.h"
+#include "lockset/error.h"
+#include "lockset/registry.h"
+
+namespace lockset::zookeeper {
+
+// `lockset init`: makes the path of the address and the space in it; does nothing where there
+// is nothing to do. Two at once come to the same.
+Status init(const Options& options, TimePoint by);
+
+// Gives an account, "USER:DIGEST", this role in the space, and takes away what the role lacks.
+Status allow(const Options& options, Role role, const std::string& account, TimePoint by);
+
+}  // namespace lockset::zookeeper
