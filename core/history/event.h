@@ -1,5 +1,5 @@
 // What happened in a run, event by event: what the recorder writes, and the checker
-// reads. docs/testing.md explains the format and its rules for people.
+// reads. docs/history-format.md explains the format and its rules for people.
 //
 // Times are those of BootClock, which all processes of one host share. A call stands as
 // two events, one before it is made and one after it returned; so what the store did,

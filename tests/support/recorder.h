@@ -1,5 +1,5 @@
 // Writes down what happens in a run, for the checker of histories (core/history/check.h).
-// docs/testing.md has the format, and the rules that each kind of event is recorded by.
+// docs/history-format.md has the format, and the rules that each kind of event is recorded by.
 //
 //   Recorder recorder("worker-3", folder + "/worker-3.log");     // for other processes to read
 //   const std::uint64_t op = recorder.ask(wanted, lease, wait);
