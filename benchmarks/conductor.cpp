@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "benchmarks/machine.h"
-#include "cli/failure.h"
-#include "cli/table.h"
-#include "tests/support/interrupt.h"
+#include "tools/failure.h"
+#include "tools/interrupt.h"
+#include "tools/table.h"
 
 namespace lockset::bench {
 namespace {
@@ -28,7 +28,7 @@ std::string utc_now() {
 }
 
 void say(const std::string& line) {
-  const std::string text = "lockset-bench: " + cli::harmless(line) + "\n";
+  const std::string text = "lockset-bench: " + tools::harmless(line) + "\n";
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
@@ -37,7 +37,7 @@ class Progress {
  public:
   void show(const std::string& what) {
     if (!terminal_) return;
-    const std::string text = "\r\x1b[K" + cli::harmless(what);
+    const std::string text = "\r\x1b[K" + tools::harmless(what);
     std::fwrite(text.data(), 1, text.size(), stderr);
     shown_ = true;
   }
@@ -63,7 +63,7 @@ class Collector : public Notebook {
   explicit Collector(const Plan& plan) : plan_(plan) {}
 
   [[nodiscard]] const Plan& plan() const override { return plan_; }
-  [[nodiscard]] bool interrupted() const override { return test::interrupted(); }
+  [[nodiscard]] bool interrupted() const override { return tools::interrupted(); }
   void progress(const std::string& what) override { progress_.show(what); }
   void record(ordered_json measurement) override { measurements.push_back(std::move(measurement)); }
   void failed(const Target& space, std::string_view workload, const std::string& why) override {

@@ -12,7 +12,7 @@ namespace lockset::bench {
 
 // The results, as docs/benchmarks.md describes them. A space that can't be reached and a workload
 // that fails are told on standard error and among the results; the rest goes on. Ends early,
-// with what there is, after an interrupt (tests/support/interrupt.h).
+// with what there is, after an interrupt (tools/interrupt.h).
 // `complaints`: of addresses that were left out.
 nlohmann::ordered_json conduct(const Plan& plan, std::span<const Target> spaces,
                                std::span<const Workload> chosen,

@@ -11,8 +11,8 @@
 #include "benchmarks/report/terminal.h"
 #include "benchmarks/report/write.h"
 #include "benchmarks/worker/worker.h"
-#include "cli/failure.h"
-#include "tests/support/interrupt.h"
+#include "tools/failure.h"
+#include "tools/interrupt.h"
 
 namespace lockset::bench {
 namespace {
@@ -26,7 +26,7 @@ void write(const std::filesystem::path& path, const std::string& content) {
   try {
     write_file(path, content);
   } catch (const std::runtime_error& error) {
-    throw cli::Failure(cli::exit_output, error.what());
+    throw tools::Failure(tools::exit_output, error.what());
   }
 }
 
@@ -54,7 +54,7 @@ int measure(const Options& options) {
   write(options.json, results.dump(1) + "\n");
   show(options, results);
   if (results.at("interrupted").get<bool>()) return exit_interrupted;
-  return results.at("failures").empty() ? 0 : cli::exit_store;
+  return results.at("failures").empty() ? 0 : tools::exit_store;
 }
 
 int report(const Options& options) {
@@ -63,9 +63,10 @@ int report(const Options& options) {
     results = nlohmann::ordered_json::parse(read_file(options.results));
     show(options, results);
   } catch (const nlohmann::json::exception&) {
-    throw cli::Failure(cli::exit_bad_data, options.results.string() + " is not JSON");
+    throw tools::Failure(tools::exit_bad_data, options.results.string() + " is not JSON");
   } catch (const std::runtime_error& error) {
-    throw cli::Failure(results.is_null() ? cli::exit_usage : cli::exit_bad_data, error.what());
+    throw tools::Failure(results.is_null() ? tools::exit_usage : tools::exit_bad_data,
+                         error.what());
   }
   return 0;
 }
@@ -84,10 +85,10 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "worker") == 0) return lockset::bench::work();
-  lockset::test::catch_interrupts();
+  lockset::tools::catch_interrupts();
   try {
     return lockset::bench::run(argc, argv);
-  } catch (const lockset::cli::Failure& failure) {
+  } catch (const lockset::tools::Failure& failure) {
     std::fprintf(stderr, "lockset-bench: %s\n", failure.what());
     return failure.code();
   }

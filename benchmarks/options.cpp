@@ -6,17 +6,17 @@
 #include <fstream>
 #include <iostream>
 
-#include "cli/failure.h"
-#include "cli/nearest.h"
 #include "lockset/lock_set.h"
+#include "tools/failure.h"
+#include "tools/nearest.h"
 
 namespace lockset::bench {
 namespace {
 
 namespace po = boost::program_options;
 
-cli::Failure wrong(const std::string& what) {
-  return {cli::exit_usage, what + "; see lockset-bench --help"};
+tools::Failure wrong(const std::string& what) {
+  return {tools::exit_usage, what + "; see lockset-bench --help"};
 }
 
 std::int64_t number(const std::string& option, const std::string& text, std::int64_t least,
@@ -37,7 +37,7 @@ Workload find_workload(const std::string& name) {
     if (workload.name == name) return workload;
     names.push_back(workload.name);
   }
-  throw wrong("there is no workload " + in_quotes(name) + cli::did_you_mean(name, names));
+  throw wrong("there is no workload " + in_quotes(name) + tools::did_you_mean(name, names));
 }
 
 void read_addresses(std::istream& from, std::vector<std::string>& addresses) {
@@ -49,7 +49,7 @@ void read_addresses(std::istream& from, std::vector<std::string>& addresses) {
 void read_addresses(const std::string& file, std::vector<std::string>& addresses) {
   if (file == "-") return read_addresses(std::cin, addresses);
   std::ifstream from(file);
-  if (!from) throw cli::Failure(cli::exit_usage, "can't read --urls " + in_quotes(file));
+  if (!from) throw tools::Failure(tools::exit_usage, "can't read --urls " + in_quotes(file));
   read_addresses(from, addresses);
 }
 
@@ -113,7 +113,7 @@ Options parse_options(int argc, const char* const* argv) {
     static constexpr std::string_view names[] = {"--help",        "--quick", "--urls", "--workload",
                                                  "--repetitions", "--slice", "--json", "--html"};
     const std::string& typed = error.get_option_name();
-    throw wrong("there is no option " + in_quotes(typed) + cli::did_you_mean(typed, names));
+    throw wrong("there is no option " + in_quotes(typed) + tools::did_you_mean(typed, names));
   } catch (const po::error& error) {
     throw wrong(error.what());
   }

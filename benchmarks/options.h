@@ -19,7 +19,7 @@ struct Options {
   std::filesystem::path html;
 };
 
-// Throws cli::Failure.
+// Throws tools::Failure.
 Options parse_options(int argc, const char* const* argv);
 
 std::string help();

@@ -5,11 +5,13 @@
 
 #include "cli/chat.h"
 #include "cli/command.h"
-#include "cli/failure.h"
 #include "cli/lock_wait.h"
 #include "cli/signals.h"
+#include "tools/failure.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 bool print_stamp(Stamp stamp) {

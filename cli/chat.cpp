@@ -14,10 +14,12 @@
 #include <thread>
 #include <utility>
 
-#include "cli/failure.h"
-#include "cli/file_descriptor.h"
+#include "tools/failure.h"
+#include "tools/file_descriptor.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 void write_now(const std::string& text) {

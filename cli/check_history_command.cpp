@@ -4,12 +4,14 @@
 #include <cstdio>
 
 #include "cli/command.h"
-#include "cli/failure.h"
-#include "cli/history_files.h"
-#include "cli/history_tables.h"
 #include "cli/output.h"
+#include "tools/failure.h"
+#include "tools/history_files.h"
+#include "tools/history_tables.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 int check_history_command(const Invocation& invocation) {
   check_operands(invocation, 1, std::string::npos, "check-history FILE...");
   history::Rules rules;

@@ -9,10 +9,12 @@
 #include <cerrno>
 #include <string_view>
 
-#include "cli/failure.h"
 #include "cli/process.h"
+#include "tools/failure.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 // All that the child needs, made before the fork: after it, with threads about, only

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "cli/file_descriptor.h"
+#include "tools/file_descriptor.h"
 
 namespace lockset::cli {
 
@@ -50,7 +50,7 @@ class ChildProcess {
  private:
   pid_t pid_ = -1;
   bool ended_ = false;
-  FileDescriptor channel_;
+  tools::FileDescriptor channel_;
 };
 
 }  // namespace lockset::cli

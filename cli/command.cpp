@@ -1,10 +1,12 @@
 #include "cli/command.h"
 
-#include "cli/failure.h"
-#include "cli/nearest.h"
 #include "lockset/lock_set.h"
+#include "tools/failure.h"
+#include "tools/nearest.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 #define LOCKSET_STORE_OPTIONS                                                                     \

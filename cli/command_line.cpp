@@ -4,11 +4,13 @@
 #include <boost/program_options.hpp>
 #include <string_view>
 
-#include "cli/failure.h"
-#include "cli/nearest.h"
 #include "lockset/lock_set.h"
+#include "tools/failure.h"
+#include "tools/nearest.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 namespace po = boost::program_options;

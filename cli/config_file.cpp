@@ -10,11 +10,13 @@
 #include <cstring>
 #include <string_view>
 
-#include "cli/failure.h"
-#include "cli/file_descriptor.h"
 #include "lockset/lock_set.h"
+#include "tools/failure.h"
+#include "tools/file_descriptor.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 constexpr std::string_view blanks = " \t\r";

@@ -5,13 +5,15 @@
 
 #include "cli/checkup.h"
 #include "cli/command.h"
-#include "cli/failure.h"
 #include "cli/findings.h"
 #include "cli/open_space.h"
 #include "lockset/registry.h"
 #include "lockset/url.h"
+#include "tools/failure.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 using Level = Finding::Level;

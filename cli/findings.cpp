@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
-#include "cli/table.h"
+#include "tools/table.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 
 using Level = Finding::Level;
 

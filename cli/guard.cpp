@@ -16,9 +16,11 @@
 #include <cstdint>
 #include <string>
 
-#include "cli/failure.h"
+#include "tools/failure.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 constexpr char watch_group = 'w';

@@ -10,8 +10,8 @@
 
 #include <optional>
 
-#include "cli/file_descriptor.h"
 #include "lockset/clock.h"
+#include "tools/file_descriptor.h"
 
 namespace lockset::cli {
 
@@ -47,7 +47,7 @@ class Guard {
   void tell(char what, TimePoint when);
   pid_t pid_ = -1;
   std::optional<int> status_;  // of a guard that ended before it was dismissed
-  FileDescriptor channel_;
+  tools::FileDescriptor channel_;
 };
 
 }  // namespace lockset::cli

@@ -5,15 +5,17 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "cli/failure.h"
 #include "cli/findings.h"
 #include "cli/open_space.h"
 #include "cli/output.h"
-#include "cli/table.h"
 #include "lockset/registry.h"
 #include "lockset/url.h"
+#include "tools/failure.h"
+#include "tools/table.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 // A role that somebody shall have.

@@ -14,12 +14,14 @@
 
 #include "cli/chat.h"
 #include "cli/child_process.h"
-#include "cli/failure.h"
 #include "cli/process.h"
 #include "cli/terminal.h"
 #include "lockset/lock_set.h"
+#include "tools/failure.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 // The wrapper comes first; the guard steps in this much later, and still before the

@@ -13,13 +13,15 @@
 #include <variant>
 
 #include "cli/chat.h"
-#include "cli/failure.h"
 #include "cli/open_space.h"
 #include "cli/progress.h"
 #include "lockset/lock_set.h"
 #include "lockset/url.h"
+#include "tools/failure.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 // Remembers who is in the way, and with --verbose tells everything.

@@ -10,16 +10,18 @@
 
 #include "cli/chat.h"
 #include "cli/command.h"
-#include "cli/failure.h"
 #include "cli/help.h"
-#include "cli/nearest.h"
 #include "cli/output.h"
 #include "cli/process.h"
 #include "core/shortage.h"
 #include "lockset/error.h"
 #include "lockset/lock_set.h"
+#include "tools/failure.h"
+#include "tools/nearest.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 // Takes the command's name, of one word or two, from the front of `words`.

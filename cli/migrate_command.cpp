@@ -7,17 +7,19 @@
 
 #include "cli/chat.h"
 #include "cli/command.h"
-#include "cli/failure.h"
 #include "cli/findings.h"
 #include "cli/migrate_report.h"
 #include "cli/migrate_steps.h"
 #include "cli/open_space.h"
 #include "cli/output.h"
 #include "cli/signals.h"
-#include "cli/table.h"
 #include "core/time_math.h"
+#include "tools/failure.h"
+#include "tools/table.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 using Level = Finding::Level;

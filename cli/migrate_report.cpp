@@ -3,9 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/migrate_steps.h"
-#include "cli/table.h"
+#include "tools/table.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 using nlohmann::ordered_json;

@@ -7,15 +7,17 @@
 #include <optional>
 
 #include "cli/chat.h"
-#include "cli/failure.h"
 #include "cli/open_space.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
-#include "cli/table.h"
 #include "lockset/url.h"
+#include "tools/failure.h"
+#include "tools/table.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 // How often is looked at what we wait for.

@@ -5,10 +5,12 @@
 
 #include <array>
 
-#include "cli/failure.h"
 #include "lockset/url.h"
+#include "tools/failure.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 std::string user_at_host() {

@@ -2,12 +2,14 @@
 
 #include <charconv>
 
-#include "cli/failure.h"
 #include "lockset/lock_set.h"
 #include "lockset/locks.h"
 #include "lockset/space_config.h"
+#include "tools/failure.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 constexpr Option options[] = {

@@ -11,12 +11,14 @@
 #include <string_view>
 
 #include "cli/chat.h"
-#include "cli/failure.h"
-#include "cli/file_descriptor.h"
 #include "lockset/lock_set.h"
 #include "lockset/url.h"
+#include "tools/failure.h"
+#include "tools/file_descriptor.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 // Never shows what it has read.

@@ -3,13 +3,15 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/failure.h"
 #include "cli/open_space.h"
 #include "cli/output.h"
-#include "cli/table.h"
 #include "lockset/lock_set.h"
+#include "tools/failure.h"
+#include "tools/table.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 std::string name_of(const Invocation& invocation, std::string_view what) {

@@ -5,14 +5,16 @@
 
 #include "cli/chat.h"
 #include "cli/command.h"
-#include "cli/failure.h"
 #include "cli/guard.h"
 #include "cli/job.h"
 #include "cli/lock_wait.h"
 #include "cli/signals.h"
 #include "lockset/lock_set.h"
+#include "tools/failure.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 void check_command(const CommandLine& line) {

@@ -9,14 +9,16 @@
 
 #include "cli/chat.h"
 #include "cli/config_file.h"
-#include "cli/failure.h"
-#include "cli/nearest.h"
 #include "cli/password_file.h"
 #include "lockset/lock_set.h"
 #include "lockset/migration.h"
 #include "lockset/url.h"
+#include "tools/failure.h"
+#include "tools/nearest.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 // Whether the address shows a password.

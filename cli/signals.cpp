@@ -5,9 +5,11 @@
 
 #include <cerrno>
 
-#include "cli/failure.h"
+#include "tools/failure.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 constexpr int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};

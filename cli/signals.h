@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "cli/file_descriptor.h"
+#include "tools/file_descriptor.h"
 
 namespace lockset::cli {
 
@@ -35,7 +35,7 @@ class Signals {
 
  private:
   sigset_t original_{};
-  FileDescriptor fd_;
+  tools::FileDescriptor fd_;
 };
 
 // Those that ask a program to end: INT, TERM, HUP and QUIT.

@@ -7,11 +7,13 @@
 #include <thread>
 
 #include "cli/command.h"
-#include "cli/failure.h"
 #include "cli/open_space.h"
 #include "lockset/lock_set.h"
+#include "tools/failure.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 Stamp stamp_of(const Invocation& invocation, std::string_view what) {

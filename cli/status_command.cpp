@@ -4,12 +4,14 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "cli/failure.h"
 #include "cli/open_space.h"
-#include "cli/table.h"
 #include "lockset/lock_set.h"
+#include "tools/failure.h"
+#include "tools/table.h"
 
 namespace lockset::cli {
+
+using namespace tools;
 namespace {
 
 using SystemTime = std::chrono::system_clock::time_point;

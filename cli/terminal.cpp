@@ -5,6 +5,8 @@
 
 namespace lockset::cli {
 
+using namespace tools;
+
 Terminal::Terminal() {
   if (::isatty(STDIN_FILENO) == 1) {
     fd_ = STDIN_FILENO;

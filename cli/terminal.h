@@ -3,7 +3,7 @@
 
 #include <sys/types.h>
 
-#include "cli/file_descriptor.h"
+#include "tools/file_descriptor.h"
 
 namespace lockset::cli {
 
@@ -26,7 +26,7 @@ class Terminal {
   [[nodiscard]] bool given() const noexcept { return given_to_ != 0; }
 
  private:
-  FileDescriptor opened_;
+  tools::FileDescriptor opened_;
   int fd_ = -1;
   pid_t given_to_ = 0;
 };

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <sstream>
 
-#include "cli/table.h"
+#include "tools/table.h"
 
 namespace lockset::bench {
 namespace {
 
-constexpr std::size_t gap = 2;  // as cli::Table's
+constexpr std::size_t gap = 2;  // as tools::Table's
 constexpr std::size_t shortest_name = 12;
 
 }  // namespace
@@ -52,7 +52,7 @@ std::string Sheet::text() const {
     }
     return result;
   };
-  cli::Table table(line("  " + first_, columns_));
+  tools::Table table(line("  " + first_, columns_));
   for (const Row& row : rows_) {
     if (!row.heading) table.add(line("    " + row.name, row.cells));
   }

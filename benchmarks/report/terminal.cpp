@@ -9,12 +9,12 @@
 #include "benchmarks/report/numbers.h"
 #include "benchmarks/report/promises.h"
 #include "benchmarks/report/sheet.h"
-#include "cli/table.h"
+#include "tools/table.h"
 
 namespace lockset::bench {
 namespace {
 
-using cli::harmless;
+using tools::harmless;
 using Row = std::reference_wrapper<const Measurement>;
 
 std::string cell(const std::optional<Spread>& value, Unit unit) {

@@ -16,7 +16,7 @@
 
 #include "benchmarks/worker/cycles.h"
 #include "lockset/url.h"
-#include "tests/support/child.h"
+#include "tools/child.h"
 
 namespace lockset::bench {
 
@@ -44,7 +44,7 @@ class Worker {
   void dismiss() { child_.close_input(); }
 
  private:
-  test::Child child_;
+  tools::Child child_;
   bool dead_ = false;
 };
 

@@ -7,9 +7,12 @@ cd "$top"
 
 say() { printf '\n== %s\n' "$*"; }
 
-# Debian packages: to build and test, and what the gate needs besides.
-build_packages=(g++ cmake ninja-build pkg-config libboost-program-options-dev libsqlite3-dev
-  libpqxx-dev libmysqlcppconn-dev libhiredis-dev libzookeeper-mt-dev nlohmann-json3-dev)
+# Debian packages: to build the command, the client library of each store, what the tests need, and
+# what the gate needs besides.
+command_packages=(g++ cmake ninja-build pkg-config libboost-program-options-dev nlohmann-json3-dev)
+declare -A client_package=([sqlite]=libsqlite3-dev [postgresql]=libpqxx-dev
+  [mysql]=libmysqlcppconn-dev [redis]=libhiredis-dev [zookeeper]=libzookeeper-mt-dev)
+build_packages=("${command_packages[@]}" "${client_package[@]}")
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libboost-dev libboost-context-dev
   sqlite3 util-linux procps postgresql pgbouncer mariadb-server-core mariadb-client-core openssl
   redis-server libzookeeper-java default-jre-headless iproute2)

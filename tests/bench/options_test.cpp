@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/failure.h"
+#include "tools/failure.h"
 
 namespace lockset::bench {
 namespace {
@@ -18,8 +18,8 @@ Options parse(std::vector<const char*> words) {
 std::string failure_of(std::vector<const char*> words) {
   try {
     parse(std::move(words));
-  } catch (const cli::Failure& failure) {
-    EXPECT_EQ(failure.code(), cli::exit_usage);
+  } catch (const tools::Failure& failure) {
+    EXPECT_EQ(failure.code(), tools::exit_usage);
     return failure.what();
   }
   return "no failure";

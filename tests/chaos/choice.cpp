@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "cli/failure.h"
-#include "cli/nearest.h"
 #include "lockset/lock_set.h"
+#include "tools/failure.h"
+#include "tools/nearest.h"
 
 namespace lockset::chaos {
 namespace {
@@ -35,8 +35,9 @@ std::vector<std::size_t> choose_faults(const Options& options, const std::vector
     if (std::find(known.begin(), known.end(), word) != known.end()) continue;
     std::string all;
     for (const std::string_view each : known) all += (all.empty() ? "" : ", ") + std::string(each);
-    throw cli::Failure(cli::exit_usage, options.backend + " has no fault " + in_quotes(word) +
-                                            cli::did_you_mean(word, known) + "; it has: " + all);
+    throw tools::Failure(tools::exit_usage, options.backend + " has no fault " + in_quotes(word) +
+                                                tools::did_you_mean(word, known) +
+                                                "; it has: " + all);
   }
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < faults.size(); ++i) {

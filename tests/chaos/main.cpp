@@ -7,9 +7,6 @@
 #include <memory>
 #include <system_error>
 
-#include "cli/failure.h"
-#include "cli/history_files.h"
-#include "cli/table.h"
 #include "tests/chaos/migration/failures.h"
 #include "tests/chaos/migration/helm.h"
 #include "tests/chaos/migration/journey.h"
@@ -23,7 +20,10 @@
 #include "tests/chaos/stores/store.h"
 #include "tests/chaos/summary.h"
 #include "tests/chaos/time_course.h"
-#include "tests/support/interrupt.h"
+#include "tools/failure.h"
+#include "tools/history_files.h"
+#include "tools/interrupt.h"
+#include "tools/table.h"
 
 namespace lockset::chaos {
 namespace {
@@ -41,18 +41,19 @@ fs::path make_report(const fs::path& named) {
   if (named.empty()) {
     std::string made = (fs::temp_directory_path() / "lockset-chaos-XXXXXX").string();
     if (mkdtemp(made.data()) == nullptr) {
-      throw cli::Failure(cli::exit_output,
-                         "can't make a folder in " + fs::temp_directory_path().string());
+      throw tools::Failure(tools::exit_output,
+                           "can't make a folder in " + fs::temp_directory_path().string());
     }
     return made;
   }
   fs::create_directories(named, error);
   if (error || !fs::is_directory(named)) {
-    throw cli::Failure(cli::exit_usage, "can't make the folder " + cli::shown(named.string()));
+    throw tools::Failure(tools::exit_usage,
+                         "can't make the folder " + tools::shown(named.string()));
   }
   if (!fs::is_empty(named, error)) {
-    throw cli::Failure(cli::exit_usage,
-                       "--report " + cli::shown(named.string()) + ": the folder is not empty");
+    throw tools::Failure(tools::exit_usage,
+                         "--report " + tools::shown(named.string()) + ": the folder is not empty");
   }
   return fs::absolute(named);
 }
@@ -126,13 +127,14 @@ int chaos(const Options& options) {
     progress.show("Starting " + options.backend);
     outcome = options.migrate ? run_migration(options, folders, progress, told)
                               : run_on_one(options, folders, progress);
-  } catch (const cli::Failure&) {
+  } catch (const tools::Failure&) {
     drop();
     throw;
   }
-  const history::History history = cli::read_history(cli::history_files({folders.logs().string()}));
+  const history::History history =
+      tools::read_history(tools::history_files({folders.logs().string()}));
   const auto report = history::check(history, outcome.rules);
-  if (!report) throw cli::Failure(cli::exit_bad_data, report.error().message);
+  if (!report) throw tools::Failure(tools::exit_bad_data, report.error().message);
   const std::string more = told(history, outcome);
   const std::string text = summary(options, outcome, *report, more);
   print(text);
@@ -151,7 +153,7 @@ int dispatch(const std::vector<std::string>& words) {
   if (words.empty() || words == std::vector<std::string>{"--help"} ||
       words == std::vector<std::string>{"-h"}) {
     print(usage());
-    return words.empty() ? cli::exit_usage : 0;
+    return words.empty() ? tools::exit_usage : 0;
   }
   if (words == std::vector<std::string>{"--backends"}) {
     for (const std::string& name : Store::names()) print(name + "\n");
@@ -164,14 +166,14 @@ int dispatch(const std::vector<std::string>& words) {
 }  // namespace lockset::chaos
 
 int main(int argc, char** argv) {
-  lockset::test::catch_interrupts();
+  lockset::tools::catch_interrupts();
   try {
     return lockset::chaos::dispatch({argv + 1, argv + argc});
-  } catch (const lockset::cli::Failure& failure) {
+  } catch (const lockset::tools::Failure& failure) {
     std::fprintf(stderr, "lockset_chaos: %s\n", failure.what());
     return failure.code();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "lockset_chaos: %s\n", error.what());
-    return lockset::cli::exit_internal;
+    return lockset::tools::exit_internal;
   }
 }

@@ -22,7 +22,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/history/event.h"
+#include "history/event.h"
 #include "lockset/backend.h"
 #include "tests/chaos/names.h"
 #include "tests/support/recorder.h"

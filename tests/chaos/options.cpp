@@ -7,10 +7,10 @@
 #include <random>
 #include <set>
 
-#include "cli/failure.h"
-#include "cli/nearest.h"
 #include "lockset/lock_set.h"
 #include "tests/chaos/stores/store.h"
+#include "tools/failure.h"
+#include "tools/nearest.h"
 
 namespace lockset::chaos {
 namespace {
@@ -21,8 +21,8 @@ namespace po = boost::program_options;
 constexpr Duration time_with_quarrels = std::chrono::minutes(2);
 constexpr double longest_minutes = 7 * 24 * 60;
 
-cli::Failure wrong(const std::string& what) {
-  return {cli::exit_usage, what + "; see scripts/chaos --help"};
+tools::Failure wrong(const std::string& what) {
+  return {tools::exit_usage, what + "; see scripts/chaos --help"};
 }
 
 std::uint64_t number(const std::string& option, const std::string& text, std::uint64_t least,
@@ -53,7 +53,7 @@ std::string backend(const std::string& text) {
   const std::vector<std::string_view> views(names.begin(), names.end());
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-  throw wrong("there is no backend " + in_quotes(text) + cli::did_you_mean(text, views, "") +
+  throw wrong("there is no backend " + in_quotes(text) + tools::did_you_mean(text, views, "") +
               "; there are: " + all);
 }
 

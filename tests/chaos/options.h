@@ -44,7 +44,7 @@ struct Options {
   [[nodiscard]] std::string command() const;
 };
 
-// Throws cli::Failure(exit_usage) with one line.
+// Throws tools::Failure(exit_usage) with one line.
 Options parse_options(const std::vector<std::string>& words);
 
 // The text of --help.

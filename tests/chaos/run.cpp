@@ -11,7 +11,7 @@
 #include "tests/chaos/schedule.h"
 #include "tests/chaos/store_trouble.h"
 #include "tests/chaos/time_course.h"
-#include "tests/support/interrupt.h"
+#include "tools/interrupt.h"
 
 namespace lockset::chaos {
 namespace {
@@ -81,7 +81,7 @@ class Run {
     workers_.start();
     if (grants_come("at first", 0)) trouble(began, observer, outcome);
     outcome.lasted = BootClock::now() - began;
-    outcome.interrupted = test::interrupted();
+    outcome.interrupted = tools::interrupted();
     if (auto wrong = workers_.finish(longest_silence)) troubles_.push_back(std::move(*wrong));
     wait_for_leases(observer, outcome.rules);
     outcome.forks = count_lines(folders_.output(), "forked ");
@@ -140,7 +140,7 @@ class Run {
       due = BootClock::now() + step->pause;
     };
     draw();
-    while (!test::interrupted() && !faults.failure()) {
+    while (!tools::interrupted() && !faults.failure()) {
       if (auto wrong = workers_.trouble()) {
         troubles_.push_back(std::move(*wrong));
         return;
@@ -180,7 +180,7 @@ class Run {
   bool grants_come(const std::string& when, std::uint64_t before) {
     const TimePoint limit = BootClock::now() + longest_silence;
     while (grants_.grants() <= before) {
-      if (test::interrupted()) return false;
+      if (tools::interrupted()) return false;
       if (auto wrong = workers_.trouble()) {
         troubles_.push_back(std::move(*wrong));
         return false;

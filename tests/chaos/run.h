@@ -36,7 +36,7 @@ struct Outcome {
 // How long the faults last; the calm after them.
 Duration time_of_faults(const Options& options);
 
-// Writes into `folders`, which exist; the logs are whole when it returns. Throws cli::Failure:
+// Writes into `folders`, which exist; the logs are whole when it returns. Throws tools::Failure:
 // usage.
 Outcome run(const Options& options, const Folders& folders, Store& store, Course& course,
             Progress& progress);

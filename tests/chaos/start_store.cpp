@@ -2,19 +2,19 @@
 
 #include <stdexcept>
 
-#include "cli/failure.h"
+#include "tools/failure.h"
 
 namespace lockset::chaos {
 
 std::unique_ptr<Store> start_store(const std::string& name, Scenario scenario) {
   const StoreOptions how{.scenario = scenario};
   if (const auto why = Store::unavailable(name, how)) {
-    throw cli::Failure(cli::exit_store, name + " can't run here: " + *why);
+    throw tools::Failure(tools::exit_store, name + " can't run here: " + *why);
   }
   try {
     return Store::start(name, how);
   } catch (const std::runtime_error& error) {
-    throw cli::Failure(cli::exit_store, name + " does not start: " + error.what());
+    throw tools::Failure(tools::exit_store, name + " does not start: " + error.what());
   }
 }
 

@@ -8,7 +8,7 @@
 
 namespace lockset::chaos {
 
-// `name` as from Store::find. Throws cli::Failure(exit_store).
+// `name` as from Store::find. Throws tools::Failure(exit_store).
 std::unique_ptr<Store> start_store(const std::string& name, Scenario scenario);
 
 }  // namespace lockset::chaos

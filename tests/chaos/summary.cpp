@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "cli/history_tables.h"
-#include "cli/table.h"
 #include "tests/chaos/progress.h"
+#include "tools/history_tables.h"
+#include "tools/table.h"
 
 namespace lockset::chaos {
 namespace {
@@ -23,7 +23,7 @@ bool judged(const Outcome& outcome, history::Invariant invariant) {
 }
 
 std::string conditions(const Options& options, const Outcome& outcome) {
-  cli::Table table({"RUN", ""});
+  tools::Table table({"RUN", ""});
   table.add({"backend", outcome.store});
   table.add({"server", outcome.version});
   table.add({"time", readable(outcome.lasted) + (outcome.interrupted ? ", interrupted" : "")});
@@ -39,7 +39,7 @@ std::string conditions(const Options& options, const Outcome& outcome) {
 }
 
 std::string faults(const Outcome& outcome) {
-  cli::Table table({"FAULT", "TIMES", "HITS"});
+  tools::Table table({"FAULT", "TIMES", "HITS"});
   table.add({"kill", std::to_string(outcome.kills), ""});
   table.add({"stop", std::to_string(outcome.stops), ""});
   table.add({"fork", std::to_string(outcome.forks), ""});
@@ -70,10 +70,10 @@ std::string summary(const Options& options, const Outcome& outcome, const histor
   }
   for (const std::string& each : outcome.troubles) text += "Trouble: " + each + "\n\n";
   text +=
-      conditions(options, outcome) + "\n" + cli::counts_table(report.counts) +
+      conditions(options, outcome) + "\n" + tools::counts_table(report.counts) +
       "busy without reason, of all busy: " + rate(report.counts.spurious_busy, report.counts.busy) +
       "\n\n" + faults(outcome) + "\n" + (more.empty() ? "" : more + "\n") +
-      cli::verdict_table(report);
+      tools::verdict_table(report);
   if (options.clock_forward()) {
     text += "\nClients noticed a step of the clock " + std::to_string(outcome.steps_noticed) +
             " times\n";

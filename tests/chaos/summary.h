@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/history/check.h"
+#include "history/check.h"
 #include "tests/chaos/options.h"
 #include "tests/chaos/run.h"
 

@@ -3,12 +3,12 @@
 #include <fstream>
 
 #include "tests/conformance/suite.h"
-#include "tests/support/child.h"
+#include "tools/child.h"
 
 namespace lockset::conformance {
 namespace {
 
-using test::Child;
+using tools::Child;
 
 class CrossProcess : public Conformance {
  protected:

@@ -48,11 +48,11 @@ HammerRun::~HammerRun() {
   std::filesystem::remove_all(folder_, ignored);
 }
 
-std::unique_ptr<test::Child> HammerRun::start() {
+std::unique_ptr<tools::Child> HammerRun::start() {
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(size_.time + 2min).count();
   const std::string log = (folder_ / std::to_string(started_)).string();
   const std::uint64_t seed = seed_ % 1'000'000'000 + started_++;
-  return std::make_unique<test::Child>(std::vector<std::string>{
+  return std::make_unique<tools::Child>(std::vector<std::string>{
       LOCKSET_HOLDER, "hammer", url_, std::to_string(seconds), std::to_string(seed), log,
       std::to_string(size_.names), losses_ ? "losses" : "none"});
 }
@@ -60,7 +60,7 @@ std::unique_ptr<test::Child> HammerRun::start() {
 void HammerRun::kill_one() {
   const TimePoint next = BootClock::now() + std::chrono::milliseconds(100 + dice_() % 300);
   test::eventually([&] { return BootClock::now() >= next; });
-  std::unique_ptr<test::Child>& victim = children_.at(dice_() % children_.size());
+  std::unique_ptr<tools::Child>& victim = children_.at(dice_() % children_.size());
   victim->kill();
   ++kills_;
   victim = start();

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "tests/conformance/hammer_story.h"
-#include "tests/support/child.h"
 #include "tests/support/client.h"
+#include "tools/child.h"
 
 namespace lockset::conformance {
 
@@ -46,7 +46,7 @@ class HammerRun {
   Story finish();
 
  private:
-  std::unique_ptr<test::Child> start();
+  std::unique_ptr<tools::Child> start();
 
   const std::string url_;
   const HammerSize size_;
@@ -56,7 +56,7 @@ class HammerRun {
   std::mt19937_64 dice_;
   std::size_t started_ = 0;
   std::size_t kills_ = 0;
-  std::vector<std::unique_ptr<test::Child>> children_;
+  std::vector<std::unique_ptr<tools::Child>> children_;
 };
 
 }  // namespace lockset::conformance

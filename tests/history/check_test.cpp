@@ -1,5 +1,5 @@
 // What holds for all invariants: counts, runs that show nothing, histories that make no sense.
-#include "core/history/text.h"
+#include "history/text.h"
 #include "tests/history/story.h"
 
 namespace lockset::history {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/history/check.h"
-#include "core/history/text.h"
+#include "history/check.h"
+#include "history/text.h"
 #include "tests/support/seed.h"
 
 namespace lockset::history {

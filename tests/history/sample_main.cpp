@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/history/text.h"
+#include "history/text.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/history/check.h"
+#include "history/check.h"
 
 namespace lockset::history {
 

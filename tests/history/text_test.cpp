@@ -1,4 +1,4 @@
-#include "core/history/text.h"
+#include "history/text.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "core/history/fields.h"
+#include "history/fields.h"
 #include "tests/support/seed.h"
 
 namespace lockset::history {

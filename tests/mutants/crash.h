@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "core/history/check.h"
+#include "history/check.h"
 #include "tests/mutants/load.h"
 
 namespace lockset::mutants {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/history/check.h"
+#include "history/check.h"
 #include "lockset/backend.h"
 #include "tests/mutants/resource.h"
 

@@ -7,8 +7,8 @@
 
 #include "lockset/url.h"
 #include "tests/postgresql/fixture.h"
-#include "tests/support/child.h"
 #include "tests/support/requirement.h"
+#include "tools/child.h"
 
 namespace lockset::postgresql_tests {
 namespace {
@@ -62,7 +62,7 @@ class PoolerTest : public PostgresqlTest {
         command.insert(command.end(), {"--reuid", "postgres", "--clear-groups"});
       }
       command.insert(command.end(), {"--", program, (folder_ / "config").string()});
-      pooler_ = std::make_unique<test::Child>(command);
+      pooler_ = std::make_unique<tools::Child>(command);
       const bool up = eventually(
           [&] { return open_backend(pooled("&pooler=on"), BootClock::now() + 1s).ok(); }, 3s);
       if (up) return;
@@ -71,7 +71,7 @@ class PoolerTest : public PostgresqlTest {
   }
 
   std::filesystem::path folder_;
-  std::unique_ptr<test::Child> pooler_;
+  std::unique_ptr<tools::Child> pooler_;
   int port_ = 0;
 };
 

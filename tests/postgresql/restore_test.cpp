@@ -1,6 +1,6 @@
 // SEM 8: a backup of the space is put back under a running program.
 #include "tests/postgresql/fixture.h"
-#include "tests/support/child.h"
+#include "tools/child.h"
 
 namespace lockset::postgresql_tests {
 namespace {
@@ -11,8 +11,8 @@ TEST_P(Restore, StampsGoOnAboveAllEverGranted) {
   const std::string file = (server().folder() / (space() + ".sql")).string();
   Client c = client();
   const Stamp kept = c.take({write("kept")}, {.lease = 5min}).stamp;
-  ASSERT_EQ(test::Child({"/usr/bin/pg_dump", "--schema=" + space(), "--file=" + file,
-                         "--dbname=" + server().admin_url()})
+  ASSERT_EQ(tools::Child({"/usr/bin/pg_dump", "--schema=" + space(), "--file=" + file,
+                          "--dbname=" + server().admin_url()})
                 .wait(),
             0);
   Stamp highest;
@@ -22,8 +22,8 @@ TEST_P(Restore, StampsGoOnAboveAllEverGranted) {
   }
   const Stamp lost = c.take({write("lost")}).stamp;
   drop_space();
-  ASSERT_EQ(test::Child({"/usr/bin/psql", "--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1",
-                         "--output=/dev/null", "--file=" + file, server().admin_url()})
+  ASSERT_EQ(tools::Child({"/usr/bin/psql", "--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1",
+                          "--output=/dev/null", "--file=" + file, server().admin_url()})
                 .wait(),
             0);
   const Grant next = c.take({write("a")});
@@ -40,13 +40,13 @@ TEST_P(Restore, WithoutItsRowsASpaceGrantsNothing) {
   Client c = client();
   c.change(SetPermits{"a", Mode::read, 2});
   c.take({read("a")});
-  ASSERT_EQ(test::Child({"/usr/bin/pg_dump", "--schema-only", "--schema=" + space(),
-                         "--file=" + file, "--dbname=" + server().admin_url()})
+  ASSERT_EQ(tools::Child({"/usr/bin/pg_dump", "--schema-only", "--schema=" + space(),
+                          "--file=" + file, "--dbname=" + server().admin_url()})
                 .wait(),
             0);
   drop_space();
-  ASSERT_EQ(test::Child({"/usr/bin/psql", "--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1",
-                         "--output=/dev/null", "--file=" + file, server().admin_url()})
+  ASSERT_EQ(tools::Child({"/usr/bin/psql", "--quiet", "--no-psqlrc", "--set=ON_ERROR_STOP=1",
+                          "--output=/dev/null", "--file=" + file, server().admin_url()})
                 .wait(),
             0);
   const auto expect_incomplete = [](const Error& error) {

@@ -8,7 +8,7 @@
 #include <set>
 #include <sstream>
 
-#include "core/history/text.h"
+#include "history/text.h"
 #include "tests/support/seed.h"
 
 namespace lockset::simulation {

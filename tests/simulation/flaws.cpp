@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "core/history/check.h"
+#include "history/check.h"
 #include "lockset/clock.h"
 
 namespace lockset::simulation {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <optional>
 
-#include "core/history/check.h"
+#include "history/check.h"
 #include "lockset/backend.h"
 #include "tests/simulation/profile.h"
 #include "tests/simulation/run.h"

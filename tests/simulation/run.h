@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/history/event.h"
+#include "history/event.h"
 #include "lockset/clock.h"
 #include "tests/simulation/flaws.h"
 #include "tests/simulation/schedule.h"

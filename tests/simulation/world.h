@@ -12,8 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/history/event.h"
 #include "core/random.h"
+#include "history/event.h"
 #include "lockset/clock.h"
 #include "tests/simulation/schedule.h"
 

@@ -6,8 +6,8 @@
 #include <system_error>
 #include <vector>
 
-#include "tests/support/child.h"
 #include "tests/support/cut_connections.h"
+#include "tools/child.h"
 
 namespace lockset::test {
 
@@ -44,12 +44,12 @@ struct PrivateServer::Impl {
   std::string url;
   std::uint16_t port = 0;
   // Holds the server by its standard input, whose other end closes with this process.
-  std::unique_ptr<Child> script;
+  std::unique_ptr<tools::Child> script;
 
   void command(const std::string& what, int member = 0) const {
     std::vector<std::string> argv{LOCKSET_SERVER_SCRIPT, kind, what, folder.string()};
     if (member != 0) argv.push_back(std::to_string(member));
-    Child child(argv);
+    tools::Child child(argv);
     if (child.wait(start_limit) != 0) {
       throw std::runtime_error("scripts/server could not " + what + " the " + kind + " server in " +
                                folder.string());
@@ -65,7 +65,7 @@ std::optional<std::string> PrivateServer::unavailable(const std::string& kind,
                                                       const std::vector<std::string>& environment) {
   std::vector<std::string> argv = with(environment);
   argv.insert(argv.end(), {LOCKSET_SERVER_SCRIPT, kind, "check"});
-  Child check(argv);
+  tools::Child check(argv);
   std::string why;
   try {
     why = check.receive();
@@ -83,7 +83,7 @@ PrivateServer::PrivateServer(const std::string& kind, const std::vector<std::str
   std::vector<std::string> argv = with(environment);
   argv.insert(argv.end(), {LOCKSET_SERVER_SCRIPT, kind, "run", impl_->folder.string()});
   argv.insert(argv.end(), lines.begin(), lines.end());
-  impl_->script = std::make_unique<Child>(argv);
+  impl_->script = std::make_unique<tools::Child>(argv);
   try {
     impl_->url = impl_->script->receive(start_limit);
     impl_->port = impl_->read_port("port");
@@ -136,7 +136,7 @@ void PrivateServer::cut_apart(int member) { impl_->command("cut-apart", member);
 void PrivateServer::rejoin() { impl_->command("rejoin"); }
 
 int PrivateServer::leader() const {
-  Child child({LOCKSET_SERVER_SCRIPT, impl_->kind, "leader", impl_->folder.string()});
+  tools::Child child({LOCKSET_SERVER_SCRIPT, impl_->kind, "leader", impl_->folder.string()});
   return std::stoi(child.receive(start_limit));
 }
 

@@ -7,9 +7,9 @@
 #include <boost/asio.hpp>
 #include <fstream>
 
-#include "tests/support/child.h"
 #include "tests/support/requirement.h"
 #include "tests/support/wait.h"
+#include "tools/child.h"
 
 namespace lockset::test {
 namespace {
@@ -95,7 +95,7 @@ TEST_P(PrivateServerTest, TwoAtOnce) {
 TEST_P(PrivateServerTest, EndsWhenItsScriptIsKilled) {
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("lockset-run-" + std::to_string(getpid()));
-  Child script({LOCKSET_SERVER_SCRIPT, GetParam(), "run", folder.string()});
+  tools::Child script({LOCKSET_SERVER_SCRIPT, GetParam(), "run", folder.string()});
   script.receive(std::chrono::seconds(120));
   int port = 0;
   std::ifstream(folder / "port") >> port;

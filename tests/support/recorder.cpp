@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/history/text.h"
+#include "history/text.h"
 
 namespace lockset::test {
 

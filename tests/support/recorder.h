@@ -1,4 +1,4 @@
-// Writes down what happens in a run, for the checker of histories (core/history/check.h).
+// Writes down what happens in a run, for the checker of histories (history/check.h).
 // docs/history-format.md has the format, and the rules that each kind of event is recorded by.
 //
 //   Recorder recorder("worker-3", folder + "/worker-3.log");     // for other processes to read
@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "core/history/event.h"
+#include "history/event.h"
 #include "lockset/clock.h"
 #include "lockset/lock_set.h"
 

@@ -13,7 +13,7 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "core/history/text.h"
+#include "history/text.h"
 #include "tests/support/threads.h"
 
 namespace lockset::test {

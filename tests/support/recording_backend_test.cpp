@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include "core/history/check.h"
-#include "core/history/text.h"
 #include "core/lease_state.h"
+#include "history/check.h"
+#include "history/text.h"
 #include "lockset/memory_backend.h"
 #include "tests/support/client.h"
 #include "tests/support/faulty_backend.h"

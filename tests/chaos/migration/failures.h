@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/history/event.h"
+#include "history/event.h"
 #include "tests/chaos/migration/span.h"
 
 namespace lockset::chaos {

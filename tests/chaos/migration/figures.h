@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/history/event.h"
+#include "history/event.h"
 #include "tests/chaos/migration/failures.h"
 #include "tests/chaos/migration/journey.h"
 #include "tests/chaos/migration/span.h"

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "core/history/text.h"
+#include "history/text.h"
 
 namespace lockset::chaos {
 namespace {

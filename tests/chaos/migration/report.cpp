@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "cli/table.h"
 #include "tests/chaos/migration/figures.h"
+#include "tools/table.h"
 
 namespace lockset::chaos {
 namespace {
@@ -38,8 +38,8 @@ std::string told(const Latency& latency, Duration at_first) {
 }
 
 std::string course_table(const std::vector<Span>& spans, const std::vector<Figures>& figures) {
-  cli::Table table({"PART", "TIME", "RESTARTS", "FAULTS OLD/NEW", "GRANTS", "PER S",
-                    "LONGEST WITHOUT", "FAILED", "TRY: OLD", "MIGRATE", "NEW"});
+  tools::Table table({"PART", "TIME", "RESTARTS", "FAULTS OLD/NEW", "GRANTS", "PER S",
+                      "LONGEST WITHOUT", "FAILED", "TRY: OLD", "MIGRATE", "NEW"});
   const Duration at_first = figures.front().tries[0].median;
   for (std::size_t i = 0; i < spans.size(); ++i) {
     const Span& span = spans[i];

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/history/event.h"
+#include "history/event.h"
 #include "tests/chaos/migration/failures.h"
 #include "tests/chaos/migration/migration_course.h"
 

@@ -7,8 +7,8 @@
 #include "lockset/lockset.h"
 #include "tests/chaos/stores/dice.h"
 #include "tests/chaos/stores/quiet.h"
-#include "tests/support/child.h"
 #include "tests/support/wait.h"
+#include "tools/child.h"
 
 namespace lockset::chaos {
 
@@ -172,7 +172,7 @@ void ServerStore::add_demotion(std::string what, std::function<void()> demote,
 }
 
 void ServerStore::run(const std::vector<std::string>& words) {
-  if (const int code = test::Child(words).wait(60s); code != 0) {
+  if (const int code = tools::Child(words).wait(60s); code != 0) {
     throw std::runtime_error(words.front() + " ended with " + std::to_string(code));
   }
 }

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/history/check.h"
-#include "core/history/event.h"
+#include "history/check.h"
+#include "history/event.h"
 #include "lockset/clock.h"
 
 namespace lockset::chaos {

@@ -4,8 +4,8 @@
 #include <iterator>
 #include <utility>
 
-#include "core/history/check.h"
 #include "core/random.h"
+#include "history/check.h"
 
 namespace lockset::simulation {
 

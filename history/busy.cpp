@@ -1,0 +1,84 @@
+// I4: who was told "busy" may have been in somebody's way: at some instant of the call, one
+// of its names may have been full. And the hold that it was told of may have been there.
+//
+// A false "busy" breaks no promise of safety, so with faults a small share is borne.
+#include <algorithm>
+#include <unordered_map>
+
+#include "history/may_hold.h"
+#include "history/permits_book.h"
+#include "history/timeline.h"
+
+namespace lockset::history {
+namespace {
+
+using Holds = std::unordered_map<Stamp, std::uint32_t>;
+
+// Empty if the hold that the answer names may have been in the way, or is not known.
+std::string false_witness(const Timeline& line, const Holds& holds, const Op& op) {
+  const auto at = holds.find(op.stamp);
+  if (at == holds.end()) return {};
+  const Op& witness = line.ops[at->second];
+  const std::span<const Item> set = line.set_of(witness);
+  const bool has_name =
+      std::any_of(set.begin(), set.end(), [&](const Item& item) { return item.name == op.name; });
+  if (!has_name) {
+    return "was told that a hold is in its way which does not have the name " +
+           in_quotes(line.names[op.name]) + "\n  " + line.tell(witness);
+  }
+  if (line.may_be_there(at->second, {op.asked, op.returned})) return {};
+  return "was told that a hold is in its way which was not there\n  " + line.tell(witness);
+}
+
+}  // namespace
+
+void check_busy(const Timeline& line, const Rules& rules, Findings& findings, Counts& counts) {
+  const PermitsBook book(line);
+  std::vector<bool> explained(line.ops.size(), false);
+  std::vector<bool> overlaps(line.ops.size(), false);
+  for (std::uint32_t name = 0; name < line.names.size(); ++name) {
+    const MayHold may(line, name);
+    for (const ItemRef& ref : line.asks_of[name]) {
+      const Op& op = line.ops[ref.op];
+      const Item& item = line.items[ref.item];
+      if (may.just_before(op.asked) > 0) overlaps[ref.op] = true;
+      if (op.outcome != Op::Outcome::busy || explained[ref.op]) continue;
+      std::uint32_t least = item.permits;
+      if (!item.said) {
+        // Of all that can have applied the least explains it best.
+        for (const std::uint32_t value :
+             book.during(item.name, item.mode, {op.asked, op.returned}).values) {
+          least = std::min(least, value);
+        }
+      }
+      explained[ref.op] = may.can_block(item.mode, least, {op.asked, op.returned});
+    }
+  }
+  counts.overlaps += static_cast<std::uint64_t>(std::count(overlaps.begin(), overlaps.end(), true));
+
+  Holds holds;
+  for (std::uint32_t i = 0; i < line.ops.size(); ++i) {
+    if (line.ops[i].granted()) holds.emplace(line.ops[i].stamp, i);
+  }
+  std::uint64_t busy = 0;
+  std::vector<std::pair<std::uint32_t, std::string>> spurious;
+  for (std::uint32_t i = 0; i < line.ops.size(); ++i) {
+    const Op& op = line.ops[i];
+    if (op.outcome != Op::Outcome::busy) continue;
+    ++busy;
+    std::string why = false_witness(line, holds, op);
+    if (!explained[i]) why = "was told busy, and nobody can have been in its way";
+    if (why.empty()) continue;
+    ++counts.spurious_busy;
+    if (spurious.size() < rules.most_told) spurious.emplace_back(i, std::move(why));
+  }
+  const double borne = line.had_trouble() ? rules.spurious_busy * static_cast<double>(busy) : 0;
+  if (static_cast<double>(counts.spurious_busy) <= borne) return;
+  for (std::uint64_t i = 0; i < counts.spurious_busy; ++i) {
+    findings.add(Invariant::busy, [&] {
+      return line.tell(line.ops[spurious[i].first]) + "\n  " + spurious[i].second;
+    });
+  }
+}
+
+}  // namespace lockset::history

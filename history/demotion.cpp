@@ -1,0 +1,29 @@
+// I1: a server that was demoted grants and renews nothing. Another one may have been promoted in
+// its place, with the same holds, and knows nothing of what this one does.
+#include <algorithm>
+
+#include "history/timeline.h"
+
+namespace lockset::history {
+
+void check_demotion(const Timeline& line, const Rules&, Findings& findings) {
+  const auto demoted = [&](TimePoint asked, TimePoint answered) {
+    return std::any_of(line.demotions.begin(), line.demotions.end(), [&](const Interval& each) {
+      return asked >= each.begin && answered <= each.end;
+    });
+  };
+  for (const Op& op : line.ops) {
+    if (!op.granted() || !demoted(op.asked, op.returned)) continue;
+    findings.add(Invariant::exclusion,
+                 [&] { return "granted by a server that was demoted\n  " + line.tell(op); });
+  }
+  for (const Renewal& each : line.renewals.all) {
+    if (each.answer != Renewal::Answer::renewed || !demoted(each.sent, each.returned)) continue;
+    findings.add(Invariant::exclusion, [&] {
+      return "renewed by a server that was demoted, asked at " + line.at(each.sent) + "\n  " +
+             line.tell(line.ops[each.op]);
+    });
+  }
+}
+
+}  // namespace lockset::history

@@ -1,0 +1,264 @@
+// A history in order: who asked for what, who may have held it and who must have. Built
+// once; every invariant reads it. Inside history/ only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "history/check.h"
+#include "history/event.h"
+
+namespace lockset::history {
+
+inline constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
+
+struct Interval {
+  TimePoint begin;
+  TimePoint end;  // not part of it
+};
+
+struct Item {
+  std::uint32_t name = 0;
+  Mode mode = Mode::write;
+  std::uint32_t permits = 0;  // of the mode; if nobody said, the most that can have applied
+  bool said = false;          // the client said so itself
+  Stamp floor;                // of a grant with floors, else its stamp
+  bool operator==(const Item&) const = default;
+};
+
+// An acquire and, if it was granted, the hold.
+struct Op {
+  enum class Outcome : std::uint8_t { none, granted, busy, timeout, unknown, refused };
+
+  std::uint32_t process = 0;
+  Outcome outcome = Outcome::none;
+  bool has_floors = false;
+  std::uint64_t id = 0;
+  std::uint32_t first_item = 0;
+  std::uint32_t items = 0;
+  TimePoint asked;
+  TimePoint returned = TimePoint::max();  // max: never, as far as the log goes
+  Duration lease{};
+  Duration wait{};
+  std::uint32_t name = nobody;  // of a busy answer
+  Stamp stamp;                  // of the grant, or the witness of a busy answer
+  TimePoint until;              // as granted; renewals move valid_end
+
+  // The rest is worked out.
+  // When valid() has to be false at the latest, after all renewals that came in time.
+  TimePoint valid_end;
+  // The hold was surely there from `returned` to must_end, if that is later, and perhaps
+  // from `asked` to may_end. An op that was not granted for certain has may_end alone.
+  TimePoint must_end;
+  TimePoint may_end;
+  // The next grant with the same stamp: there should be none.
+  std::uint32_t same_stamp = nobody;
+
+  [[nodiscard]] bool granted() const noexcept { return outcome == Outcome::granted; }
+  [[nodiscard]] bool may_hold() const noexcept {
+    return granted() || outcome == Outcome::unknown || outcome == Outcome::none;
+  }
+};
+
+struct Renewal {
+  std::uint32_t op = 0;
+  std::uint32_t process = 0;
+  TimePoint sent;
+  TimePoint returned = TimePoint::max();
+  enum class Answer : std::uint8_t { none, renewed, gone, unknown } answer = Answer::none;
+  TimePoint until;
+};
+
+struct Ending {  // a release or a break
+  std::uint32_t op = 0;
+  std::uint32_t process = 0;
+  TimePoint sent;
+  TimePoint returned = TimePoint::max();
+  enum class Answer : std::uint8_t { none, released, not_held, unknown } answer = Answer::none;
+};
+
+struct Sample {  // of valid()
+  std::uint32_t op = 0;
+  TimePoint asked;
+  TimePoint answered;
+  bool answer = false;
+};
+
+struct Loss {
+  std::uint32_t op = 0;
+  TimePoint at;
+};
+
+struct ResourceUse {
+  std::uint32_t name = 0;
+  std::uint32_t op = nobody;  // nobody: the stamp was granted to nobody who told
+  Stamp stamp;
+  TimePoint at;
+  bool accepted = false;
+};
+
+struct PermitsChange {
+  std::uint32_t name = 0;
+  Interval during;  // end is TimePoint::max() if it never returned
+  std::uint32_t read = 1;
+  std::uint32_t write = 1;
+};
+
+struct Restore {
+  Interval during;  // end is TimePoint::max() if it never returned
+  // When the backup was taken that is put back; unset: nothing is.
+  std::optional<Interval> backup;
+  bool forgets = true;
+
+  // Whether it may change what an op that was asked for then was granted.
+  [[nodiscard]] bool concerns(TimePoint asked) const { return asked <= during.end; }
+};
+
+// A hold that was in a backup: since when, and how long, it was perhaps there again.
+struct Return {
+  std::uint32_t op = 0;
+  Interval during;
+};
+
+struct Row {  // of a snapshot
+  Stamp stamp;
+  std::vector<Item> set;
+};
+struct Snapshot {
+  std::uint32_t process = 0;
+  Interval taken;
+  std::vector<Row> rows;
+};
+
+struct Process {
+  std::string name;
+  std::optional<TimePoint> killed;
+  std::vector<Interval> stops;  // sorted; end is TimePoint::max() if it was not continued
+  TimePoint last;               // its last event
+};
+
+struct Quiet {  // an End
+  TimePoint at;
+  End left;
+};
+
+// Spans of sorted groups: which records belong to op i.
+template <class Record>
+class ByOp {
+ public:
+  // Sorted by op, then as the caller had them.
+  std::vector<Record> all;
+  void index(std::size_t ops) {
+    starts_.assign(ops + 1, 0);
+    for (const Record& each : all) ++starts_[each.op + 1];
+    for (std::size_t i = 0; i < ops; ++i) starts_[i + 1] += starts_[i];
+  }
+  [[nodiscard]] std::span<const Record> of(std::size_t op) const {
+    return std::span(all).subspan(starts_[op], starts_[op + 1] - starts_[op]);
+  }
+
+ private:
+  std::vector<std::uint32_t> starts_;
+};
+
+struct ItemRef {
+  std::uint32_t op = 0;
+  std::uint32_t item = 0;  // in Timeline::items
+};
+
+struct Timeline {
+  TimePoint first;
+  TimePoint last;
+  std::vector<std::string> names;
+  std::vector<Process> processes;
+  std::vector<Op> ops;
+  std::vector<Item> items;
+  std::vector<std::vector<ItemRef>> asks_of;  // by name: ops in the order of `ops`
+  ByOp<Renewal> renewals;                     // by sent
+  ByOp<Ending> endings;                       // by sent
+  ByOp<Sample> samples;                       // by asked
+  ByOp<Loss> losses;                          // by time
+  std::vector<ResourceUse> uses;              // by name, then time
+  std::vector<PermitsChange> permits;         // by name, then begin
+  std::vector<Restore> restores;              // by begin
+  ByOp<Return> returns;                       // by begin
+  std::vector<Interval> demotions;
+  std::vector<Snapshot> snapshots;  // by begin
+  std::vector<Interval> faults;     // of kinds other than kill and stop; by begin
+  std::vector<Quiet> ends;
+  Expect expect;
+  std::uint64_t kills = 0;
+  std::uint64_t stops = 0;
+
+  [[nodiscard]] std::span<const Item> set_of(const Op& op) const {
+    return std::span(items).subspan(op.first_item, op.items);
+  }
+  // When whatever was wrong is over: the end of the last fault, kill or stop; `first` if
+  // there was none, TimePoint::max() if one never ended.
+  [[nodiscard]] TimePoint last_trouble() const;
+  [[nodiscard]] bool had_trouble() const {
+    return kills + stops + faults.size() + restores.size() > 0;
+  }
+  // Whether a fault was under way meanwhile, or the process stopped.
+  [[nodiscard]] bool had_trouble(std::uint32_t process, Interval during) const;
+  // Whether the hold was perhaps there at some moment of `during`.
+  [[nodiscard]] bool may_be_there(std::uint32_t op, Interval during) const;
+  // Whether what had ended by `ended` may have been put back by `seen`.
+  [[nodiscard]] bool may_have_returned(const Op& op, TimePoint ended, TimePoint seen) const;
+  // `deadline`, put off for the time in which the process was stopped: all that it owes
+  // between `from` and then, it owes so long after it went on.
+  [[nodiscard]] TimePoint put_off(std::uint32_t process, TimePoint from, Duration delay) const;
+
+  // When valid() has to be false at the latest, by the answers that came until `known`.
+  [[nodiscard]] TimePoint valid_end(const Op& op, std::size_t index, TimePoint known) const;
+
+  // For stories.
+  [[nodiscard]] std::string at(TimePoint time) const;  // "12.345 ms"
+  [[nodiscard]] std::string tell(const Op& op) const;  // one line
+};
+
+// When a hold of such a lease that reached the store at `arrived` has surely ended there.
+TimePoint expiry(const Rules& rules, Duration lease, TimePoint arrived);
+
+// Errors as of check().
+Result<Timeline> make_timeline(const History& history, const Rules& rules);
+
+// The part of it that follows from all events together: permits that nobody said, the ends
+// of Op. REQUIRES: all else is in its place and sorted.
+void work_out(Timeline& line, const Rules& rules);
+
+// Collects violations, of which only some are told. The story is made only for those.
+class Findings {
+ public:
+  Findings(const Rules& rules, Report& report) : rules_(rules), report_(report) {}
+  template <class Story>
+  void add(Invariant invariant, Story&& story) {
+    if (++report_.found[static_cast<std::size_t>(invariant)] > rules_.most_told) return;
+    report_.violations.push_back({invariant, story()});
+  }
+
+ private:
+  const Rules& rules_;
+  Report& report_;
+};
+
+void check_exclusion(const Timeline& line, const Rules& rules, Findings& findings);
+void check_demotion(const Timeline& line, const Rules& rules, Findings& findings);
+void check_fencing(const Timeline& line, const Rules& rules, Findings& findings);
+void check_atomic_sets(const Timeline& line, const Rules& rules, Findings& findings);
+// Counts busy answers that nothing explains, too.
+void check_busy(const Timeline& line, const Rules& rules, Findings& findings, Counts& counts);
+void check_lease(const Timeline& line, const Rules& rules, Findings& findings);
+void check_resource(const Timeline& line, const Rules& rules, Findings& findings);
+void check_liveness(const Timeline& line, const Rules& rules, Findings& findings);
+// Counts wake-ups, too.
+void check_wakeups(const Timeline& line, const Rules& rules, Findings& findings, Counts& counts);
+void check_leaks(const Timeline& line, const Rules& rules, Findings& findings);
+void check_permits(const Timeline& line, const Rules& rules, Findings& findings);
+
+}  // namespace lockset::history

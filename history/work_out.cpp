@@ -1,0 +1,149 @@
+// When each hold surely was, and perhaps was.
+#include <algorithm>
+
+#include "core/time_math.h"
+#include "history/permits_book.h"
+#include "history/timeline.h"
+
+namespace lockset::history {
+namespace {
+
+void work_out_permits(Timeline& line, const Rules& rules) {
+  const PermitsBook book(line);
+  for (const Op& op : line.ops) {
+    for (std::uint32_t i = op.first_item; i < op.first_item + op.items; ++i) {
+      Item& item = line.items[i];
+      if (item.said) continue;
+      const auto possible = book.during(item.name, item.mode, {op.asked, op.returned});
+      if (possible.anything) {
+        item.permits = item.mode == Mode::read ? rules.read_permits : rules.write_permits;
+      }
+      for (const std::uint32_t value : possible.values) {
+        item.permits = std::max(item.permits, value);
+      }
+    }
+  }
+}
+
+TimePoint must_end(const Timeline& line, const Op& op, std::size_t index) {
+  TimePoint end = op.valid_end;
+  for (const Ending& each : line.endings.of(index)) {
+    const bool did_nothing = each.process != op.process && each.answer == Ending::Answer::not_held;
+    if (!did_nothing) end = std::min(end, each.sent);
+  }
+  for (const Renewal& each : line.renewals.of(index)) {
+    if (each.process == op.process && each.answer == Renewal::Answer::gone) {
+      end = std::min(end, each.returned);
+    }
+  }
+  for (const Loss& each : line.losses.of(index)) end = std::min(end, each.at);
+  // Its holder knows that it is over, and may have let go what it hangs on: the hold on its
+  // application. (An answer to a renewal that came in time may be read too late.)
+  for (const Sample& each : line.samples.of(index)) {
+    if (!each.answer) end = std::min(end, each.answered);
+  }
+  if (const auto& killed = line.processes[op.process].killed) end = std::min(end, *killed);
+  for (const Restore& each : line.restores) {
+    if (each.forgets && each.concerns(op.asked)) end = std::min(end, each.during.begin);
+  }
+  return end;
+}
+
+TimePoint may_end(const Timeline& line, const Rules& rules, const Op& op, std::size_t index) {
+  const auto expiry = [&](TimePoint arrived) { return history::expiry(rules, op.lease, arrived); };
+  if (!op.granted()) {
+    // One that never returned may have been on its way until its process died.
+    TimePoint gave_up = op.returned;
+    const auto& killed = line.processes[op.process].killed;
+    if (op.outcome == Op::Outcome::none && killed) gave_up = *killed;
+    return expiry(later(gave_up, rules.late));
+  }
+  TimePoint end = expiry(op.returned);
+  if (op.until == TimePoint::max()) end = TimePoint::max();
+  for (const Renewal& each : line.renewals.of(index)) {
+    switch (each.answer) {
+      case Renewal::Answer::renewed:
+        end = std::max(end, each.until == TimePoint::max() ? each.until : expiry(each.returned));
+        break;
+      case Renewal::Answer::none:
+      case Renewal::Answer::unknown:
+        end = std::max(end, expiry(later(each.sent, rules.late)));
+        break;
+      case Renewal::Answer::gone:
+        break;
+    }
+  }
+  // What the store said is gone, is gone.
+  for (const Renewal& each : line.renewals.of(index)) {
+    if (rules.denials_end && each.process == op.process && each.answer == Renewal::Answer::gone) {
+      end = std::min(end, each.returned);
+    }
+  }
+  for (const Ending& each : line.endings.of(index)) {
+    const bool gone = each.answer == Ending::Answer::released ||
+                      (rules.denials_end && each.process == op.process &&
+                       each.answer == Ending::Answer::not_held);
+    if (gone) end = std::min(end, each.returned);
+  }
+  return end;
+}
+
+// Of the holds that were perhaps in the store when a backup was taken, each may be there again
+// when that is put back: with the lease that it had then, or a new one; and then its holder, who
+// knows nothing of it, renews it.
+void work_out_returns(Timeline& line, const Rules& rules) {
+  std::vector<Return> all;
+  for (std::uint32_t i = 0; i < line.ops.size(); ++i) {
+    const Op& op = line.ops[i];
+    if (!op.may_hold()) continue;
+    const std::size_t first = all.size();
+    for (const Restore& restore : line.restores) {
+      if (!restore.backup || !restore.concerns(op.asked)) continue;
+      const auto in_backup = [&](TimePoint begin, TimePoint end) {
+        return begin <= restore.backup->end && end >= restore.backup->begin;
+      };
+      bool there = in_backup(op.asked, op.may_end);
+      for (std::size_t k = first; k < all.size(); ++k) {
+        there = there || in_backup(all[k].during.begin, all[k].during.end);
+      }
+      if (!there) continue;
+      const auto lasts = [&](TimePoint from) { return expiry(rules, op.lease, from); };
+      TimePoint end = op.until == TimePoint::max() ? op.until : lasts(restore.during.end);
+      for (const Renewal& each : line.renewals.of(i)) {
+        if (each.answer == Renewal::Answer::gone) continue;
+        // One without an answer may be done later than its client waits for it.
+        const bool done = each.answer == Renewal::Answer::renewed;
+        const TimePoint arrived = done ? each.returned : later(each.sent, rules.late);
+        if (arrived >= restore.during.begin) end = std::max(end, lasts(arrived));
+      }
+      // What it was without that is told by may_end.
+      const TimePoint begin = std::max(restore.during.begin, later(op.may_end, Duration(1)));
+      if (begin < end) all.push_back({i, {begin, end}});
+    }
+  }
+  line.returns.all = std::move(all);
+  line.returns.index(line.ops.size());
+}
+
+}  // namespace
+
+TimePoint expiry(const Rules& rules, Duration lease, TimePoint arrived) {
+  TimePoint end = later(later(arrived, lease), rules.slack);
+  for (int i = 0; i < rules.slack_per_lease; ++i) end = later(end, lease);
+  return end;
+}
+
+void work_out(Timeline& line, const Rules& rules) {
+  work_out_permits(line, rules);
+  for (std::size_t i = 0; i < line.ops.size(); ++i) {
+    Op& op = line.ops[i];
+    if (op.granted()) {
+      op.valid_end = line.valid_end(op, i, TimePoint::max());
+      op.must_end = must_end(line, op, i);
+    }
+    if (op.may_hold()) op.may_end = may_end(line, rules, op, i);
+  }
+  work_out_returns(line, rules);
+}
+
+}  // namespace lockset::history

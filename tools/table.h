@@ -1,0 +1,28 @@
+// Columns that line up on a terminal, also with wide characters.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lockset::tools {
+
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  // Columns two blanks apart, no blanks at the ends of lines.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// `text` as it can be shown and told apart: in quotes and with \xNN where it has blanks,
+// quotes or something that a terminal would not show or would obey.
+std::string shown(std::string_view text);
+// The same for a text whose blanks and quotes are harmless: only what a terminal would
+// obey is changed.
+std::string harmless(std::string_view text);
+
+}  // namespace lockset::tools
