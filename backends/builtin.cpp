@@ -1,5 +1,5 @@
 // The one list of the backends in this build. Written by hand: objects that
-// register themselves vanish from static libraries (docs/adr/0005).
+// register themselves vanish from static libraries (ADR 0005).
 #include <string>
 #include <system_error>
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <thread>
 
+#include "core/margin.h"
 #include "lockset/lock_set.h"
 
 namespace lockset::cli {
@@ -65,8 +66,7 @@ Finding clock_rate(const Reading& first, const Reading& second) {
   const Duration apart = theirs > ours ? theirs - ours : ours - theirs;
   const std::string both =
       in_milliseconds(theirs) + " passed there and " + in_milliseconds(ours) + " here";
-  constexpr int tenth = 10;  // as the margin of a lease
-  if (apart <= ours / tenth + blur) return {Level::good, "clock rate", both};
+  if (apart <= ours / margin_part + blur) return {Level::good, "clock rate", both};
   return {Level::warning, "clock rate",
           both + ": leases end by that clock; find out what sets it or slows it down"};
 }

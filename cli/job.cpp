@@ -16,6 +16,7 @@
 #include "cli/child_process.h"
 #include "cli/process.h"
 #include "cli/terminal.h"
+#include "core/margin.h"
 #include "lockset/lock_set.h"
 #include "tools/failure.h"
 
@@ -24,14 +25,9 @@ namespace lockset::cli {
 using namespace tools;
 namespace {
 
-// The wrapper comes first; the guard steps in this much later, and still before the
-// store can give the lock to anybody else: validity ends a tenth of the lease, 50 ms to
-// 2 s, before the lease does.
-Duration guard_slack(Duration lease) {
-  const Duration margin =
-      std::clamp<Duration>(lease / 10, std::chrono::milliseconds(50), std::chrono::seconds(2));
-  return margin / 4;
-}
+// The wrapper comes first; the guard steps in this much later, and still before the store can give
+// the lock to anybody else: validity ends a margin before the lease does.
+Duration guard_slack(Duration lease) { return margin_of(lease) / 4; }
 
 std::string names_text(std::span<const LockRequest> items) {
   std::string text;

@@ -19,10 +19,6 @@ Duration renewal_period(Duration lease) noexcept {
 
 }  // namespace
 
-Duration margin_of(Duration lease) noexcept {
-  return std::clamp<Duration>(lease / 10, milliseconds(50), seconds(2));
-}
-
 TimePoint validity_end(TimePoint sent, Duration lease) noexcept {
   return later(sent, lease == endless ? endless : lease - margin_of(lease));
 }

@@ -5,25 +5,23 @@
 
 #include <cstdint>
 
+#include "core/margin.h"
 #include "lockset/clock.h"
 #include "lockset/hold.h"
 
 namespace lockset {
-
-// What is taken off a lease for clocks that run at different rates: a tenth, at
-// least 50 ms and at most 2 s.
-Duration margin_of(Duration lease) noexcept;
 
 // The last moment at which a hold is surely live in the store: counted from when
 // the request left, which is before the store began to count. TimePoint::max() for
 // a lease without end.
 TimePoint validity_end(TimePoint sent, Duration lease) noexcept;
 
-//   state     granted  renewed(in time)  renewed(late)   denied    failed        tick(at the end)
-//   released held      -        held, longer      lost: expired   lost:gone held, retry   lost:
-//   expired     released lost      -        lost              lost            lost      lost lost
-//   lost released  -        released          released        released  released      released
-//   released
+// clang-format off
+//   state     renewed(in time)  renewed(late)  denied      failed       tick(at the end)  release()
+//   held      held, longer      lost: expired  lost: gone  held, retry  lost: expired     released
+//   lost      lost              lost           lost        lost         lost              released
+//   released  released          released       released    released     released          released
+// clang-format on
 class LeaseState {
  public:
   enum class Phase : std::uint8_t { held, lost, released };

@@ -3,7 +3,7 @@
 // BootClock::now and Token::random belong here too. All of it is defined in machine.cpp, and
 // Alarm in alarm.cpp, and neither defines anything else: so a program that defines all of
 // it itself gets its own in their place from the linker, and then has the whole core run
-// on its time. That is how tests/simulation does it (decision 0030).
+// on its time. That is how tests/simulation does it (ADR 0030).
 #pragma once
 
 #include <functional>

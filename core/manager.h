@@ -70,6 +70,10 @@ class Manager : public std::enable_shared_from_this<Manager> {
   Result<AcquireOutcome> refuse_old_stamp(Result<AcquireOutcome> outcome, Stamp above);
   // Now by the holds' clock, where it is `machines_now` by the machine's.
   [[nodiscard]] TimePoint on_lease_clock(TimePoint machines_now) const noexcept;
+  // Where none is asked for, or none at all.
+  static Duration finite_lease(const SpaceConfig& config);
+  // A permanent hold that was lost with its application is there until somebody ends it.
+  static bool outlasts_its_loss(const HoldState& hold);
   [[nodiscard]] Duration usual_lease(const SpaceConfig& config) const;
   Status may_ask(const Call& call, const SpaceConfig& config) const;
   Status may_still_take(const Call& call);

@@ -1,6 +1,6 @@
 // A lock space on the move from one store to another, as programs use it: takes each hold in the
 // old store, in both or in the new one, as the marks in the stores say at that moment. Knows two
-// backends and nothing of what they are. docs/adr/0035 has the protocol.
+// backends and nothing of what they are. ADR 0035 has the protocol.
 #pragma once
 
 #include <atomic>

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "lockset/migration.h"
+#include "lockset/migration_phase.h"
 #include "lockset/stamp.h"
 
 namespace lockset::migrate {

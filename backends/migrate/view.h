@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "lockset/migration.h"
+#include "lockset/migration_phase.h"
 #include "lockset/space_config.h"
 
 namespace lockset::migrate {

@@ -1,4 +1,4 @@
-// Which accounts of the server may do what in a space. docs/adr/0017 says why procedure by
+// Which accounts of the server may do what in a space. ADR 0017 says why procedure by
 // procedure.
 #pragma once
 

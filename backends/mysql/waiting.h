@@ -1,5 +1,5 @@
 // Wakes the waiters of this client. Neither server can tell a client anything by itself
-// (docs/adr/0016), so one thread asks for all of them: one statement, at a rate that falls
+// (ADR 0016), so one thread asks for all of them: one statement, at a rate that falls
 // the longer nothing happens, whatever the number of waiters.
 #pragma once
 

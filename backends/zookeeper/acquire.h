@@ -1,5 +1,5 @@
 // The step that grants a set: read what stands in its way, then have the server compare all
-// that was read and make the hold, in one transaction. docs/adr/0023.
+// that was read and make the hold, in one transaction. ADR 0023.
 #pragma once
 
 #include <cstdint>

@@ -21,7 +21,7 @@ struct Options {
   Duration connect_timeout = std::chrono::seconds(5);
   // Of sessions that carry no holds.
   Duration session_timeout = std::chrono::seconds(10);
-  // Leases below the server's shortest session: see docs/adr/0024.
+  // Leases below the server's shortest session: see ADR 0024.
   bool short_leases = false;
 
   // The path of the space.

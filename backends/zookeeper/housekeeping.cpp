@@ -57,7 +57,7 @@ Result<std::size_t> Housekeeping::collect(Duration age, TimePoint by) {
       1000;
   std::vector<Request> steps;
   // No version comes again: whoever still has the one of a name that goes is refused by the
-  // configuration's (docs/adr/0026).
+  // configuration's (ADR 0026).
   steps.push_back(set(space_.paths.config(), to_text((*config)->stored), (*config)->version));
   std::size_t bytes = weight(steps.front());
   std::vector<Request> queues;

@@ -18,11 +18,11 @@
 namespace lockset::zookeeper {
 
 // A closing session writes the paths of all its nodes into one transaction, which a server
-// can't read again when it is longer than 1 MB (docs/adr/0024).
+// can't read again when it is longer than 1 MB (ADR 0024).
 inline constexpr std::size_t most_path_bytes = std::size_t{512} * 1024;
 
 // Of a session with this timeout, how much every hold may count on from the moment at which
-// a request in it was sent that was answered: see docs/adr/0024.
+// a request in it was sent that was answered: see ADR 0024.
 Duration safe_part(Duration timeout) noexcept;
 
 // A new session that no server has answered for so long is given up for another one; the next for

@@ -1,6 +1,6 @@
 // Who waits for a name stands in its queue: an ephemeral sequential node. The first in the
 // queue watches the name, each of the others the one before him, so that what becomes free
-// wakes one of them, whatever their number. docs/adr/0025.
+// wakes one of them, whatever their number. ADR 0025.
 #pragma once
 
 #include <cstdint>

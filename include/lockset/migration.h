@@ -1,5 +1,5 @@
 // Moving a lock space from one store to another while programs use it. docs/migration.md is the
-// runbook; docs/adr/0035 has the protocol and why it is safe.
+// runbook; ADR 0035 has the protocol and why it is safe.
 //
 // Programs open "migrate:?from=...&to=..." (or set migrate.from and migrate.to) and follow the
 // phase, which stands in the stores. A person moves the phase on, by this class or by `lockset
@@ -15,22 +15,10 @@
 #include <vector>
 
 #include "lockset/backend.h"
+#include "lockset/migration_phase.h"
 #include "lockset/registry.h"
 
 namespace lockset {
-
-enum class MigrationPhase : std::uint8_t {
-  old_only,  // no migration, or not begun: holds stand in the old store alone
-  shadow,    // as before, and the new store is tried beside; nothing depends on it
-  dual_old,  // holds stand in both stores; stamps are the old store's
-  dual_new,  // holds stand in both stores; stamps are the new store's
-  new_only,  // holds stand in the new store alone
-  closed,    // the old store is closed and empty
-  finished,  // the new store is an ordinary space; there is no way back
-};
-
-// "old-only", "shadow", "dual-old", "dual-new", "new-only", "closed", "finished".
-std::string_view to_string(MigrationPhase phase) noexcept;
 
 // The address for programs, the two addresses percent-encoded.
 std::string migrate_url(std::string_view from, std::string_view to);

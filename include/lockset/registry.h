@@ -33,7 +33,7 @@ struct Finding {
 // Who runs init is neither: the space is that account's.
 enum class Role : std::uint8_t { programs, operators };
 
-// A plain list entry; there is no self-registration (docs/adr/0005).
+// A plain list entry; there is no self-registration (ADR 0005).
 struct Scheme {
   std::string_view name;     // "sqlite"
   std::string_view example;  // "sqlite:/var/lib/jobs/locks.db"

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <thread>
 
+#include "lockset/forwarding_backend.h"
 #include "tests/conformance/suite.h"
 #include "tests/support/event_counts.h"
 #include "tests/support/faulty_backend.h"

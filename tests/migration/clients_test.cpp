@@ -1,5 +1,5 @@
 // What the holds say of those who hold them, and what the shadow's reports add up to.
-#include "backends/migrate/clients.h"
+#include "migration/clients.h"
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "lockset/forwarding_backend.h"
 #include "tests/migration/stores.h"
 
 namespace lockset::migration_tests {

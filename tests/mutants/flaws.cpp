@@ -5,6 +5,7 @@
 #include <mutex>
 #include <thread>
 
+#include "lockset/forwarding_backend.h"
 #include "tests/support/client.h"
 #include "tests/support/wait.h"
 

@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "lockset/forwarding_backend.h"
 #include "lockset/memory_backend.h"
 #include "tests/mutants/load.h"
 #include "tests/support/client.h"

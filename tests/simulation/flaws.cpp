@@ -5,6 +5,7 @@
 
 #include "history/check.h"
 #include "lockset/clock.h"
+#include "lockset/forwarding_backend.h"
 
 namespace lockset::simulation {
 namespace {

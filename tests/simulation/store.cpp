@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "lockset/forwarding_backend.h"
+
 namespace lockset::simulation {
 
 using namespace std::chrono_literals;

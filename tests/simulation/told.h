@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lockset/backend.h"
+#include "lockset/forwarding_backend.h"
 #include "tests/simulation/truth.h"
 #include "tests/simulation/world.h"
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "lockset/forwarding_backend.h"
 #include "tests/support/seed.h"
 #include "tests/support/wait.h"
 

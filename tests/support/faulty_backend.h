@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "lockset/backend.h"
+#include "lockset/forwarding_backend.h"
 
 namespace lockset::test {
 

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "core/lease_state.h"
+#include "lockset/forwarding_backend.h"
 
 namespace lockset::test {
 

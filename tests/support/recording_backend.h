@@ -22,6 +22,7 @@
 #include <mutex>
 
 #include "lockset/backend.h"
+#include "lockset/forwarding_backend.h"
 #include "tests/support/recorder.h"
 
 namespace lockset::test {

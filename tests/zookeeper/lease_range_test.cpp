@@ -66,7 +66,7 @@ TEST_F(LeaseRange, OutsideIsUnsupportedAndTheLineNamesTheBound) {
   EXPECT_TRUE(view_->traces().empty());
 }
 
-// What a session is good for is two thirds of its timeout (docs/adr/0024).
+// What a session is good for is two thirds of its timeout (ADR 0024).
 TEST_F(LeaseRange, TheGrantTellsTheEffectiveLease) {
   Client mine = open();
   EXPECT_EQ(leased(mine, 2s).value(), 2s);

@@ -134,7 +134,7 @@ TEST_F(Names, WhatIsTooLargeIsRefusedWhole) {
   EXPECT_TRUE(mine.release(stamp));
 }
 
-// docs/adr/0024: a session's end is one transaction with the paths of all its nodes
+// ADR 0024: a session's end is one transaction with the paths of all its nodes
 TEST_F(Names, MorePathsThanOneSessionShouldHaveAreInAnother) {
   constexpr std::size_t sets = 6;
   constexpr std::size_t size = 128;

@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "lockset/forwarding_backend.h"
 #include "lockset/registry.h"
 #include "tests/support/client.h"
 #include "tests/support/recording_backend.h"

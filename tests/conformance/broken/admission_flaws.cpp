@@ -3,6 +3,7 @@
 #include <mutex>
 #include <thread>
 
+#include "lockset/forwarding_backend.h"
 #include "tests/conformance/broken/flaws.h"
 #include "tests/support/client.h"
 #include "tests/support/wait.h"

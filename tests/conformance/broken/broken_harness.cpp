@@ -1,5 +1,6 @@
 #include "tests/conformance/broken/broken_harness.h"
 
+#include "lockset/forwarding_backend.h"
 #include "lockset/memory_backend.h"
 #include "tests/conformance/memory_harness.h"
 

@@ -2,6 +2,7 @@
 // readers that writers don't look into.
 #include <map>
 
+#include "lockset/forwarding_backend.h"
 #include "tests/conformance/broken/flaws.h"
 
 namespace lockset::broken {

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <set>
 
+#include "lockset/forwarding_backend.h"
 #include "tests/conformance/broken/flaws.h"
 
 namespace lockset::broken {

@@ -1,6 +1,7 @@
 // Stamps that are no fencing tokens.
 #include <algorithm>
 
+#include "lockset/forwarding_backend.h"
 #include "tests/conformance/broken/flaws.h"
 
 namespace lockset::broken {

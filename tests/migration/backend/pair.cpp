@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backends/migrate/backend.h"
+#include "lockset/forwarding_backend.h"
 #include "tests/support/wait.h"
 
 namespace lockset::test {

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "core/migration_mark.h"
+#include "lockset/forwarding_backend.h"
 #include "lockset/memory_backend.h"
 #include "lockset/migration.h"
 #include "tests/support/client.h"

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "backends/migrate/hold_tag.h"
+#include "lockset/forwarding_backend.h"
 
 namespace lockset::simulation {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "core/machine.h"
 #include "core/random.h"
+#include "lockset/forwarding_backend.h"
 
 namespace lockset::simulation {
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "backends/migrate/in_the_way.h"
-#include "backends/migrate/store.h"
 #include "backends/migrate/view.h"
 #include "core/migration_mark.h"
 #include "lockset/migration.h"
+#include "migration/in_the_way.h"
+#include "migration/store.h"
 
 namespace lockset {
 

@@ -1,4 +1,4 @@
-#include "backends/migrate/differences.h"
+#include "migration/differences.h"
 
 #include <set>
 

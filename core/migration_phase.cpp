@@ -1,5 +1,5 @@
 // The phases' names.
-#include "lockset/migration.h"
+#include "lockset/migration_phase.h"
 
 namespace lockset {
 

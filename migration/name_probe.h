@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "backends/migrate/store.h"
+#include "migration/store.h"
 
 namespace lockset::migrate {
 

@@ -1,5 +1,5 @@
 // The way back to the old store.
-#include "backends/migrate/migration_impl.h"
+#include "migration/impl.h"
 
 namespace lockset {
 namespace {

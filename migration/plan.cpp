@@ -1,11 +1,11 @@
 // What would go wrong, before anything is begun.
 #include <algorithm>
 
-#include "backends/migrate/clients.h"
-#include "backends/migrate/differences.h"
-#include "backends/migrate/migration_impl.h"
-#include "backends/migrate/name_probe.h"
 #include "backends/server/server_clock.h"
+#include "migration/clients.h"
+#include "migration/differences.h"
+#include "migration/impl.h"
+#include "migration/name_probe.h"
 
 namespace lockset {
 namespace {

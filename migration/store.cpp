@@ -1,4 +1,4 @@
-#include "backends/migrate/store.h"
+#include "migration/store.h"
 
 #include <array>
 #include <utility>

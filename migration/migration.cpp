@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "backends/migrate/migration_impl.h"
 #include "core/identity.h"
 #include "core/machine.h"
+#include "migration/impl.h"
 
 namespace lockset {
 

@@ -1,7 +1,7 @@
 // Where a migration stands, also when one of the stores can't be asked.
-#include "backends/migrate/clients.h"
-#include "backends/migrate/differences.h"
-#include "backends/migrate/migration_impl.h"
+#include "migration/clients.h"
+#include "migration/differences.h"
+#include "migration/impl.h"
 
 namespace lockset {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backends/migrate/differences.h"
-#include "backends/migrate/migration_impl.h"
+#include "migration/differences.h"
+#include "migration/impl.h"
 
 namespace lockset {
 

@@ -1,4 +1,4 @@
-#include "backends/migrate/name_probe.h"
+#include "migration/name_probe.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,10 +1,10 @@
-#include "backends/migrate/in_the_way.h"
+#include "migration/in_the_way.h"
 
 #include <algorithm>
 
 #include "backends/migrate/hold_tag.h"
-#include "backends/migrate/store.h"
 #include "core/identity.h"
+#include "migration/store.h"
 
 namespace lockset::migrate {
 namespace {

@@ -1,4 +1,4 @@
-#include "backends/migrate/clients.h"
+#include "migration/clients.h"
 
 #include <algorithm>
 #include <charconv>
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "backends/migrate/hold_tag.h"
-#include "backends/migrate/in_the_way.h"
+#include "migration/in_the_way.h"
 
 namespace lockset::migrate {
 namespace {

@@ -1,0 +1,382 @@
+// Driving an acquire: carries out what the acquire loop decides, and keeps what was granted.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/identity.h"
+#include "core/machine.h"
+#include "core/manager.h"
+#include "core/migration_mark.h"
+#include "core/time_math.h"
+
+namespace lockset {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// How often the store repeated the attempt inside; none of it for an old configuration.
+std::uint32_t collisions_of(const Result<AcquireOutcome>& outcome) {
+  if (!outcome) return 0;
+  if (const Grant* grant = std::get_if<Grant>(&*outcome)) return grant->collisions;
+  if (const Busy* busy = std::get_if<Busy>(&*outcome)) return busy->collisions;
+  return 0;
+}
+
+std::string describe(const Busy& busy) {
+  // Not by a hold: the store could not look yet.
+  if (!busy.holder) return in_quotes(busy.name) + " is kept by " + busy.holder_label;
+  return in_quotes(busy.name) + " is held (" + std::string(to_string(busy.mode)) + ", stamp " +
+         std::to_string(busy.holder.value) + ") by " + busy.holder_label;
+}
+
+}  // namespace
+
+// One acquire under way.
+struct Manager::Call {
+  Call(const LockSet& wanted, const Owner& for_owner, Duration with_lease, std::stop_token until,
+       const AcquireLoop::Settings& settings, Stamp above, TimePoint called)
+      : set(wanted),
+        owner(for_owner),
+        lease(with_lease),
+        stop(std::move(until)),
+        single_try(settings.single_try),
+        last_answer(later(settings.deadline, seconds(1))),
+        high_water(above),
+        began(called),
+        now(called),
+        loop(settings, thread_random(), [] { return Token::random(); }) {}
+
+  const LockSet& set;
+  const Owner& owner;
+  const Duration lease;  // no_lease: permanent
+  const std::stop_token stop;
+  const bool single_try;
+  // A hanging store must not keep the caller far beyond its deadline; but the last
+  // try at the deadline needs time for its round trip.
+  const TimePoint last_answer;
+  const Stamp high_water;  // at the beginning
+  const TimePoint began;
+  TimePoint now;  // when the action under way was decided on
+  // When the attempt or question under way was sent, by the holds' clock.
+  TimePoint sent;
+  AcquireLoop loop;
+  Token token;  // of the last attempt or question
+  std::vector<std::uint32_t> permits;
+  std::shared_ptr<WaitTicket> ticket;
+  // What the first attempt is made from, if it was read before.
+  std::shared_ptr<const SpaceConfig> known_config;
+
+  TimePoint read_clock() { return now = BootClock::now(); }
+
+  // The lease to ask the store for: a permanent hold begins with a finite one.
+  [[nodiscard]] Duration first_lease(const SpaceConfig& config) const {
+    return lease == no_lease ? finite_lease(config) : lease;
+  }
+};
+
+Status Manager::may_ask(const Call& call, const SpaceConfig& config) const {
+  if (call.lease == no_lease) {
+    if (!traits_.permanent_leases) {
+      return Error{Errc::unsupported, "this backend keeps no hold without a lease: set one"};
+    }
+  } else if (call.lease > config.max_lease) {
+    return Error{Errc::invalid, "a lease of " + format_duration(call.lease) +
+                                    " is longer than this space allows (" +
+                                    format_duration(config.max_lease) +
+                                    "); raise it with `lockset init --max-lease`"};
+  }
+  const auto epoch = config.epochs.find(owner_.app);
+  const bool taking_over = options_.reclaim && owner_.epoch == 0;
+  if (epoch != config.epochs.end() && epoch->second > owner_.epoch && !taking_over) {
+    return Error{
+        Errc::superseded,
+        owner_.epoch > 0
+            ? "a newer instance of application " + in_quotes(owner_.app) + " has taken over"
+            : "application " + in_quotes(owner_.app) +
+                  " runs with reclaim: open with reclaim too, or use another id"};
+  }
+  // Its hold on the application is as little there as its epoch: what it took now, another instance
+  // might end any moment, while it would go by the validity of before.
+  if (forgets_epoch(config, owner_)) {
+    return Error{Errc::rolled_back,
+                 "the store does not know that this instance of application " +
+                     in_quotes(owner_.app) +
+                     " has taken over: it was restored or wiped since; open the space again"};
+  }
+  return {};
+}
+
+Error Manager::application_lost() const {
+  return {Errc::superseded, "this instance lost its hold on application " + in_quotes(owner_.app) +
+                                " (" + std::string(to_string(app_hold_->lost_reason())) +
+                                "): open the space again"};
+}
+
+// Without its hold on the application nothing that it took would be valid. The store may know
+// a better reason.
+Status Manager::may_still_take(const Call& call) {
+  if (!app_hold_ || app_hold_->valid()) return {};
+  Result<SpaceConfig> now = backend_->load_config(std::min(io_deadline(), call.last_answer));
+  if (now) {
+    keeper_.take_config(*now);
+    if (Status status = may_ask(call, *now); !status) return status;
+  }
+  return application_lost();
+}
+
+Result<std::shared_ptr<HoldState>> Manager::acquire(const LockSet& set,
+                                                    const AcquireOptions& options,
+                                                    bool single_try) {
+  if (Status status = usable(); !status) return std::move(status).error();
+  const TimePoint now = BootClock::now();
+  std::shared_ptr<const SpaceConfig> config = config_.get();
+  const Duration lease = options.lease ? *options.lease : usual_lease(*config);
+  if (lease < min_lease) {
+    return Error{Errc::invalid, "the lease must be at least 1s, not " + format_duration(lease)};
+  }
+  if (options.wait < Duration::zero()) return Error{Errc::invalid, "a negative wait"};
+  // While an application is taken over its epoch is not known, and nobody may renew.
+  if (!options_.reclaim || app_hold_) {
+    if (Status status = keeper_.start(); !status) return std::move(status).error();
+  }
+
+  std::optional<Owner> labelled;
+  if (options.label) {
+    labelled = owner_;
+    labelled->label = clean_label(*options.label);
+  }
+  AcquireLoop::Settings settings;
+  settings.single_try = single_try;
+  settings.deadline = single_try ? TimePoint::max() : later(now, options.wait);
+  settings.patience = options_.store_patience;
+  settings.push_wakeup = traits_.push_wakeup && clock_.is_machines();
+  Call call(set, labelled ? *labelled : owner_, lease, options.stop, settings,
+            Stamp{high_water_.load()}, now);
+  call.known_config = std::move(config);
+  return acquire(call);
+}
+
+Result<std::shared_ptr<HoldState>> Manager::acquire(Call& call) {
+  AcquireLoop::Action action = call.loop.begin(call.began);
+  for (;;) {
+    if (auto* finished = std::get_if<AcquireLoop::Finish>(&action)) {
+      return finish(call, std::move(*finished));
+    }
+    // What was granted in vain is given back all the same.
+    const bool must_do = std::holds_alternative<AcquireLoop::Discard>(action);
+    if (call.stop.stop_requested() && !must_do) {
+      action = call.loop.stopped();
+      continue;
+    }
+    action = std::visit(
+        [&]<class Step>(const Step& step) -> AcquireLoop::Action {
+          if constexpr (std::is_same_v<Step, AcquireLoop::Finish>) {
+            return step;  // not reached
+          } else {
+            return carry_out(call, step);
+          }
+        },
+        action);
+  }
+}
+
+AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Attempt& attempt) {
+  std::shared_ptr<const SpaceConfig> config =
+      call.known_config ? std::exchange(call.known_config, nullptr) : config_.get();
+  if (Status status = may_take_here(config, call); !status) {
+    return call.loop.attempted(std::move(status).error(), call.read_clock());
+  }
+  if (Status status = may_ask(call, *config); !status) {
+    return AcquireLoop::Finish(std::move(status).error());
+  }
+  if (Status status = may_still_take(call); !status) {
+    return AcquireLoop::Finish(std::move(status).error());
+  }
+  call.permits.clear();
+  for (const LockRequest& item : call.set.items()) {
+    call.permits.push_back(config->permits_of(item.name).of(item.mode));
+  }
+  call.token = attempt.token;
+  call.sent = on_lease_clock(call.now);
+  AcquireRequest request;
+  request.set = &call.set;
+  request.permits = call.permits;
+  request.config_version = config->version;
+  request.token = attempt.token;
+  request.owner = &call.owner;
+  request.lease = call.first_lease(*config);
+  request.will_wait = !call.single_try;
+  request.ticket = call.ticket;
+  request.by = std::min(io_deadline(call.now), call.last_answer);
+
+  const Stamp above{high_water_.load()};
+  Result<AcquireOutcome> outcome = refuse_old_stamp(backend_->try_acquire(request), above);
+  call.read_clock();
+  if (const std::uint32_t collisions = collisions_of(outcome); collisions != 0) {
+    keeper_.tell({.kind = Event::Kind::collided, .items = call.set.items(), .count = collisions});
+  }
+  if (!outcome) {
+    keeper_.tell({.kind = Event::Kind::retried,
+                  .items = call.set.items(),
+                  .detail = outcome.error().message});
+  } else if (Busy* busy = std::get_if<Busy>(&*outcome)) {
+    call.ticket = busy->ticket;
+    if (options_.observer) {
+      keeper_.tell({.kind = Event::Kind::busy,
+                    .stamp = busy->holder,
+                    .items = call.set.items(),
+                    .took = call.now - call.began,
+                    .detail = describe(*busy)});
+    }
+  } else if (Stale* stale = std::get_if<Stale>(&*outcome)) {
+    keeper_.tell({.kind = Event::Kind::stale, .items = call.set.items()});
+    keeper_.take_config(std::move(stale->config));
+  } else {
+    call.ticket.reset();  // the grant ended its registration
+  }
+  return call.loop.attempted(std::move(outcome), call.now);
+}
+
+// What forbids it may be over since it was read: then `config` is the new one.
+Status Manager::may_take_here(std::shared_ptr<const SpaceConfig>& config, const Call& call) {
+  if (config->migration_phase == 0 || may_use_alone(config->migration_phase)) return {};
+  Result<SpaceConfig> now = backend_->load_config(std::min(io_deadline(), call.last_answer));
+  if (!now) {
+    // The attempt was not sent: whatever became of the question, nothing was applied.
+    Error why = std::move(now).error();
+    if (why.may_have_applied()) why.code = Errc::unavailable;
+    return why;
+  }
+  keeper_.take_config(*now);
+  config = std::make_shared<const SpaceConfig>(*std::move(now));
+  return may_use_alone(config->migration_phase);
+}
+
+Result<AcquireOutcome> Manager::refuse_old_stamp(Result<AcquireOutcome> outcome, Stamp above) {
+  const Grant* grant = outcome ? std::get_if<Grant>(&*outcome) : nullptr;
+  if (!grant || grant->stamp > above) return outcome;
+  const Stamp stamp = grant->stamp;
+  give_back(stamp, grant->lease);
+  return Error{Errc::rolled_back, "the store granted stamp " + std::to_string(stamp.value) +
+                                      " after " + std::to_string(above.value) +
+                                      ": it was restored or wiped, and its holds can't be trusted"};
+}
+
+void Manager::give_back(Stamp stamp, Duration lease) {
+  if (backend_->release(stamp, owner_.app, io_deadline())) return;
+  keeper_.tidy_later(stamp, later(BootClock::now(), lease));
+}
+
+AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Resolve& resolve) {
+  const TimePoint by = std::min(io_deadline(call.now), call.last_answer);
+  call.sent = on_lease_clock(call.now);
+  Result<std::optional<Grant>> found = backend_->resolve(resolve.token, by);
+  if (found && *found) {
+    Result<AcquireOutcome> checked =
+        refuse_old_stamp(AcquireOutcome(std::move(**found)), call.high_water);
+    if (!checked) return AcquireLoop::Finish(std::move(checked).error());
+    *found = std::get<Grant>(std::move(*checked));
+  }
+  if (found) {
+    keeper_.tell({.kind = Event::Kind::resolved,
+                  .stamp = *found ? (*found)->stamp : Stamp{},
+                  .items = call.set.items()});
+  }
+  call.token = resolve.token;
+  return call.loop.resolved(std::move(found), call.read_clock());
+}
+
+AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Discard& discard) {
+  give_back(discard.stamp, call.lease);
+  return call.loop.discarded(call.read_clock());
+}
+
+AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Wait& wait) {
+  const bool hinted = wait.for_change && call.ticket &&
+                      backend_->await_change(*call.ticket, wait.until, call.stop).ok();
+  if (!hinted) sleep_until(wait.until, call.stop);
+  if (call.stop.stop_requested()) return call.loop.stopped();
+  return call.loop.waited(call.read_clock());
+}
+
+Result<std::shared_ptr<HoldState>> Manager::finish(Call& call, AcquireLoop::Finish finish) {
+  if (call.ticket) backend_->end_wait(*call.ticket, io_deadline());
+  for (const AcquireLoop::Doubt& doubt : call.loop.doubts()) {
+    // A request on its way may still be granted, until the connection is given up at
+    // the latest; its hold ends a lease after that.
+    const Duration lease = call.first_lease(*config_.get());
+    keeper_.tidy_later(doubt.token, later(later(later(doubt.sent, lease), options_.io_timeout),
+                                          options_.io_timeout));
+  }
+  if (auto* granted = std::get_if<AcquireLoop::Granted>(&finish)) {
+    return keep(call, std::move(*granted));
+  }
+  if (std::holds_alternative<AcquireLoop::Contended>(finish)) return std::shared_ptr<HoldState>();
+  Error& error = std::get<Error>(finish);
+  if (error.code == Errc::timeout) {
+    keeper_.tell({.kind = Event::Kind::timed_out,
+                  .items = call.set.items(),
+                  .took = BootClock::now() - call.began,
+                  .detail = error.message});
+  }
+  return std::move(error);
+}
+
+Result<std::shared_ptr<HoldState>> Manager::keep(Call& call, AcquireLoop::Granted granted) {
+  const Stamp stamp = granted.grant.stamp;
+  raise_high_water(stamp);
+  const ClockReading reading{call.sent, on_lease_clock(call.now), granted.grant.store_time_us};
+  auto hold = std::make_shared<HoldState>(
+      HoldState::Made{call.set, call.token, std::move(granted.grant), call.sent, call.lease,
+                      weak_from_this(), app_hold_, clock_});
+  if (!hold->valid()) {
+    give_back(stamp, hold->granted_lease());
+    if (app_hold_ && !app_hold_->valid()) return application_lost();
+    return Error{Errc::unavailable, "the lease expired before the grant arrived"};
+  }
+  keeper_.add(hold, reading);
+  if (call.lease == no_lease) {
+    if (Status status = make_permanent(*hold); !status) return give_up(*hold, status);
+  }
+  if (options_.observer) {
+    keeper_.tell({.kind = Event::Kind::granted,
+                  .stamp = stamp,
+                  .items = hold->set().items(),
+                  .took = BootClock::now() - call.began});
+  }
+  return hold;
+}
+
+// Of a hold that could not be made permanent, as far as is known: a lost reply may have made it
+// so, and then its lease would never end.
+Error Manager::give_up(HoldState& hold, const Status& why) {
+  const std::shared_ptr<HoldState> kept = keeper_.remove(hold.stamp());
+  if (hold.release().newly_lost && kept) keeper_.announce(kept);
+  bool reply_lost = false;
+  const bool gone = release_in_store(hold.stamp(), io_deadline(), reply_lost).ok();
+  if (!gone) keeper_.tidy_later(hold.stamp(), TimePoint::max());
+  return {gone ? Errc::unavailable : Errc::indeterminate,
+          "it was granted, and could not be made permanent: " + why.error().message};
+}
+
+Status Manager::make_permanent(HoldState& hold) {
+  for (;;) {
+    Status status = keeper_.renew_now(hold);
+    if (status) return status;
+    // The keeper renews it as well, and may have been told by now that it is permanent. With the
+    // store gone again nobody would tell it here, and its validity ends no more.
+    if (hold.valid_until() == TimePoint::max()) return {};
+    const bool again = status.error().retryable() || status.error().may_have_applied();
+    if (!again || !hold.valid()) return status;
+    sleep_until(later(BootClock::now(), milliseconds(100)), {});
+  }
+}
+
+void Manager::raise_high_water(Stamp stamp) noexcept {
+  std::int64_t seen = high_water_.load();
+  while (seen < stamp.value && !high_water_.compare_exchange_weak(seen, stamp.value)) {
+  }
+}
+
+}  // namespace lockset

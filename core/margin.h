@@ -1,0 +1,20 @@
+// The margin of a lease. Semantics 10.
+#pragma once
+
+#include <algorithm>
+
+#include "lockset/clock.h"
+
+namespace lockset {
+
+// The part of a lease that clocks may differ by.
+inline constexpr int margin_part = 10;
+
+// What is taken off a lease for clocks that run at different rates: a tenth, at least 50 ms and at
+// most 2 s.
+inline Duration margin_of(Duration lease) noexcept {
+  return std::clamp<Duration>(lease / margin_part, std::chrono::milliseconds(50),
+                              std::chrono::seconds(2));
+}
+
+}  // namespace lockset
