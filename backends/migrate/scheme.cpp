@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backends/migrate/backend.h"
+#include "lockset/migration.h"
 
 namespace lockset {
 namespace {

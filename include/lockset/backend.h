@@ -35,12 +35,13 @@
 
 #include "lockset/clock.h"
 #include "lockset/error.h"
+#include "lockset/export.h"
 #include "lockset/inspection.h"
 #include "lockset/lock_set.h"
 #include "lockset/space_config.h"
 #include "lockset/stamp.h"
 
-namespace lockset {
+namespace lockset LOCKSET_EXPORT {
 
 // What differs between backends. Few, and each changes what a test expects.
 struct Traits {
@@ -267,4 +268,4 @@ class Backend {
   virtual Result<std::size_t> sweep(TimePoint by) = 0;
 };
 
-}  // namespace lockset
+}  // namespace LOCKSET_EXPORT

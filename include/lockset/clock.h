@@ -7,8 +7,9 @@
 #include <string_view>
 
 #include "lockset/error.h"
+#include "lockset/export.h"
 
-namespace lockset {
+namespace lockset LOCKSET_EXPORT {
 
 using Duration = std::chrono::nanoseconds;
 
@@ -49,4 +50,4 @@ Result<Duration> parse_duration(std::string_view text);
 // The shortest exact text among ms, s, m, h and d: "30s", "1500ms". Rounds to whole milliseconds.
 std::string format_duration(Duration duration);
 
-}  // namespace lockset
+}  // namespace LOCKSET_EXPORT

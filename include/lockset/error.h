@@ -13,7 +13,9 @@
 #include <utility>
 #include <variant>
 
-namespace lockset {
+#include "lockset/export.h"
+
+namespace lockset LOCKSET_EXPORT {
 
 enum class Errc {
   timeout,        // the wait ended before the set was free; nothing is held
@@ -110,4 +112,4 @@ class [[nodiscard]] Result<void> {
 
 using Status = Result<void>;
 
-}  // namespace lockset
+}  // namespace LOCKSET_EXPORT

@@ -5,8 +5,9 @@
 #include <utility>
 
 #include "lockset/backend.h"
+#include "lockset/export.h"
 
-namespace lockset {
+namespace lockset LOCKSET_EXPORT {
 
 // Forwards every call to another backend: the base of decorators that change a few calls.
 // release_all() calls release(), so overriding release() also changes release_all().
@@ -54,4 +55,4 @@ class ForwardingBackend : public Backend {
   std::shared_ptr<Backend> inner_;
 };
 
-}  // namespace lockset
+}  // namespace LOCKSET_EXPORT

@@ -9,10 +9,11 @@
 
 #include "lockset/clock.h"
 #include "lockset/error.h"
+#include "lockset/export.h"
 #include "lockset/lock_set.h"
 #include "lockset/stamp.h"
 
-namespace lockset {
+namespace lockset LOCKSET_EXPORT {
 
 enum class LostReason : std::uint8_t {
   not_lost,
@@ -102,4 +103,4 @@ class [[nodiscard]] Hold {
   std::shared_ptr<HoldState> state_;
 };
 
-}  // namespace lockset
+}  // namespace LOCKSET_EXPORT

@@ -10,10 +10,11 @@
 #include <vector>
 
 #include "lockset/clock.h"
+#include "lockset/export.h"
 #include "lockset/lock_set.h"
 #include "lockset/stamp.h"
 
-namespace lockset {
+namespace lockset LOCKSET_EXPORT {
 
 // To whom a hold belongs. Semantics 12.
 struct Owner {
@@ -60,4 +61,4 @@ struct InspectQuery {
   [[nodiscard]] bool matches(const std::vector<LockRequest>& items) const;
 };
 
-}  // namespace lockset
+}  // namespace LOCKSET_EXPORT

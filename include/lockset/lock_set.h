@@ -16,8 +16,9 @@
 #include <vector>
 
 #include "lockset/error.h"
+#include "lockset/export.h"
 
-namespace lockset {
+namespace lockset LOCKSET_EXPORT {
 
 inline constexpr std::size_t max_name_bytes = 255;
 inline constexpr std::size_t max_set_size = 256;
@@ -74,4 +75,4 @@ class LockSet {
   std::shared_ptr<const std::vector<LockRequest>> items_;
 };
 
-}  // namespace lockset
+}  // namespace LOCKSET_EXPORT

@@ -17,6 +17,7 @@
 #include "lockset/backend.h"
 #include "lockset/clock.h"
 #include "lockset/error.h"
+#include "lockset/export.h"
 #include "lockset/hold.h"
 #include "lockset/inspection.h"
 #include "lockset/lock_set.h"
@@ -24,7 +25,7 @@
 #include "lockset/space_config.h"
 #include "lockset/stamp.h"
 
-namespace lockset {
+namespace lockset LOCKSET_EXPORT {
 
 // A lease of this length means: held until released (lease = none).
 inline constexpr Duration no_lease = Duration::max();
@@ -195,4 +196,4 @@ Result<Locks> open(const char* url, std::initializer_list<NoOptions> none);
 // The same over a backend made by the caller; a single attempt.
 Result<Locks> open(std::unique_ptr<Backend> backend, Options options = {});
 
-}  // namespace lockset
+}  // namespace LOCKSET_EXPORT

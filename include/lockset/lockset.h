@@ -4,6 +4,7 @@
 #include "lockset/backend.h"
 #include "lockset/clock.h"
 #include "lockset/error.h"
+#include "lockset/export.h"
 #include "lockset/forwarding_backend.h"
 #include "lockset/hold.h"
 #include "lockset/inspection.h"

@@ -6,8 +6,9 @@
 
 #include "lockset/backend.h"
 #include "lockset/clock.h"
+#include "lockset/export.h"
 
-namespace lockset {
+namespace lockset LOCKSET_EXPORT {
 
 class MemoryStore;  // the space; shared by the backends opened on it
 
@@ -24,4 +25,4 @@ std::shared_ptr<MemoryStore> copy_memory_store(MemoryStore& store,
 // One client of the space.
 std::unique_ptr<Backend> make_memory_backend(std::shared_ptr<MemoryStore> store);
 
-}  // namespace lockset
+}  // namespace LOCKSET_EXPORT

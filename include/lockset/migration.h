@@ -15,10 +15,11 @@
 #include <vector>
 
 #include "lockset/backend.h"
+#include "lockset/export.h"
 #include "lockset/migration_phase.h"
 #include "lockset/registry.h"
 
-namespace lockset {
+namespace lockset LOCKSET_EXPORT {
 
 // The address for programs, the two addresses percent-encoded.
 std::string migrate_url(std::string_view from, std::string_view to);
@@ -144,4 +145,4 @@ class Migration {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace lockset
+}  // namespace LOCKSET_EXPORT

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace lockset {
+#include "lockset/export.h"
+
+namespace lockset LOCKSET_EXPORT {
 
 enum class MigrationPhase : std::uint8_t {
   old_only,  // no migration, or not begun: holds stand in the old store alone
@@ -19,4 +21,4 @@ enum class MigrationPhase : std::uint8_t {
 // "old-only", "shadow", "dual-old", "dual-new", "new-only", "closed", "finished".
 std::string_view to_string(MigrationPhase phase) noexcept;
 
-}  // namespace lockset
+}  // namespace LOCKSET_EXPORT

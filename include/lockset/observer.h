@@ -6,10 +6,11 @@
 #include <string_view>
 
 #include "lockset/clock.h"
+#include "lockset/export.h"
 #include "lockset/lock_set.h"
 #include "lockset/stamp.h"
 
-namespace lockset {
+namespace lockset LOCKSET_EXPORT {
 
 struct Event {
   enum class Kind : std::uint8_t {
@@ -49,4 +50,4 @@ class Observer {
   virtual void on_event(const Event& event) noexcept = 0;
 };
 
-}  // namespace lockset
+}  // namespace LOCKSET_EXPORT

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "lockset/backend.h"
+#include "lockset/export.h"
 #include "lockset/url.h"
 
-namespace lockset {
+namespace lockset LOCKSET_EXPORT {
 
 // What `lockset doctor` found out about a store.
 struct Finding {
@@ -96,4 +97,4 @@ Status allow(std::string_view url, Role role, std::string_view account, TimePoin
 // The findings for the address, in the scheme's order; empty where it has none.
 Result<std::vector<Finding>> examine_space(std::string_view url, TimePoint by);
 
-}  // namespace lockset
+}  // namespace LOCKSET_EXPORT

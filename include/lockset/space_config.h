@@ -12,10 +12,11 @@
 #include <variant>
 
 #include "lockset/clock.h"
+#include "lockset/export.h"
 #include "lockset/lock_set.h"
 #include "lockset/stamp.h"
 
-namespace lockset {
+namespace lockset LOCKSET_EXPORT {
 
 // How many holds of each mode a name admits at once.
 struct Permits {
@@ -88,4 +89,4 @@ Status check_change(const ConfigChange& change);
 // and for tests.
 SpaceConfig changed(SpaceConfig config, const ConfigChange& change);
 
-}  // namespace lockset
+}  // namespace LOCKSET_EXPORT

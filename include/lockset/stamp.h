@@ -7,7 +7,9 @@
 #include <functional>
 #include <string>
 
-namespace lockset {
+#include "lockset/export.h"
+
+namespace lockset LOCKSET_EXPORT {
 
 // The fencing token of a grant: positive, unique in its space for ever. If grant
 // A returned before B was asked for, A < B; of two conflicting grants on a name
@@ -31,7 +33,7 @@ struct Token {
   auto operator<=>(const Token&) const = default;
 };
 
-}  // namespace lockset
+}  // namespace LOCKSET_EXPORT
 
 template <>
 struct std::hash<lockset::Stamp> {

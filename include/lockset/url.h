@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "lockset/error.h"
+#include "lockset/export.h"
 
-namespace lockset {
+namespace lockset LOCKSET_EXPORT {
 
 struct Url {
   std::string text;    // as given, secrets included: for client libraries that parse it themselves
@@ -35,4 +36,4 @@ struct Url {
 // Url::redacted for a text that may not even parse.
 std::string redact_url(std::string_view text);
 
-}  // namespace lockset
+}  // namespace LOCKSET_EXPORT
