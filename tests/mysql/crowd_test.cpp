@@ -62,8 +62,9 @@ TEST_P(Crowd, WaitersLeaveRoomForARelease) {
     Client raw(open_backend(url(address), soon()).value());
     return raw.take({write("a")}, {.lease = 10min}).stamp;
   }();
-  set_global("max_connections", "24");
-  constexpr std::size_t waiters = 40;
+  set_global("max_connections", "16");
+  constexpr std::size_t waiters = 28;
+  constexpr Duration longest_wait = 4min;  // reached only when something is broken
   std::atomic<std::size_t> waiting = 0;
   std::atomic<std::size_t> served = 0;
   class Counts final : public Observer {
@@ -80,18 +81,18 @@ TEST_P(Crowd, WaitersLeaveRoomForARelease) {
   test::run_threads(waiters + 1, [&](std::size_t i) {
     Options options;
     options.app = "app";
-    options.open_patience = 2min;
-    options.store_patience = 2min;
+    options.open_patience = longest_wait;
+    options.store_patience = longest_wait;
     if (i == 0) {
       // Once they have all met the one who holds, somebody else ends that.
-      ASSERT_TRUE(eventually([&] { return waiting == waiters; }, 90s));
+      ASSERT_TRUE(eventually([&] { return waiting == waiters; }, longest_wait));
       Locks other = lockset::open(url(address), options).value();
       EXPECT_TRUE(other.release_locks(stamp));
       return;
     }
     options.observer = std::make_shared<Counts>(waiting);
     Locks locks = lockset::open(url(address), options).value();
-    Result<Hold> hold = locks.acquire({write("a")}, {.wait = 2min});
+    Result<Hold> hold = locks.acquire({write("a")}, {.wait = 2 * longest_wait});
     ASSERT_TRUE(hold) << hold.error().message;
     EXPECT_TRUE(hold->release());
     ++served;

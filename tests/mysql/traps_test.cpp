@@ -258,14 +258,15 @@ TEST_P(Traps, ReadersAndWritersOfOneNameExcludeEachOther) {
   std::atomic<int> violations = 0;
   std::atomic<int> granted_reads = 0;
   std::atomic<int> granted_writes = 0;
-  const TimePoint limit = BootClock::now() + 30s;
+  test::Progress progress;
   test::run_threads(8, [&](std::size_t index) {
     Client mine(backend, "app" + std::to_string(index));
     const bool writes = index % 2 == 0;
     // Until enough of both has happened; they keep each other out.
-    while ((granted_reads < 300 || granted_writes < 300) && BootClock::now() < limit) {
+    while ((granted_reads < 300 || granted_writes < 300) && !progress.stuck()) {
       const auto grant = mine.try_take({writes ? write("a") : read("a")});
       if (!grant) continue;
+      progress.step();
       (writes ? granted_writes : granted_reads)++;
       const int seen_writers = writes ? ++writers : writers.load();
       const int seen_readers = writes ? readers.load() : ++readers;
