@@ -1,9 +1,15 @@
-#include "backends/postgresql/sql.h"
+-- # Gives an account the role of a program or of an operator. No function has two forms, so
+-- # none has to be told apart by its parameters.
+-- #
+-- # Filled in:
+-- #   @space@: the schema
+-- #   @version@: the schema's version
+-- #   @give@: GRANT or REVOKE
+-- #   @to@: TO or FROM
+-- #   @operator@: whether it is an operator
+-- #   @account@: the account, as in an identifier
+-- #   @literal@: the account, as in a literal
 
-namespace lockset::postgresql::sql {
-
-// No function has two forms, so none has to be told apart by its parameters.
-const std::string_view rights = R"(
 SET LOCAL search_path = pg_catalog, pg_temp;
 GRANT USAGE ON SCHEMA "@space@" TO "@account@";
 GRANT EXECUTE ON FUNCTION
@@ -42,6 +48,3 @@ BEGIN
       'superuser, or has them by another role or as everybody', _account);
   END IF;
 END $rights$;
-)";
-
-}  // namespace lockset::postgresql::sql

@@ -1,15 +1,18 @@
-#include "backends/postgresql/sql.h"
+-- # Checks, tables and sequences.
+-- #
+-- # Names are text in a UTF8 database under the collation "C": they compare by bytes.
+-- #
+-- # A hold has one row in `locks` for each of its names. The row of its first name is the
+-- # head: it alone has an end (expires), so the lease stands in one place, and a step that
+-- # ends the hold deletes the head first. A hold on one name is one row.
+-- #
+-- # Few indexes, and none on what a renewal changes, so that it updates in place (HOT).
+-- #
+-- # Filled in:
+-- #   @space@: the schema
+-- #   @version@: the schema's version
+-- #   @strategy@: the strategy's name
 
-namespace lockset::postgresql::sql {
-
-// Names are text in a UTF8 database under the collation "C": they compare by bytes.
-//
-// A hold has one row in `locks` for each of its names. The row of its first name is the
-// head: it alone has an end (expires), so the lease stands in one place, and whoever
-// ends the hold deletes the head first. A hold on one name is one row.
-//
-// Few indexes, and none on what a renewal changes, so that it updates in place (HOT).
-const std::string_view tables = R"(
 DO $init$
 DECLARE
   _version integer;
@@ -129,33 +132,3 @@ END $init$;
 -- read it at a tenth of what a look into a table costs. Of two who set it at once either may be
 -- the last: they differ by less than what a reader allows for.
 CREATE SEQUENCE IF NOT EXISTS "@space@".last_wait AS bigint NO CYCLE CACHE 1;
-
--- Every version has it: how a program finds out whether it can serve the space.
-CREATE OR REPLACE FUNCTION "@space@".about() RETURNS text
-LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-  SELECT concat_ws(chr(31), schema_version, strategy, script) FROM "@space@".meta
-$$;
-
--- Another stamp, where the one drawn is behind the clock or the minimum. A sequence has
--- no "raise to", so there is a lock for it. Whoever is behind waits for that lock, and no
--- number drawn behind is ever used: so nobody is granted a number that setval repeats.
-CREATE OR REPLACE FUNCTION "@space@".raise_stamp_v@version@(_least bigint) RETURNS bigint
-LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  _clock bigint;
-BEGIN
-  PERFORM pg_advisory_xact_lock(@class@, 1);
-  _clock := (date_part('epoch', clock_timestamp()) * 1000000)::bigint;
-  -- A jump to a minimum is a long one: others draw between the look and the setval.
-  PERFORM setval('"@space@".stamps'::regclass,
-                 CASE WHEN s.last_value + 1 < _least
-                      THEN greatest(_least - 1, _clock, s.last_value +
-                                    least(1000000, 9223372036854775806 - s.last_value))
-                      ELSE _clock END)
-     FROM "@space@".stamps s
-    WHERE s.last_value + 1 < _least OR s.last_value + 1 < _clock - @slack@;
-  RETURN nextval('"@space@".stamps'::regclass);
-END $$;
-)";
-
-}  // namespace lockset::postgresql::sql
