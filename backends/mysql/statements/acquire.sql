@@ -1,63 +1,37 @@
-#include "backends/mysql/sql.h"
+-- # An acquire of any set. The strategies differ in how a name is locked.
+-- #
+-- # Answers one row, of the columns
+-- #   outcome 'granted': stamp, now, left of the lease or NULL, floors or NULL
+-- #   outcome 'busy':    holder, now, left of the first lease or NULL, watch, name, mode, label
+-- #   outcome 'stale', 'late', 'unsure'
+-- #
+-- # Whether the server is the one that is written to, and durable, is looked at before
+-- # (nothing is done, nobody waits here) and once more behind the commit: a grant that was
+-- # committed after read_only had been set may be missing where the log was read to its end by
+-- # then. Only what was committed before is answered as granted.
+-- #
+-- # Each statement of a READ COMMITTED transaction sees what was committed when it began, so
+-- # the look at a name comes behind the lock on its row in a statement of its own. Holds are
+-- # counted, never filtered by expiry: what has expired is deleted first, with another look at
+-- # the expiry under the row's lock, which waits for a renewal under way.
+-- #
+-- # MIN(stamp) is one access to the key, before the optimizer weighs plans; LIMIT 1 was
+-- # measured to cost half as much again.
+-- #
+-- # Order of locks, for everyone: name rows by name, the space's row, holds by stamp (of a
+-- # hold, item 0 first).
+-- #
+-- # Filled in:
+-- #   {space}: the prefix of the tables and procedures
+-- #   {procedure}: _acquire_rows or _acquire_key, by strategy
+-- #   {lock}: lock_row.sql or lock_key.sql, by strategy
+-- #   {now}: the server's clock, in microseconds since 1970
+-- #   {items}: the set of the request, as a table
+-- #   {keeps}: the condition that the server is the one that is written to, and a crash loses
+-- #     nothing
+-- #   {check_keeps}: refuses where the server is not the one that is written to, or a crash
+-- #     may lose something
 
-namespace lockset::mysql {
-namespace {
-
-// strategy=select-for-update. A missing row is made in a transaction of its own, one row
-// at a time, and the whole begins again: nobody waits for a row while he holds another
-// that was never there.
-constexpr std::string_view lock_row = R"(
-    SET v_low = NULL;
-    SELECT low INTO v_low FROM {space}_names WHERE name = v_name FOR UPDATE;
-    IF v_low IS NULL THEN
-      ROLLBACK;
-      SET v_at = 1;
-      SET v_missing = v_missing + 1;
-      IF v_missing > 1000 THEN
-        SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'the rows of the names vanish again and again';
-      END IF;
-      {check_writable}
-      IF p_names IS NULL THEN
-        INSERT IGNORE INTO {space}_names VALUES (p_name, 0, 0);
-      ELSE
-        WHILE v_at < LENGTH(p_names) DO
-          SET v_size = ORD(SUBSTR(p_names, v_at, 1));
-          INSERT IGNORE INTO {space}_names VALUES (SUBSTR(p_names, v_at + 1, v_size), 0, 0);
-          SET v_at = v_at + 1 + v_size;
-        END WHILE;
-      END IF;
-      ITERATE again;
-    END IF;)";
-
-// strategy=unique-index. The row is found or made, and locked, by one statement against the
-// unique key; who comes second waits at the key. LAST_INSERT_ID(low) leaves `low` as it is,
-// and says it without another look; a row just made (1, not 2, rows affected) has 0.
-constexpr std::string_view lock_key = R"(
-    INSERT INTO {space}_names VALUES (v_name, 0, 1)
-      ON DUPLICATE KEY UPDATE gen = gen + 1, low = LAST_INSERT_ID(low);
-    SET v_low = IF(ROW_COUNT() = 1, 0, LAST_INSERT_ID());)";
-
-// Answers one row, of the columns
-//   outcome 'granted': stamp, now, left of the lease or NULL, floors or NULL
-//   outcome 'busy':    holder, now, left of the first lease or NULL, watch, name, mode, label
-//   outcome 'stale', 'late', 'unsure'
-//
-// Whether the server is the one that is written to, and durable, is looked at before (nothing is
-// done, nobody waits here) and once more behind the commit: a grant that was committed after
-// read_only had been set may be missing where the log was read to its end by then. Only what was
-// committed before is answered as granted.
-//
-// Each statement of a READ COMMITTED transaction sees what was committed when it began, so
-// the look at a name comes behind the lock on its row in a statement of its own. Holds are
-// counted, never filtered by expiry: what has expired is deleted first, with another look
-// at the expiry under the row's lock, which waits for a renewal under way.
-//
-// MIN(stamp) is one access to the key, before the optimizer weighs plans; LIMIT 1 was
-// measured to cost half as much again.
-//
-// Order of locks, for everyone: name rows by name, the space's row, holds by stamp (of a
-// hold, item 0 first).
-constexpr std::string_view acquire = R"(
 CREATE PROCEDURE {space}{procedure}(
   p_version BIGINT, p_name VARBINARY(255), p_names MEDIUMBLOB,
   p_items MEDIUMTEXT CHARACTER SET utf8mb4, p_count INT, p_mode TINYINT, p_lease BIGINT,
@@ -236,82 +210,4 @@ main: BEGIN
   END IF;
   COMMIT;
   SELECT IF({keeps}, 'granted', 'unsure'), v_stamp, v_now, p_lease, v_floors;
-END)";
-
-// The usual case in few statements (each costs about as much as the floor's whole insert):
-// one name, known, nobody on it, the counter of stamps up to date. For everything else it
-// starts again in the procedure above, in the same round trip.
-constexpr std::string_view acquire_one = R"(
-CREATE PROCEDURE {space}{procedure}_one(
-  p_version BIGINT, p_name VARBINARY(255), p_permits BIGINT, p_mode TINYINT, p_lease BIGINT,
-  p_token BINARY(16), p_app VARBINARY(255), p_instance VARBINARY(255), p_epoch BIGINT,
-  p_label VARBINARY(1024), p_least BIGINT, p_patience BIGINT)
-MODIFIES SQL DATA SQL SECURITY DEFINER
-main: BEGIN
-  DECLARE v_began BIGINT DEFAULT {now};
-  DECLARE v_low, v_base, v_now, v_seen BIGINT;
-  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
-  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
-  START TRANSACTION;
-  {lock}
-  SELECT s.stamp_base, {now},
-         (SELECT MIN(l.stamp) FROM {space}_locks l
-           WHERE l.name = p_name AND l.stamp >= v_low)
-    INTO v_base, v_now, v_seen
-    FROM {space}_space s WHERE s.id = 1 AND s.config_version = p_version LOCK IN SHARE MODE;
-  IF v_low IS NOT NULL AND v_base IS NOT NULL AND v_seen IS NULL
-     AND v_now - v_began <= p_patience AND {keeps} THEN
-    INSERT INTO {space}_locks
-      (name, stamp, item, mode, items, app, instance, epoch, label, token, created, expires)
-      VALUES (p_name, NULL, 0, p_mode, 1, p_app, p_instance, p_epoch, p_label, p_token,
-              v_now, v_now + p_lease);
-    IF LAST_INSERT_ID() >= GREATEST(p_least, v_base + 1, v_low, v_now - 1000000) THEN
-      IF LAST_INSERT_ID() - v_low > 5000000 THEN
-        UPDATE {space}_names SET low = LAST_INSERT_ID() WHERE name = p_name;
-      END IF;
-      COMMIT;
-      SELECT IF({keeps}, 'granted', 'unsure'), LAST_INSERT_ID(), v_now, p_lease, NULL;
-      LEAVE main;
-    END IF;
-  END IF;
-  ROLLBACK;
-  CALL {space}{procedure}(
-    p_version, p_name, NULL,
-    JSON_ARRAY(JSON_ARRAY(CONVERT(p_name USING utf8mb4), p_mode, p_permits)), 1, p_mode, p_lease,
-    p_token, p_app, p_instance, p_epoch, p_label, p_least, p_patience - (v_now - v_began));
-END)";
-
-constexpr std::string_view lock_one_row =
-    "SELECT low INTO v_low FROM {space}_names WHERE name = p_name FOR UPDATE;";
-constexpr std::string_view lock_one_key =
-    "INSERT INTO {space}_names VALUES (p_name, 0, 1)\n"
-    "    ON DUPLICATE KEY UPDATE gen = gen + 1, low = LAST_INSERT_ID(low);\n"
-    "  SET v_low = IF(ROW_COUNT() = 1, 0, LAST_INSERT_ID());";
-
-std::string with(std::string text, std::string_view placeholder, std::string_view value) {
-  for (std::size_t at = text.find(placeholder); at != std::string::npos;
-       at = text.find(placeholder, at + value.size())) {
-    text.replace(at, placeholder.size(), value);
-  }
-  return text;
-}
-
-}  // namespace
-
-std::string_view acquire_procedure_name(Strategy strategy) {
-  return strategy == Strategy::unique_index ? "_acquire_key" : "_acquire_rows";
-}
-
-std::string acquire_one_procedure_text(Strategy strategy) {
-  const std::string_view lock = strategy == Strategy::unique_index ? lock_one_key : lock_one_row;
-  const std::string text = with(std::string(acquire_one), "{lock}", lock);
-  return with(text, "{procedure}", acquire_procedure_name(strategy));
-}
-
-std::string acquire_procedure_text(Strategy strategy) {
-  const std::string_view lock = strategy == Strategy::unique_index ? lock_key : lock_row;
-  const std::string text = with(std::string(acquire), "{lock}", lock);
-  return with(text, "{procedure}", acquire_procedure_name(strategy));
-}
-
-}  // namespace lockset::mysql
+END
