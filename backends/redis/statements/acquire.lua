@@ -1,21 +1,19 @@
-#include "backends/redis/scripts.h"
+-- # An acquire, behind acquire_early.lua. m from 6: base, lost, calm, seen.
+-- #
+-- # KEYS from 4: of n names the strings, then the sorted sets, then the lines. ARGV from 4:
+-- # lease; how long strings stay, in milliseconds; 't:' and the token; record; modes; and in
+-- # one, for each argument costs: '1' if it may go the short way (its version is the one in
+-- # ARGV 1, its least stamp is not above ARGV 3, it does not stand in line), version, least
+-- # stamp, since when it stands in line (0: not yet), whether it was woken, permits, the
+-- # waiter (nothing: it won't wait).
+-- #
+-- # A string: the stamp, which is the time too: the set was free, and the lease is as asked for.
+-- # {'S'}: another version. {'U'}: the stamps are used up. {'Q', microseconds left, lost at}:
+-- # quarantine.
+-- # {'G', stamp, lease, time, floors...}: without floors the set was free.
+-- # {'B', item, mode, stamp, microseconds until the first in the way ends, in line since,
+-- #  record}. {'A'}: again, for there is more to be tidied up than one step should do.
 
-namespace lockset::redis::scripts {
-
-// KEYS from 4: of n names the strings, then the sorted sets, then the lines.
-// ARGV from 4: lease; how long strings stay, in milliseconds; 't:' and the token; record; modes;
-// and in one, for each argument costs: '1' if it may go the short way (its version is the one in
-// ARGV 1, its least stamp is not above ARGV 3, it does not stand in line), version, least stamp,
-// since when it stands in line (0: not yet), whether it was woken, permits, the waiter (nothing:
-// it won't wait).
-//
-// A string: the stamp, which is the time too: the set was free, and the lease is as asked for.
-// {'S'}: another version. {'U'}: the stamps are used up. {'Q', microseconds left, lost at}:
-// quarantine.
-// {'G', stamp, lease, time, floors...}: without floors the set was free.
-// {'B', item, mode, stamp, microseconds until the first in the way ends, in line since,
-//  record}. {'A'}: again, for there is more to be tidied up than one step should do.
-const Script acquire{0,    "an acquire", ", 'base', 'lost', 'calm', 'seen'", R"(
 local asked_version, least, in_line, was_woken, all_permits, waiter =
     string.match(ARGV[9], '^%d (%d+) (%d+) (%d+) (%d) ([%d,]+) (.*)$')
 if m[3] ~= asked_version then return {'S'} end
@@ -252,32 +250,3 @@ end
 wake_freed()
 return {'B', item, holder_mode, holder, format('%.0f', first_end - now),
         format('%.0f', since), call('HGET', M, 'h:' .. holder)}
-)", true,
-                     true, Sent::change,
-                     R"(
-if string.byte(ARGV[9]) == 49 then
-  local m = call('HMGET', M, 'calm', 'last', 'seen')
-  if m[1] == ARGV[1] and tonumber(m[2]) < now and now - m[3] < 10000
-     and (m[2] == ARGV[3] or tonumber(m[2]) > tonumber(ARGV[3]))
-     and call('OBJECT', 'ENCODING', KEYS[#KEYS]) == 'raw' then
-    local modes = ARGV[8]
-    local n = #modes
-    if call('EXISTS', unpack(KEYS, 4, 3 + 2 * n)) == 0 then
-      -- To write a number down costs as much as a small command.
-      local stamp = #time[2] == 6 and time[1] .. time[2] or format('%.0f', now)
-      for i = 1, n do
-        if string.byte(modes, i) == 114 then
-          call('ZADD', KEYS[3 + n + i], stamp, stamp)
-        else
-          call('SET', KEYS[3 + i], stamp, 'PX', ARGV[5])
-        end
-      end
-      call('ZADD', L, format('%.0f', now + ARGV[4]), stamp)
-      call('HSET', M, 'last', stamp, 'h:' .. stamp, stamp .. ';' .. ARGV[7], ARGV[6], stamp)
-      return stamp
-    end
-  end
-end
-)"};
-
-}  // namespace lockset::redis::scripts
