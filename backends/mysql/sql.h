@@ -1,9 +1,9 @@
-// The SQL of a space: tables and stored procedures. In the texts, {space} stands for the
-// tables' prefix, {now} for the server's clock, {next_version} for what follows the column
-// config_version, {items} for the set of a request. {writable} is the condition that the server
-// is the one that is written to, {keeps} that besides a crash loses nothing; {check_writable}
-// and {check_keeps} are the statements that refuse where it is not so, before anything was done,
-// {check_kept} the one behind a commit.
+// The SQL of a space: tables and stored procedures, from the files in statements/. In them, {space}
+// stands for the tables' prefix, {now} for the server's clock, {next_version} for what follows the
+// column config_version, {items} for the set of a request. {writable} is the condition that the
+// server is the one that is written to, {keeps} that besides a crash loses nothing;
+// {check_writable} and {check_keeps} are the statements that refuse where it is not so, before
+// anything was done, {check_kept} the one behind a commit.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,6 @@ struct NamedSql {
 
 // In the order in which they are made.
 std::span<const NamedSql> table_texts();
-std::span<const NamedSql> hold_procedure_texts();
 
 struct Procedure {
   std::string name;  // with the prefix
@@ -44,11 +43,9 @@ struct Procedure {
 // All of a space, in the order in which they are made.
 std::vector<Procedure> procedures_of(const std::string& space);
 
-// CREATE PROCEDURE for one strategy's acquire; they differ in how a name is locked. Of any
-// set, and of one name alone, whose procedure has the name + "_one".
-std::string acquire_procedure_text(Strategy strategy);
-std::string acquire_one_procedure_text(Strategy strategy);
-std::string_view acquire_procedure_name(Strategy strategy);  // "_acquire_rows"
+// The procedure of one strategy's acquire: "_acquire_rows". Of one name alone, it has the name +
+// "_one".
+std::string_view acquire_procedure_name(Strategy strategy);
 
 // The text with its placeholders filled in. `space` must have been checked.
 std::string filled_in(std::string_view text, const std::string& space);

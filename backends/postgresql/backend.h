@@ -1,5 +1,5 @@
 // The backend over one space of a PostgreSQL server. docs/backends/postgresql.md says how
-// it works; the rules are kept by the functions of the space (sql.h).
+// it works; the rules are kept by the functions of the space (statements/).
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "backends/postgresql/sql.h"
+#include "backends/postgresql/statements.h"
 #include "lockset/registry.h"
 
 namespace lockset::postgresql {
@@ -54,55 +54,17 @@ constexpr std::string_view plans =
 constexpr std::string_view plans_of_all =
     "SET jit = off SET plan_cache_mode = force_generic_plan SET enable_seqscan = on";
 
-// What only strategy=serializable has: the rows of the names are kept in step. A release
-// locks them before the hold's rows, as an acquire does.
-constexpr std::string_view free_names = R"(SELECT h.name, h.size, h.alone INTO _name, _size, _alone
-    FROM "@space@".locks h
-   WHERE h.stamp = _stamp AND h.expires IS NOT NULL@whose@;
-  -- If it was the only hold on its names, and none was granted since, they are free now.
-  IF _alone AND _size = 1 THEN
-    UPDATE "@space@".names n SET last = -_stamp WHERE n.name = _name AND n.last = _stamp;
-  ELSIF _alone THEN
-    FOR _name IN SELECT l.name FROM "@space@".locks l WHERE l.stamp = _stamp ORDER BY l.name LOOP
-      UPDATE "@space@".names n SET last = -_stamp WHERE n.name = _name AND n.last = _stamp;
-    END LOOP;
-  END IF;)";
-constexpr std::string_view mark_names =
-    R"(UPDATE "@space@".names n SET last = _stamp
-       WHERE n.name = ANY(_names) AND n.last <> _stamp;)";
-constexpr std::string_view unmark_names =
-    R"(UPDATE "@space@".names n SET last = -_stamp
-     WHERE n.name = ANY(_names) AND n.last = _stamp;)";
-// A row that is deleted makes every acquire fail whose state is older, and then it finds
-// the name unknown or made anew: nothing that is reused can be taken for the old one.
-constexpr std::string_view sweep_names =
-    R"(SELECT array_agg(s.name) FILTER (WHERE abs(s.last) < _old),
-         count(*), max(s.name)
-    INTO _names, _looked, _next_name
-    FROM (SELECT n.name, n.last FROM "@space@".names n WHERE n.name > _from_name
-           ORDER BY n.name LIMIT 5000) s;
-  IF _looked < 5000 THEN
-    _next_name := '';
-  END IF;
-  _unused := '{}';
-  FOR _name IN SELECT n.name FROM "@space@".names n
-                WHERE n.name = ANY(_names) AND abs(n.last) < _old
-                ORDER BY n.name LIMIT 1000 FOR UPDATE SKIP LOCKED
-  LOOP
-    _unused := _unused || _name;
-  END LOOP;
-  -- Behind the rows' locks, so that no grant is missed.
-  DELETE FROM "@space@".names n
-   WHERE n.name = ANY(_unused)
-     AND NOT EXISTS (SELECT FROM "@space@".locks l WHERE l.name = n.name);)";
+// As it stands in a script: a paragraph of its own.
+std::string paragraph(std::string_view statement) { return "\n" + std::string(statement) + "\n"; }
 
 // The function that ends a hold, for those who may end their application's and for those who may
 // end any: two, so that each can be granted by itself, and NULL is nobody's application.
 std::string release_for(Role role, Strategy strategy) {
   const bool any = role == Role::operators;
-  std::string text(sql::release);
+  std::string text = paragraph(statements::release_sql);
   replace_all(text, "@free@",
-              strategy == Strategy::serializable ? std::string(free_names) : "-- (nothing)");
+              strategy == Strategy::serializable ? std::string(statements::free_names_sql)
+                                                 : "-- (nothing)");
   replace_all(
       text, "@release_says@",
       any ? "An operator ends a hold, whosever it is." : "A hold's own application ends it.");
@@ -119,7 +81,7 @@ std::string filled(std::string text, const std::string& space, Strategy strategy
     return serializable ? std::string(part) : std::string("-- (nothing)");
   };
   const std::vector<std::pair<std::string, std::string>> values{
-      {"@look@", std::string(sql::look)},
+      {"@look@", paragraph(statements::look_sql)},
       {"@tables@", "meta|lock_permits|epochs|locks|waiters|waiter_names|names"},
       {"@sequences@", "stamps|config_version|last_wait"},
       {"@functions@", std::string(functions_of_programs) + "|" +
@@ -131,9 +93,9 @@ std::string filled(std::string text, const std::string& space, Strategy strategy
       {"@sure@", std::string(be_sure)},
       {"@plans@", std::string(plans)},
       {"@plans_of_all@", std::string(plans_of_all)},
-      {"@mark@", only_serializable(mark_names)},
-      {"@unmark@", only_serializable(unmark_names)},
-      {"@sweep_names@", only_serializable(sweep_names)},
+      {"@mark@", only_serializable(statements::mark_names_sql)},
+      {"@unmark@", only_serializable(statements::unmark_names_sql)},
+      {"@sweep_names@", only_serializable(statements::sweep_names_sql)},
       {"@space@", space},
       {"@strategy@", std::string(to_string(strategy))},
       {"@version@", std::to_string(schema_version)},
@@ -153,16 +115,22 @@ std::string filled(std::string text, const std::string& space, Strategy strategy
 }
 
 std::string body(const std::string& space, Strategy strategy) {
-  const bool serializable = strategy == Strategy::serializable;
-  std::string text;
-  for (const std::string_view part :
-       {sql::guard, sql::tables, sql::settle,
-        serializable ? sql::acquire_serializable : sql::acquire_advisory}) {
-    text += part;
+  using namespace statements;
+  std::vector<std::string_view> parts{guard_sql,       tables_sql, about_sql,
+                                      raise_stamp_sql, record_sql, settle_sql};
+  if (strategy == Strategy::serializable) {
+    parts.insert(parts.end(), {acquire_serializable_sql, know_sql});
+  } else {
+    parts.push_back(acquire_advisory_sql);
   }
+  std::string text;
+  for (const std::string_view part : parts) text += paragraph(part);
   text += release_for(Role::programs, strategy) + release_for(Role::operators, strategy);
-  for (const std::string_view part : {sql::holds, sql::waiters, sql::config, sql::seal}) {
-    text += part;
+  for (const std::string_view part :
+       {renew_sql, resolve_sql, inspect_sql, sweep_sql, wake_sql, wake_all_sql, leave_line_sql,
+        end_wait_sql, sweep_line_sql, config_rows_sql, load_config_sql, next_version_sql,
+        change_config_sql, change_config_at_sql, reclaim_sql, seal_sql}) {
+    text += paragraph(part);
   }
   return filled(std::move(text), space, strategy);
 }
@@ -187,7 +155,7 @@ std::string grant_script(const std::string& space, Role role, const std::string&
     identifier += c == '"' ? std::string("\"\"") : std::string(1, c);
     literal += c == '\'' || c == '\\' ? std::string(2, c) : std::string(1, c);
   }
-  std::string text(sql::rights);
+  std::string text = paragraph(statements::rights_sql);
   replace_all(text, "@give@", role == Role::operators ? "GRANT" : "REVOKE");
   replace_all(text, "@to@", role == Role::operators ? "TO" : "FROM");
   replace_all(text, "@operator@", role == Role::operators ? "true" : "false");
@@ -211,7 +179,8 @@ std::string grant_script(const std::string& space, Role role, const std::string&
 
 std::string check_script(const std::string& space) {
   // The same with either strategy.
-  return filled(std::string(sql::guard) + std::string(sql::seal), space, Strategy::advisory);
+  return filled(paragraph(statements::guard_sql) + paragraph(statements::seal_sql), space,
+                Strategy::advisory);
 }
 
 std::string install_script(const std::string& space, Strategy strategy) {

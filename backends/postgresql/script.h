@@ -1,4 +1,8 @@
-// The schema of a space: its script and what a program has to know of it.
+// The schema of a space: its script and what a program has to know of it. The script is what
+// `lockset init` runs and `lockset init --print` prints. The rules are kept in functions inside the
+// database (statements/), so that one round trip does a whole step. docs/backends/postgresql.md
+// explains them; docs/adr/0010 to 0013 say why they are as they are. What differs between the
+// strategies inside a function is a placeholder in its statement.
 #pragma once
 
 #include <string>

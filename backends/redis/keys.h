@@ -4,14 +4,14 @@
 //   {S}            hash: the space itself, the records of its holds, the tokens
 //   {S}:leases     sorted set: stamp -> end of the lease in microseconds of the server's
 //                  time: the one place that says whether a hold is live. 0 or less: ended
-//                  for good (scripts.cpp, entomb)
+//                  for good (end_of_hold.lua, entomb)
 //   {S}:config     hash: permits, longest lease, phase, stamp base. Programs may only read it,
 //                  so no script declares it: on Redis 7 that takes the right to write
 //   {S}:kept       hash: the same, put back after a loss by a program, which may not write that
 //                  one; it counts only where that one is gone
 //   {S}:epochs     hash: epochs of applications
 //   {S}:here       string: tells whether the server has held the state all the time, or has
-//                  loaded it from somewhere (scripts.cpp)
+//                  loaded it from somewhere (state.lua)
 //   {S}:waiters    hash: who waits
 //   {S}:name:N     string: the stamp of the first writer of the name N
 //   {S}:shared:N   sorted set: its readers (score: the stamp) and its further writers

@@ -1,46 +1,16 @@
 #include "backends/redis/rights.h"
 
 #include "backends/redis/keys.h"
+#include "backends/redis/statements.h"
 
 namespace lockset::redis {
-namespace {
 
-// Each command in a form that changes nothing: of a key that is not there, or with an
-// argument that it rejects. Rights are looked at first, so any other error will do.
-// KEYS 1: a key of the space that nothing uses. ARGV 1: one that the user may perhaps only read.
-// {} or {the command, what the server says}.
-constexpr std::string_view trying = R"(
-local key = KEYS[1]
-for _, one in ipairs({
-    {'TIME'}, {'INFO', 'replication'}, {'OBJECT', 'ENCODING', key, name = 'OBJECT|ENCODING'},
-    {'EXISTS', key}, {'GET', key}, {'MGET', key}, {'DEL', key},
-    {'SET', key, 'x', 'no such option'}, {'SETRANGE', key, 0, ''}, {'PEXPIRE', key, 'no number'},
-    {'HGETALL', ARGV[1]}, {'HGET', key, 'x'}, {'HMGET', key, 'x'}, {'HGETALL', key}, {'HKEYS', key}, {'HLEN', key},
-    {'HSET', key, 'x', 'y', 'no value'}, {'HDEL', key, 'x'},
-    {'ZSCORE', key, 'x'}, {'ZCOUNT', key, 0, 1}, {'ZRANGE', key, 0, 1},
-    {'ZREVRANGE', key, 0, 1}, {'ZRANGEBYSCORE', key, 0, 1}, {'ZREVRANGEBYSCORE', key, 1, 0},
-    {'ZADD', key, 'no number', 'x'}, {'ZREM', key, 'x'}}) do
-  local answer = redis.pcall(unpack(one))
-  local said = type(answer) == 'table' and answer.err
-  -- As Redis 6, 7.0 and 7.2 have it; the last is a command that was renamed.
-  for _, refusal in ipairs({'NOPERM', 'The user executing the script', 'ACL failure in script',
-                            'nknown Redis command', 'nknown command'}) do
-    if said and string.find(said, refusal, 1, true) then
-      return {one.name or one[1], said}
-    end
-  end
-end
-return {}
-)";
-
-}  // namespace
-
-std::string trial_script() { return std::string(trying); }
+std::string trial_script() { return "\n" + std::string(statements::trial_lua) + "\n"; }
 
 Status check_rights(Connection& connection, const Options& options, TimePoint by) {
   const std::string key = Keys(options.space).main + ":rights";
-  const Result<Reply> reply =
-      connection.ask({"EVAL", trying, "1", key, Keys(options.space).config}, Sent::reading, by);
+  const Result<Reply> reply = connection.ask(
+      {"EVAL", trial_script(), "1", key, Keys(options.space).config}, Sent::reading, by);
   if (!reply) return reply.error();
   if (reply->size() == 0) return {};
   return Error{Errc::misconfigured,

@@ -1,9 +1,10 @@
 // The scripts that do each step of the store in one round trip. All of them are atomic, for
-// Redis runs one at a time.
+// Redis runs one at a time. Their Lua is in statements/, put together by scripts.cpp; each file
+// says what its script takes and answers.
 //
-// Every script begins alike (scripts.cpp): it reads the server's time, sees that the state
-// is the one that this client knows, and answers {'L'} if it is not, {'V', schema} if
-// another version of Lockset made it. Otherwise it answers what stands with it.
+// Every script begins alike (opening.lua, beginning.lua): it reads the server's time, sees that the
+// state is the one that this client knows, and answers {'L'} if it is not, {'V', schema} if another
+// version of Lockset made it. Otherwise it answers what stands with it.
 //
 // KEYS 1 to 3: Keys::main, leases, waiters; the last of KEYS: Keys::here. ARGV 1 to 3: the server
 // process, the birth of the space and the version of the configuration that the client has seen,
@@ -25,9 +26,9 @@ inline constexpr std::size_t common_keys = 3;  // and one more at the end
 inline constexpr std::size_t common_arguments = 3;
 
 struct Script {
-  std::size_t number;     // in all_scripts
-  std::string_view name;  // for messages
-  std::string_view more;  // fields that it reads together with the common ones, as Lua
+  std::size_t number;          // in all_scripts
+  std::string_view name;       // for messages
+  std::string_view more = {};  // fields that it reads together with the common ones, as Lua
   std::string_view body;
   bool ends = false;   // has the function bury
   bool wakes = false;  // has the function wake

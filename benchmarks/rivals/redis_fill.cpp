@@ -19,7 +19,7 @@ constexpr std::string_view string_lease_ms = "3660000";  // its own end comes a 
 
 std::string name_of(std::uint64_t number) { return "filler-" + std::to_string(number); }
 
-// What the script of an acquire leaves behind (backends/redis/lua_acquire.cpp).
+// What the script of an acquire leaves behind (backends/redis/statements/acquire.lua).
 class Filler {
  public:
   explicit Filler(const Url& url)

@@ -1,0 +1,115 @@
+#include "backends/mysql/sql.h"
+
+#include "backends/mysql/statements.h"
+
+namespace lockset::mysql {
+namespace {
+
+constexpr NamedSql tables[] = {
+    {"_names", statements::table_names_sql},
+    {"_locks", statements::table_locks_sql, Audience::everybody},
+    {"_lock_permits", statements::table_lock_permits_sql, Audience::everybody},
+    {"_epochs", statements::table_epochs_sql, Audience::everybody},
+    {"_accounts", statements::table_accounts_sql},
+    {"_space", statements::table_space_sql, Audience::everybody},
+};
+
+constexpr NamedSql hold_procedures[] = {
+    {"_end_rest", statements::end_rest_sql},
+    {"_release_one", statements::release_one_sql, Audience::everybody},
+    {"_release", statements::release_sql, Audience::everybody},
+    {"_break", statements::break_sql, Audience::operators},
+    {"_definer", statements::definer_sql, Audience::everybody},
+    {"_renew", statements::renew_sql, Audience::everybody},
+    {"_reclaim", statements::reclaim_sql, Audience::everybody},
+    {"_sweep", statements::sweep_sql, Audience::everybody},
+    {"_collect", statements::collect_sql, Audience::everybody},
+    {"_change", statements::change_sql, Audience::operators},
+};
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+std::string signal(int number, const std::string& text) {
+  return "SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = " + std::to_string(number) +
+         ", MESSAGE_TEXT = '" + text + "';";
+}
+
+// The strategies differ in how a name is locked.
+std::string acquire_procedure_text(Strategy strategy) {
+  const bool key = strategy == Strategy::unique_index;
+  std::string text(statements::acquire_sql);
+  // Each on lines of its own, for there is more than one statement in it.
+  replace_all(text, "{lock}",
+              "\n" + std::string(key ? statements::lock_key_sql : statements::lock_row_sql));
+  replace_all(text, "{procedure}", acquire_procedure_name(strategy));
+  return text;
+}
+
+std::string acquire_one_procedure_text(Strategy strategy) {
+  const bool key = strategy == Strategy::unique_index;
+  std::string text(statements::acquire_one_sql);
+  replace_all(text, "{lock}", key ? statements::lock_one_key_sql : statements::lock_one_row_sql);
+  replace_all(text, "{procedure}", acquire_procedure_name(strategy));
+  return text;
+}
+
+}  // namespace
+
+std::span<const NamedSql> table_texts() { return tables; }
+
+std::string_view acquire_procedure_name(Strategy strategy) {
+  return strategy == Strategy::unique_index ? "_acquire_key" : "_acquire_rows";
+}
+
+std::vector<Procedure> procedures_of(const std::string& space) {
+  std::vector<Procedure> all;
+  for (const Strategy strategy : {Strategy::select_for_update, Strategy::unique_index}) {
+    const std::string name = space + std::string(acquire_procedure_name(strategy));
+    all.push_back({name, filled_in(acquire_procedure_text(strategy), space), Audience::everybody});
+    all.push_back({name + "_one", filled_in(acquire_one_procedure_text(strategy), space),
+                   Audience::everybody});
+  }
+  for (const NamedSql& text : hold_procedures) {
+    all.push_back({space + std::string(text.name), filled_in(text.sql, space), text.audience});
+  }
+  return all;
+}
+
+std::string filled_in(std::string_view text, const std::string& space) {
+  std::string result(text);
+  replace_all(result, "{items}",
+              "JSON_TABLE(p_items, '$[*]' COLUMNS (ord FOR ORDINALITY, "
+              "name VARCHAR(255) CHARACTER SET utf8mb4 PATH '$[0]', mode INT PATH '$[1]', "
+              "permits BIGINT PATH '$[2]'))");
+  replace_all(result, "{holds}",
+              "JSON_TABLE(p_holds, '$[*]' COLUMNS (stamp BIGINT PATH '$[0]', "
+              "name VARCHAR(255) CHARACTER SET utf8mb4 PATH '$[1]', lease BIGINT PATH '$[2]', "
+              "permanent INT PATH '$[3]'))");
+  // By the clock: a version does not come again after a backup was restored, so what a client
+  // remembers of one can't be taken for another's.
+  replace_all(result, "{next_version}", "GREATEST(config_version + 1, {now})");
+  // SYSDATE, not NOW: the time at which this is reached, behind the locks.
+  replace_all(result, "{now}", "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)");
+  // Looked at in each step, for both can be changed while sessions are open, and the server
+  // itself lets definers with SUPER and the like write whatever read_only says.
+  replace_all(result, "{check_writable}", "IF NOT {writable} THEN {not_writable} END IF;");
+  replace_all(result, "{check_keeps}",
+              "IF NOT {keeps} THEN\n    IF NOT {writable} THEN {not_writable} END IF;\n    " +
+                  signal(not_durable, "innodb_flush_log_at_trx_commit is not 1") + "\n  END IF;");
+  replace_all(
+      result, "{check_kept}",
+      "IF NOT {keeps} THEN " + signal(not_kept, "changed over under the commit") + " END IF;");
+  replace_all(result, "{not_writable}", signal(not_writable, "read_only is on"));
+  replace_all(result, "{keeps}", "(@@GLOBAL.innodb_flush_log_at_trx_commit = 1 AND {writable})");
+  // 0 and 1; a word where it knows more than those two (MariaDB 12). super_read_only turns it on.
+  replace_all(result, "{writable}", "(CONCAT(@@GLOBAL.read_only) IN ('0', 'OFF'))");
+  replace_all(result, "{space}", space);
+  return result;
+}
+
+}  // namespace lockset::mysql

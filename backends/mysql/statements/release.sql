@@ -1,0 +1,34 @@
+-- # Ends any hold of the application. Without one (1318: as if the arguments were too few)
+-- # programs of before 2 broke holds, for which there is break.sql now.
+-- #
+-- # Filled in:
+-- #   {space}: the prefix of the tables and procedures
+-- #   {now}: the server's clock, in microseconds since 1970
+-- #   {check_writable}: refuses where the server is not the one that is written to
+
+CREATE PROCEDURE {space}_release(p_stamp BIGINT, p_app VARBINARY(255))
+MODIFIES SQL DATA SQL SECURITY DEFINER
+BEGIN
+  DECLARE v_name VARBINARY(255);
+  DECLARE v_items, v_ended INT DEFAULT 0;
+  DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
+  {check_writable}
+  SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+  START TRANSACTION;
+  SELECT name, items INTO v_name, v_items FROM {space}_locks FORCE INDEX (by_stamp)
+    WHERE stamp = p_stamp AND item = 0;
+  IF v_name IS NOT NULL THEN
+    DELETE FROM {space}_locks
+      WHERE name = v_name AND stamp = p_stamp AND item = 0
+        AND app = p_app AND (expires IS NULL OR expires > {now});
+    SET v_ended = ROW_COUNT();
+    IF v_ended = 1 AND v_items > 1 THEN
+      CALL {space}_end_rest(p_stamp);
+    END IF;
+  END IF;
+  COMMIT;
+  IF p_app IS NULL THEN
+    SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1318, MESSAGE_TEXT = 'whose hold is it?';
+  END IF;
+  SELECT v_ended;
+END

@@ -1,0 +1,16 @@
+-- # Ends a hold of one name, whose name the client knows: one statement, no result set; the
+-- # number of rows says whether it was this call that ended it.
+-- #
+-- # Filled in:
+-- #   {space}: the prefix of the tables and procedures
+-- #   {now}: the server's clock, in microseconds since 1970
+-- #   {check_writable}: refuses where the server is not the one that is written to
+
+CREATE PROCEDURE {space}_release_one(p_stamp BIGINT, p_name VARBINARY(255), p_app VARBINARY(255))
+MODIFIES SQL DATA SQL SECURITY DEFINER
+BEGIN
+  {check_writable}
+  DELETE FROM {space}_locks
+    WHERE name = p_name AND stamp = p_stamp AND item = 0 AND items = 1 AND app = p_app
+      AND (expires IS NULL OR expires > {now});
+END

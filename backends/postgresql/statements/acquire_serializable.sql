@@ -1,0 +1,80 @@
+-- # An acquire with strategy=serializable: the names are locked by updating a row for each,
+-- # under SERIALIZABLE.
+-- #
+-- # Under SERIALIZABLE all statements see the state of the transaction's beginning, whatever
+-- # is locked later. What makes it safe is that a grant changes the permanent row of each
+-- # name: a transaction whose state is older than another grant on the name fails there
+-- # (40001), also where the server's predicate locks should have a hole. And as a name whose
+-- # row says that it is free needs no further look, transactions on other names read nothing
+-- # that this one writes, so they don't fail for nothing.
+-- #
+-- # What must be as it is now, and not as it was, is read from a sequence: the version of the
+-- # configuration.
+-- #
+-- # Filled in:
+-- #   @space@: the schema
+-- #   @version@: the schema's version
+-- #   @class@: the class of the space's advisory locks
+-- #   @plans@: how the function's statements are planned
+-- #   @slack@: how far a stamp may lag behind the clock, in microseconds
+
+CREATE OR REPLACE FUNCTION "@space@".acquire_v@version@(
+  _names text[], _modes "char"[], _permits integer[], _version bigint, _lease bigint,
+  _least bigint, _token uuid, _app text, _instance text, _epoch bigint, _label text,
+  _waiter bigint, _woken boolean, _channel text, _ticket text) RETURNS text
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp @plans@ AS $$
+DECLARE
+  _stamp bigint;
+  _now timestamptz;
+  _free boolean := true;
+  _name text;
+BEGIN
+  IF current_setting('transaction_isolation') <> 'serializable' THEN
+    RAISE EXCEPTION USING ERRCODE = 'LS002', MESSAGE = 'strategy=serializable needs '
+      'transactions that are SERIALIZABLE, not '
+      || upper(current_setting('transaction_isolation'));
+  END IF;
+  IF pg_advisory_xact_lock_shared(@class@, 0) IS NULL THEN END IF;
+  -- NULL in a space whose rows are still being put back from a backup.
+  IF pg_sequence_last_value('"@space@".config_version'::regclass) IS DISTINCT FROM _version THEN
+    RETURN 'S';
+  END IF;
+  -- Drawn after this transaction's state was fixed. A conflicting grant that is not part
+  -- of that state makes this one fail below, so this stamp is above all that count.
+  _stamp := nextval('"@space@".stamps'::regclass);
+  _now := clock_timestamp();
+  IF _stamp < _least OR _stamp < (date_part('epoch', _now) * 1000000)::bigint - @slack@ THEN
+    _stamp := "@space@".raise_stamp_v@version@(_least);
+  END IF;
+  FOREACH _name IN ARRAY _names LOOP
+    UPDATE "@space@".names n SET last = _stamp WHERE n.name = _name AND n.last <= 0;
+    IF NOT FOUND THEN
+      PERFORM FROM "@space@".names n WHERE n.name = _name FOR UPDATE;
+      IF NOT FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = 'LS003', MESSAGE = 'a name without its row';
+      END IF;
+      _free := false;
+    END IF;
+  END LOOP;
+  IF NOT _free THEN
+    RETURN "@space@".settle_v@version@(_names, _modes, _permits, _lease, _token, _app, _instance,
+                                       _epoch, _label, _waiter, _woken, _channel, _ticket,
+                                       _stamp);
+  END IF;
+  _now := clock_timestamp();
+  IF cardinality(_names) = 1 THEN
+    INSERT INTO "@space@".locks (stamp, expires, created, epoch, token, size, mode, alone, name,
+                                 app, instance, label)
+    VALUES (_stamp, _now + _lease * interval '1 microsecond', _now, _epoch, _token, 1, _modes[1],
+            true, _names[1], _app, _instance, _label);
+  ELSE
+    PERFORM "@space@".record_v@version@(_stamp, _names, _modes, _lease, _now, _token, _app,
+                                        _instance, _epoch, _label, true);
+  END IF;
+  IF _waiter <> 0 THEN
+    PERFORM "@space@".leave_line_v@version@(_waiter, _names, _modes, _permits, NULL::integer[],
+                                            NULL::integer[], '{}'::text[]);
+  END IF;
+  RETURN concat_ws(chr(31), 'G', _stamp, _lease, (date_part('epoch', _now) * 1000000)::bigint);
+END $$;

@@ -1,0 +1,29 @@
+-- # Renews holds.
+-- #
+-- # Filled in:
+-- #   @space@: the schema
+-- #   @version@: the schema's version
+-- #   @plans@: how the function's statements are planned
+
+-- All holds of a call. REQUIRES: each stamp once, ascending, so that two calls lock in the
+-- same order. A lease below 0 means for ever. It never shortens.
+CREATE OR REPLACE FUNCTION "@space@".renew_v@version@(
+  _app text, _stamps bigint[], _leases bigint[], OUT _stamp bigint, OUT _left bigint,
+  OUT _clock bigint) RETURNS SETOF record
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER
+SET search_path = pg_catalog, pg_temp @plans@ AS $$
+DECLARE
+  _now timestamptz := clock_timestamp();
+BEGIN
+  _clock := (date_part('epoch', _now) * 1000000)::bigint;
+  RETURN NEXT;  -- the first row: the clock
+  RETURN QUERY
+  UPDATE "@space@".locks h
+     SET expires = greatest(h.expires, CASE WHEN r.lease < 0 THEN 'infinity'
+                                       ELSE _now + r.lease * interval '1 microsecond' END)
+    FROM unnest(_stamps, _leases) r(stamp, lease)
+   WHERE h.stamp = r.stamp AND h.app = _app AND h.expires > clock_timestamp()
+  RETURNING h.stamp, CASE WHEN isfinite(h.expires)
+                     THEN (date_part('epoch', h.expires - _now) * 1000000)::bigint ELSE -1 END,
+            NULL::bigint;
+END $$;

@@ -1,0 +1,171 @@
+-- # What both strategies do for a set that is not simply free: they tidy up, count, grant, or
+-- # say what is in the way and register the waiter.
+-- #
+-- # Filled in:
+-- #   @space@: the schema
+-- #   @version@: the schema's version
+-- #   @sure@: what makes the commit wait for a synchronous standby
+-- #   @mark@: mark_names.sql with strategy=serializable, else a comment
+-- #   @unmark@: unmark_names.sql with strategy=serializable, else a comment
+-- #   @life@: how long a waiter counts that does not refresh its row
+-- #   @half_life@: about half of @life@
+
+-- The set is not simply free. A stamp that is NULL is drawn when the set is granted. REQUIRES:
+-- its names are locked, the version is right.
+CREATE OR REPLACE FUNCTION "@space@".settle_v@version@(
+  _names text[], _modes "char"[], _permits integer[], _lease bigint, _token uuid, _app text,
+  _instance text, _epoch bigint, _label text, _waiter bigint, _woken boolean, _channel text,
+  _ticket text, _stamp bigint) RETURNS text
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+  _now timestamptz;
+  _one bigint;
+  _there bigint[];
+  _expired bigint[];
+  _freed text[] := '{}';
+  _twin record;
+  _reads integer[];
+  _writes integer[];
+  _floors bigint[];
+  _own boolean[];    -- per item: its own mode is used up
+  _other boolean[];  -- per item: a hold of the other mode is there
+  _busy boolean;
+  _at integer;
+  _need integer;
+  _have integer;
+  _in_the_way record;
+  _me record;
+BEGIN
+  LOOP
+    -- 1. Holds that have expired end here, under their row's lock. A renewal under way is
+    -- waited for, and counts. Heads in the order of stamps, as everywhere.
+    _now := clock_timestamp();
+    _there := ARRAY(SELECT DISTINCT l.stamp FROM "@space@".locks l WHERE l.name = ANY(_names));
+    _expired := '{}';
+    FOR _one IN SELECT h.stamp FROM "@space@".locks h
+                 WHERE h.stamp = ANY(_there) AND h.expires <= _now ORDER BY h.stamp FOR UPDATE
+    LOOP
+      _expired := _expired || _one;
+    END LOOP;
+    IF _expired <> '{}' THEN
+      WITH gone AS (DELETE FROM "@space@".locks l WHERE l.stamp = ANY(_expired) RETURNING l.name)
+      SELECT _freed || coalesce(array_agg(g.name), '{}') INTO _freed FROM gone g;
+    END IF;
+
+    -- 2. All that is left counts as live.
+    SELECT array_agg(c.reads ORDER BY n.item), array_agg(c.writes ORDER BY n.item),
+           array_agg(c.floor ORDER BY n.item)
+      INTO _reads, _writes, _floors
+      FROM unnest(_names) WITH ORDINALITY n(name, item),
+           LATERAL (SELECT count(*) FILTER (WHERE l.mode = 'r') AS reads,
+                           count(*) FILTER (WHERE l.mode = 'w') AS writes, min(l.stamp) AS floor
+                      FROM "@space@".locks l WHERE l.name = n.name) c;
+
+    -- 3. The same request, delivered twice.
+    SELECT h.stamp, h.expires INTO _twin FROM "@space@".locks h
+     WHERE h.stamp IN (SELECT l.stamp FROM "@space@".locks l WHERE l.name = _names[1])
+       AND h.token = _token;
+    IF FOUND THEN
+      @sure@
+      @unmark@
+      PERFORM "@space@".leave_line_v@version@(_waiter, _names, _modes, _permits, _reads, _writes,
+                                              _freed);
+      RETURN concat_ws(chr(31), 'G', _twin.stamp,
+        CASE WHEN isfinite(_twin.expires)
+             THEN (date_part('epoch', _twin.expires - _now) * 1000000)::bigint ELSE -1 END,
+        (date_part('epoch', _now) * 1000000)::bigint, array_to_string(_floors, chr(31)));
+    END IF;
+
+    -- 4. The rule of admission.
+    _busy := false;
+    FOR i IN 1 .. cardinality(_names) LOOP
+      _own[i] := CASE _modes[i] WHEN 'r' THEN _reads[i] ELSE _writes[i] END >= _permits[i];
+      _other[i] := CASE _modes[i] WHEN 'r' THEN _writes[i] ELSE _reads[i] END > 0;
+      _busy := _busy OR _own[i] OR _other[i];
+    END LOOP;
+    IF NOT _busy THEN
+      _now := clock_timestamp();
+      _stamp := coalesce(_stamp, nextval('"@space@".stamps'::regclass));
+      @mark@
+      PERFORM "@space@".record_v@version@(_stamp, _names, _modes, _lease, _now, _token, _app,
+        _instance, _epoch, _label, NOT (0 < ANY(_reads) OR 0 < ANY(_writes)));
+      IF _waiter <> 0 OR _freed <> '{}' THEN
+        PERFORM "@space@".leave_line_v@version@(_waiter, _names, _modes, _permits, _reads,
+                                                _writes, _freed);
+      END IF;
+      RETURN concat_ws(chr(31), 'G', _stamp, _lease, (date_part('epoch', _now) * 1000000)::bigint,
+        (SELECT string_agg(coalesce(f, _stamp)::text, chr(31) ORDER BY item)
+           FROM unnest(_floors) WITH ORDINALITY u(f, item)));
+    END IF;
+
+    -- 5. Busy. Somebody in the way, for people, and when the first of them ends.
+    SELECT (array_agg(l.name ORDER BY n.item, l.stamp))[1] AS name,
+           (array_agg(l.mode ORDER BY n.item, l.stamp))[1] AS mode,
+           (array_agg(l.stamp ORDER BY n.item, l.stamp))[1] AS stamp,
+           (array_agg(h.label ORDER BY n.item, l.stamp))[1] AS label,
+           min(h.expires) AS first_end
+      INTO _in_the_way
+      FROM unnest(_names, _modes, _own, _other) WITH ORDINALITY n(name, mode, own, other, item)
+      JOIN "@space@".locks l ON l.name = n.name
+       AND ((n.own AND l.mode = n.mode) OR (n.other AND l.mode <> n.mode))
+      LEFT JOIN "@space@".locks h ON h.stamp = l.stamp AND h.expires IS NOT NULL;
+    CONTINUE WHEN _in_the_way.stamp IS NULL;  -- gone since: look again
+    @unmark@
+    EXIT WHEN _channel = '';
+
+    -- 6. It will wait. Registered already, it keeps its place.
+    SELECT w.expires, w.woken INTO _me FROM "@space@".waiters w WHERE w.id = _waiter;
+    IF FOUND THEN
+      IF _woken OR _me.woken IS NOT NULL OR _me.expires < _now + interval '@half_life@' THEN
+        PERFORM setval('"@space@".last_wait'::regclass,
+                       (date_part('epoch', clock_timestamp()) * 1000000)::bigint);
+        UPDATE "@space@".waiters w SET woken = NULL, expires = _now + interval '@life@'
+         WHERE w.id = _waiter;
+      END IF;
+      IF _woken OR _me.woken IS NOT NULL THEN
+        -- What it was woken for may do for one behind it. A name that its own mode uses up
+        -- admits nobody else, and the end of that hold wakes the line again from its head.
+        FOR i IN 1 .. cardinality(_names) LOOP
+          IF NOT (_own[i] OR _other[i]) THEN
+            PERFORM "@space@".wake_v@version@(_names[i], _waiter, NULL::"char");
+          ELSIF NOT _own[i] THEN
+            PERFORM "@space@".wake_v@version@(_names[i], _waiter,
+              (CASE _modes[i] WHEN 'r' THEN 'w' ELSE 'r' END)::"char");
+          END IF;
+        END LOOP;
+      END IF;
+      EXIT;
+    END IF;
+    -- Not yet. So many of those in the way are kept from ending until the registration is
+    -- committed that the set stays blocked until then: whoever ends one of them waits for
+    -- that commit, and finds the waiter. Locking a row for its key hinders no renewal.
+    _at := coalesce(array_position(_other, true), array_position(_own, true));
+    _need := CASE WHEN _other[_at] THEN 1 ELSE _permits[_at] END;
+    _have := 0;
+    FOR _one IN SELECT l.stamp FROM "@space@".locks l
+                 WHERE l.name = _names[_at] AND (l.mode = _modes[_at]) <> _other[_at]
+                 ORDER BY l.stamp LIMIT _need FOR KEY SHARE
+    LOOP
+      _have := _have + 1;
+    END LOOP;
+    CONTINUE WHEN _have < _need;
+    _waiter := nextval('"@space@".stamps'::regclass);
+    -- Before this is committed, so a release that waits for that sees it.
+    PERFORM setval('"@space@".last_wait'::regclass,
+                   (date_part('epoch', clock_timestamp()) * 1000000)::bigint);
+    INSERT INTO "@space@".waiters VALUES (_waiter, _now, _now + interval '@life@', NULL, _epoch,
+      _channel, _ticket, _app, _instance, _label, _names, _modes);
+    INSERT INTO "@space@".waiter_names
+    SELECT n.name, _waiter, n.mode FROM unnest(_names, _modes) n(name, mode);
+    EXIT;
+  END LOOP;
+  IF _freed <> '{}' THEN
+    PERFORM "@space@".wake_v@version@(f.name, 0::bigint, NULL::"char")
+       FROM (SELECT DISTINCT unnest(_freed)) f(name);
+  END IF;
+  RETURN concat_ws(chr(31), 'B', _waiter,
+    CASE WHEN isfinite(_in_the_way.first_end)
+         THEN greatest(0, (date_part('epoch', _in_the_way.first_end - _now) * 1000000)::bigint)
+         ELSE -1 END,
+    _in_the_way.mode, _in_the_way.stamp, _in_the_way.name, _in_the_way.label);
+END $$;

@@ -1,0 +1,252 @@
+-- # An acquire, behind acquire_early.lua. m from 6: base, lost, calm, seen.
+-- #
+-- # KEYS from 4: of n names the strings, then the sorted sets, then the lines. ARGV from 4:
+-- # lease; how long strings stay, in milliseconds; 't:' and the token; record; modes; and in
+-- # one, for each argument costs: '1' if it may go the short way (its version is the one in
+-- # ARGV 1, its least stamp is not above ARGV 3, it does not stand in line), version, least
+-- # stamp, since when it stands in line (0: not yet), whether it was woken, permits, the
+-- # waiter (nothing: it won't wait).
+-- #
+-- # A string: the stamp, which is the time too: the set was free, and the lease is as asked for.
+-- # {'S'}: another version. {'U'}: the stamps are used up. {'Q', microseconds left, lost at}:
+-- # quarantine.
+-- # {'G', stamp, lease, time, floors...}: without floors the set was free.
+-- # {'B', item, mode, stamp, microseconds until the first in the way ends, in line since,
+-- #  record}. {'A'}: again, for there is more to be tidied up than one step should do.
+
+local asked_version, least, in_line, was_woken, all_permits, waiter =
+    string.match(ARGV[9], '^%d (%d+) (%d+) (%d+) (%d) ([%d,]+) (.*)$')
+if m[3] ~= asked_version then return {'S'} end
+if quarantine > now then return {'Q', format('%.0f', quarantine - now), m[7]} end
+local modes = ARGV[8]
+local n = #modes
+local lease = tonumber(ARGV[4])
+local time_now = format('%.0f', now)
+least = math.max(m[4] + 1, (m[6] or 0) + 1, least, ARGV[3] + 1)
+-- Beyond it numbers go by twos: the next stamp would be the same again.
+if least > 9007199254740991 then return {'U'} end
+local stamp = least <= now and time_now or format('%.0f', least)
+
+-- The string's own end only tidies up, so it comes a minute after the lease's: until then
+-- whoever wants the name finds the expired hold and ends it.
+local function grant()
+  for i = 1, n do
+    if string.byte(modes, i) == 114 then
+      call('ZADD', KEYS[3 + n + i], stamp, stamp)
+    elseif not call('SET', KEYS[3 + i], stamp, 'NX', 'PX', ARGV[5]) then
+      call('ZADD', KEYS[3 + n + i], '-' .. stamp, stamp)
+    end
+  end
+  call('ZADD', L, format('%.0f', now + lease), stamp)
+  call('HSET', M, 'last', stamp, 'h:' .. stamp, time_now .. ';' .. ARGV[7], ARGV[6], stamp)
+  -- By now the quarantine is over, and the base is behind.
+  if m[3] == ARGV[2] and (m[8] ~= ARGV[1] or now - (m[9] or 0) > 5000) then
+    call('HSET', M, 'calm', ARGV[1], 'seen', time_now)
+  end
+end
+
+if in_line == '0' and call('EXISTS', unpack(KEYS, 4, 3 + 2 * n)) == 0 then
+  grant()
+  return {'G', stamp, ARGV[4], time_now}
+end
+
+local permits = {}
+for number in string.gmatch(all_permits, '%d+') do permits[#permits + 1] = tonumber(number) end
+
+-- Somebody is or was there. When each one's lease ends; false: it does not count.
+local ends, freed = {}, {}
+local dead = 0  -- that were tidied up
+local function live(one)
+  if ends[one] == nil then
+    local at = tonumber(call('ZSCORE', L, one) or 0)
+    ends[one] = at > now and at
+    if at > 0 and at <= now then bury(one) end
+  end
+  return ends[one]
+end
+local function first_writer(i)
+  local one = call('GET', KEYS[3 + i])
+  if not one then return nil end
+  if live(one) then return one end
+  call('DEL', KEYS[3 + i])
+  freed[i] = true
+  return nil
+end
+local function is_there(i, one)
+  if live(one) then return true end
+  call('ZREM', KEYS[3 + n + i], one)
+  freed[i] = true
+  dead = dead + 1
+  return false
+end
+local function others(i, least, most)
+  local found = {}
+  for _, one in ipairs(call('ZRANGEBYSCORE', KEYS[3 + n + i], least, most)) do
+    if is_there(i, one) then found[#found + 1] = one end
+    if dead > 2000 then break end
+  end
+  return found
+end
+-- Of many members of one kind, to look at each would stall the server. Which one stands first, and
+-- how many there are if they count one by one (`own`), else 1; none: nothing, 0.
+local soonest = {}  -- when the first of them may end
+local function many(i, least, most, own)
+  local key = KEYS[3 + n + i]
+  if own then
+    -- Those whose lease has ended are few, for the sweep takes them away.
+    local ended = call('ZRANGEBYSCORE', L, 0, time_now, 'LIMIT', 0, 500)
+    if #ended == 500 then
+      local all = others(i, least, most)
+      return all, #all
+    end
+    for _, one in ipairs(ended) do
+      if call('ZSCORE', key, one) then is_there(i, one) end
+    end
+    -- What stands in no lease at all (somebody has meddled) is found bit by bit.
+    local at = now % call('ZCOUNT', key, '-inf', '+inf')
+    for _, one in ipairs(call('ZRANGE', key, format('%.0f', at), format('%.0f', at + 15))) do
+      is_there(i, one)
+    end
+    local next = call('ZRANGEBYSCORE', L, '(' .. time_now, '+inf', 'WITHSCORES', 'LIMIT', 0, 16)
+    for a = 1, #next, 2 do
+      soonest[i] = tonumber(next[a + 1])
+      if call('ZSCORE', key, next[a]) then break end
+    end
+  end
+  while dead <= 2000 do
+    local some = least == 0 and call('ZRANGEBYSCORE', key, least, most, 'LIMIT', 0, 16)
+                 or call('ZREVRANGEBYSCORE', key, most, least, 'LIMIT', 0, 16)
+    if #some == 0 then break end
+    for _, one in ipairs(some) do
+      if is_there(i, one) then return {one}, own and call('ZCOUNT', key, least, most) or 1 end
+    end
+  end
+  return {}, 0
+end
+local function standing(i, least, most, count, own)
+  if count > 64 then return many(i, least, most, own) end
+  local all = others(i, least, most)
+  return all, #all
+end
+local function floor_of(i)
+  local reads = string.byte(modes, i) == 114
+  local lowest = not reads and first_writer(i) or nil
+  while true do
+    local next = reads and call('ZRANGEBYSCORE', KEYS[3 + n + i], 0, '+inf', 'LIMIT', 0, 1)
+                 or call('ZREVRANGEBYSCORE', KEYS[3 + n + i], '(0', '-inf', 'LIMIT', 0, 1)
+    if not next[1] then return lowest end
+    if live(next[1]) then
+      if lowest and tonumber(lowest) < tonumber(next[1]) then return lowest end
+      return next[1]
+    end
+    call('ZREM', KEYS[3 + n + i], next[1])
+  end
+end
+local function answer(of, left)
+  local all = {'G', of, left, time_now}
+  for i = 1, n do all[4 + i] = floor_of(i) or of end
+  return all
+end
+local function leave_line()
+  call('HDEL', W, waiter)
+  for i = 1, n do
+    call('ZREM', KEYS[3 + 2 * n + i], string.sub(modes, i, i) .. waiter)
+  end
+end
+
+-- The same request, delivered twice.
+local twin = call('HGET', M, ARGV[6])
+if twin and live(twin) then
+  if in_line ~= '0' then leave_line() end
+  return answer(twin, format('%.0f', ends[twin] - now))
+end
+
+-- The rule of admission. Who is dead is looked for where it would make a difference.
+local own, other, mine = {}, {}, {}
+local item, holder, holder_mode, first_end
+for i = 1, n do
+  local reads = string.byte(modes, i) == 114
+  local first = first_writer(i)
+  local r = call('ZCOUNT', KEYS[3 + n + i], 0, '+inf')
+  local w = call('ZCOUNT', KEYS[3 + n + i], '-inf', '(0') + (first and 1 or 0)
+  local readers, writers
+  if r > 0 and (not reads or r >= permits[i]) then
+    readers, r = standing(i, 0, '+inf', r, reads)
+  end
+  if w > 0 and (reads or w >= permits[i]) then
+    writers, w = standing(i, '-inf', '(0', first and w - 1 or w, not reads)
+    if first then
+      writers[#writers + 1] = first
+      w = w + 1
+    end
+  end
+  mine[i] = reads and r or w
+  own[i] = mine[i] >= permits[i]
+  other[i] = (reads and w or r) > 0
+  for _, way in ipairs({{own[i] and reads or other[i] and not reads, readers, 'r'},
+                        {own[i] and not reads or other[i] and reads, writers, 'w'}}) do
+    if way[1] then
+      if soonest[i] and (not first_end or soonest[i] < first_end) then first_end = soonest[i] end
+      for _, one in ipairs(way[2]) do
+        if not first_end or ends[one] < first_end then first_end = ends[one] end
+        if not item or (item == i and tonumber(one) < tonumber(holder)) then
+          item, holder, holder_mode = i, one, way[3]
+        end
+      end
+    end
+  end
+end
+local function wake_freed()
+  for i = 1, n do
+    if freed[i] then wake(KEYS[3 + 2 * n + i], '-inf') end
+  end
+end
+if dead > 2000 then
+  wake_freed()
+  return {'A'}
+end
+if not item then
+  grant()
+  ends[stamp] = now + lease
+  if in_line ~= '0' then
+    leave_line()
+    -- Those whom this leaves room for.
+    for i = 1, n do
+      if mine[i] + 1 < permits[i] then
+        wake(KEYS[3 + 2 * n + i], '-inf', string.sub(modes, i, i))
+      end
+    end
+  end
+  return answer(stamp, ARGV[4])
+end
+
+local since = tonumber(in_line)
+if waiter ~= '' then
+  -- In the same step, so that no release after this answer can miss it.
+  local me = call('HGET', W, waiter)
+  local woken = was_woken == '1' or (me and tonumber(string.sub(me, 17, 32)) ~= 0)
+  if since == 0 then since = now end
+  if not me or woken or tonumber(string.sub(me, 1, 16)) < now + 8000000 then
+    call('HSET', W, waiter, format('%016.0f%016.0f%.0f;', now + 15000000, 0, since) .. ARGV[7])
+    for i = 1, n do
+      call('ZADD', KEYS[3 + 2 * n + i], format('%.0f', since),
+           string.sub(modes, i, i) .. waiter)
+      call('PEXPIRE', KEYS[3 + 2 * n + i], 3600000)
+    end
+  end
+  if woken then
+    -- What it was woken for may do for one behind it. A name that its own mode uses up
+    -- admits nobody else.
+    local after = '(' .. format('%.0f', since)
+    for i = 1, n do
+      if not own[i] and not other[i] then
+        wake(KEYS[3 + 2 * n + i], after)
+      elseif not own[i] then
+        wake(KEYS[3 + 2 * n + i], after, string.byte(modes, i) == 114 and 'w' or 'r')
+      end
+    end
+  end
+end
+wake_freed()
+return {'B', item, holder_mode, holder, format('%.0f', first_end - now),
+        format('%.0f', since), call('HGET', M, 'h:' .. holder)}

@@ -1,0 +1,40 @@
+-- # What every script but init.lua and restore.lua does first, behind opening.lua and its
+-- # early part.
+-- #
+-- # m: schema, run, version, last, quarantine, and the script's own fields.
+-- #
+-- # The server process is told by the connection, which can't outlive it. Another one than
+-- # wrote the state: that one may have granted what is lost here.
+-- #
+-- # Filled in:
+-- #   @more@: the script's own fields
+-- #   @state@: state.lua
+-- #   @may_grow@: a first change of nothing: a server without memory lets it pass, and all
+-- #     that follow
+-- #   @disturb@: takes `calm` away
+-- #   @schema@: the schema's version
+
+local run, born = string.match(ARGV[1], '^(%S+) (%S+)')
+local m = call('HMGET', M, 'schema', 'run', 'version', 'last', 'quarantine'@more@,
+               'line', 'mark', 'born')
+@state@
+local changed = m[2] ~= run or followed(m[#m - 2]) or loaded(m[#m - 1])
+if changed or m[1] ~= '@schema@'
+   or (m[3] ~= ARGV[2] and tonumber(m[3]) < tonumber(ARGV[2]))
+   or (m[4] ~= ARGV[3] and tonumber(m[4]) < tonumber(ARGV[3]))
+   or (born ~= '0' and born ~= m[#m]) then
+  if not m[1] then return {'L'} end
+  if m[1] ~= '@schema@' then return {'V', m[1]} end
+  if tonumber(m[3]) < tonumber(ARGV[2]) or tonumber(m[4]) < tonumber(ARGV[3])
+     or (born ~= '0' and born ~= m[#m]) then
+    return {'L'}
+  end
+  @may_grow@
+  @disturb@
+  local was = call('HMGET', M, 'max_lease', 'longest')
+  local lease = call('HGET', M .. ':config', 'max_lease') or was[1]
+  m[5] = format('%.0f', math.max(m[5] or 0, now + lease, was[2] or 0))
+  call('HSET', M, 'quarantine', m[5], 'lost', format('%.0f', now))
+  keep_state(run)
+end
+local quarantine = tonumber(m[5] or 0)

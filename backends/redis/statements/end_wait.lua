@@ -1,0 +1,18 @@
+-- # A goodbye of waiters. KEYS from 4: for each waiter the lines of its names. ARGV from 4:
+-- # '1' if they are to stay in case they have been heard of; for each its id, whether it was
+-- # woken, modes.
+
+local key = 3
+for a = 5, #ARGV, 3 do
+  local id, modes = ARGV[a], ARGV[a + 2]
+  local me = call('HGET', W, id)
+  if ARGV[4] == '0' or not me or tonumber(string.sub(me, 1, 16)) <= now then
+    call('HDEL', W, id)
+    for i = 1, #modes do call('ZREM', KEYS[key + i], string.sub(modes, i, i) .. id) end
+    if ARGV[a + 1] == '1' or (me and tonumber(string.sub(me, 17, 32)) ~= 0) then
+      for i = 1, #modes do wake(KEYS[key + i], '-inf') end
+    end
+  end
+  key = key + #modes
+end
+return {'X'}

@@ -1,0 +1,45 @@
+-- # A part of other scripts: wakes the next in line, the first whose score is `after` ('-inf',
+-- # or '(' and a score), of one mode if one is given. Passes over those that were woken a
+-- # while ago and did not come; nobody hears for a dead one, so it goes.
+
+local function wake(line, after, mode)
+  local from = 0
+  while true do
+    local members = call('ZRANGEBYSCORE', line, after, '+inf', 'LIMIT', from, 16)
+    if #members == 0 then return end
+    for _, member in ipairs(members) do
+      local id = string.sub(member, 2)
+      local waiter = (not mode or string.sub(member, 1, 1) == mode) and call('HGET', W, id)
+      local gone = waiter == false and (not mode or string.sub(member, 1, 1) == mode)
+      if waiter then
+        local woken = tonumber(string.sub(waiter, 17, 32))
+        if tonumber(string.sub(waiter, 1, 16)) <= now then
+          gone = true
+        elseif woken == 0 or (woken > now - 100000 and woken <= now) then
+          local heard = redis.pcall('PUBLISH', M .. ':c:' .. string.sub(id, 1, 32),
+                                    string.sub(id, 34))
+          -- An error: this user may not publish. Then the waiters poll.
+          if type(heard) ~= 'number' or heard > 0 then
+            if woken == 0 then
+              call('HSET', W, id, string.sub(waiter, 1, 16) .. format('%016.0f', now)
+                                  .. string.sub(waiter, 33))
+            end
+            return
+          end
+          gone = true
+          -- Its record says where else it stands: the sweep needs it.
+          if call('HLEN', W) <= 1000 then
+            call('HSET', W, id, format('%016.0f', now) .. string.sub(waiter, 17))
+          else
+            call('HDEL', W, id)
+          end
+        end
+      end
+      if gone then
+        call('ZREM', line, member)
+      else
+        from = from + 1
+      end
+    end
+  end
+end

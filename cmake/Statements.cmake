@@ -1,0 +1,60 @@
+# The SQL and Lua of the stores stand in files of their own, backends/<x>/statements/, and are
+# built into the library.
+#
+#   lockset_statements(TARGET STORE FILE...)      FILE: as it is called in statements/
+#
+# makes the header "backends/STORE/statements.h" in the build folder, anew whenever a file changed.
+# Of acquire.sql it has lockset::STORE::statements::acquire_sql, a constexpr std::string_view.
+#
+# What counts of a file is what the server is to get: the lines at its beginning that begin with
+# "-- #" are left out (they say what the file is, and are a comment in SQL and in Lua alike), and so
+# are the newlines at both ends. All other comments stay. Placeholders are filled in by the
+# program, and the header of each file says by what.
+function(lockset_statements target store)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/statements/ OUTPUT_VARIABLE files)
+  set(folder ${PROJECT_BINARY_DIR}/generated)
+  set(header ${folder}/backends/${store}/statements.h)
+  add_custom_command(OUTPUT ${header}
+    COMMAND ${CMAKE_COMMAND} -DHEADER=${header} -DSTORE=${store} "-DFILES=${files}"
+            -P ${CMAKE_CURRENT_FUNCTION_LIST_FILE}
+    DEPENDS ${files} ${CMAKE_CURRENT_FUNCTION_LIST_FILE} ${CMAKE_CURRENT_LIST_FILE}
+    COMMENT "Statements of ${store}"
+    VERBATIM)
+  # The target is of another folder, which knows no commands of this one.
+  add_custom_target(${target}_${store}_statements DEPENDS ${header})
+  add_dependencies(${target} ${target}_${store}_statements)
+  target_include_directories(${target} PRIVATE ${folder})
+endfunction()
+
+# Sets `result` to the definition of one file's text.
+function(lockset_statement file result)
+  file(READ "${file}" text)
+  string(REGEX REPLACE "^(-- #[^\n]*\n)+" "" text "${text}")
+  string(REGEX REPLACE "^\n+" "" text "${text}")
+  string(REGEX REPLACE "\n+$" "" text "${text}")
+  foreach(never IN ITEMS "\n-- #" ")statement\"" "\r")
+    string(FIND "\n${text}" "${never}" at)
+    if(NOT at EQUAL -1)
+      message(FATAL_ERROR "${file}: there may be no line with \"-- #\" but at its beginning, no "
+        ")statement\" and no carriage return")
+    endif()
+  endforeach()
+  if(text STREQUAL "")
+    message(FATAL_ERROR "${file}: there is no statement in it")
+  endif()
+  get_filename_component(name "${file}" NAME)
+  string(MAKE_C_IDENTIFIER ${name} name)
+  set(${result}
+    "inline constexpr std::string_view ${name} = R\"statement(${text})statement\";\n" PARENT_SCOPE)
+endfunction()
+
+if(CMAKE_SCRIPT_MODE_FILE STREQUAL CMAKE_CURRENT_LIST_FILE)
+  string(CONCAT code "// Made of backends/${STORE}/statements/ by cmake/Statements.cmake.\n"
+    "#pragma once\n\n#include <string_view>\n\nnamespace lockset::${STORE}::statements {\n\n")
+  foreach(file IN LISTS FILES)
+    lockset_statement("${file}" definition)
+    string(APPEND code "${definition}")
+  endforeach()
+  string(APPEND code "\n}  // namespace lockset::${STORE}::statements\n")
+  file(WRITE "${HEADER}" "${code}")
+endif()
