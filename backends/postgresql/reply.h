@@ -1,6 +1,7 @@
 // The texts that the space's functions answer with: fields between U+001F.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -27,6 +28,9 @@ std::string array_of_numbers(const Numbers& numbers) {
 
 inline Mode mode_from(std::string_view letter) { return letter == "r" ? Mode::read : Mode::write; }
 
+inline std::int64_t micros(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
+}
 // Of a number of microseconds; below 0: for ever.
 Duration duration_from(std::int64_t micros);
 

@@ -1,0 +1,274 @@
+// Holds: renewed, released, broken, swept, listed.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <map>
+#include <string>
+#include <system_error>
+
+#include "backends/mysql/backend.h"
+#include "backends/mysql/call_text.h"
+#include "backends/mysql/reply.h"
+#include "backends/mysql/sql.h"
+#include "core/machine.h"
+
+namespace lockset::mysql {
+namespace {
+
+using std::chrono::microseconds;
+
+// Of one sweep: holds looked at, and removed; rows of names looked at, and how long a name
+// must have been idle before its row is removed.
+constexpr int sweep_looks = 20'000;
+constexpr int sweep_removes = 500;
+constexpr int collect_looks = 500;
+constexpr std::int64_t collect_age_us = 3'600'000'000;
+
+}  // namespace
+
+Result<RenewReply> MysqlBackend::renew(const Owner& owner, std::span<const RenewRequest> requests,
+                                       TimePoint by) {
+  std::map<std::int64_t, std::string> names;  // of item 0, by stamp; "": not known
+  std::string unknown;
+  for (const RenewRequest& request : requests) {
+    std::string& name = names[request.stamp.value];
+    if (request.set != nullptr) {
+      name = request.set->items().front().name;
+    } else if (const auto place = known_.find(request.stamp)) {
+      name = place->name;
+    } else {
+      unknown += (unknown.empty() ? "" : ",") + std::to_string(request.stamp.value);
+    }
+  }
+  if (!unknown.empty()) {
+    const Result<Answer> rows =
+        store_->run("SELECT stamp, name FROM " + store_->name("_locks") +
+                        " FORCE INDEX (by_stamp) WHERE item = 0 AND stamp IN (" + unknown + ")",
+                    Sent::reading, by, Store::Lane::reserved);
+    if (!rows) return rows.error();
+    for (std::size_t row = 0; row < rows->rows.size(); ++row) {
+      names[rows->number(0, row)] = rows->text(1, row);
+    }
+  }
+  std::map<std::int64_t, const RenewRequest*> ascending;
+  for (const RenewRequest& request : requests) ascending[request.stamp.value] = &request;
+  std::string json = "[";
+  for (const auto& [stamp, request] : ascending) {
+    if (names[stamp].empty()) continue;
+    json += json.size() > 1 ? ",[" : "[";
+    json += std::to_string(stamp) + "," + json_string(names[stamp]) + "," +
+            std::to_string(request->permanent ? 0 : us(request->lease)) + "," +
+            (request->permanent ? "1]" : "0]");
+  }
+  json += "]";
+  const Result<Answer> rows =
+      store_->run(CallText(store_->name("_renew")).bytes(owner.app).utf8(json).str(), Sent::change,
+                  by, Store::Lane::reserved);
+  if (!rows) return rows.error();
+  RenewReply reply;
+  std::map<std::int64_t, Renewal> renewed;
+  for (std::size_t row = 0; row < rows->rows.size(); ++row) {
+    reply.store_time_us = rows->number(2, row);
+    renewed[rows->number(0, row)] = Renewal{left_of(rows->optional_number(1, row))};
+  }
+  for (const RenewRequest& request : requests) {
+    const auto found = renewed.find(request.stamp.value);
+    if (found == renewed.end() || request.stamp.value == 0) {
+      reply.renewals.emplace_back();
+    } else {
+      reply.renewals.emplace_back(found->second);
+    }
+  }
+  return reply;
+}
+
+std::string MysqlBackend::release_one(Stamp stamp, std::string_view name,
+                                      std::string_view app) const {
+  return CallText(store_->name("_release_one")).number(stamp.value).bytes(name).bytes(app).str();
+}
+
+Result<bool> MysqlBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
+  const std::optional<KnownHolds::Place> place = known_.find(stamp);
+  if (place && place->items == 1) {
+    const Result<Answer> done = store_->run(release_one(stamp, place->name, app), Sent::change, by);
+    if (!done) return done.error();
+    known_.remove(stamp);
+    return done->affected == 1;
+  }
+  return end_hold(stamp, CallText(store_->name("_release")).number(stamp.value).bytes(app).str(),
+                  Sent::change, by);
+}
+
+// The server takes one hold a call. So several share a transaction, and with it a flush of the
+// disk, and several connections are at it at a time.
+Result<std::vector<bool>> MysqlBackend::release_all(std::span<const Stamp> stamps,
+                                                    std::string_view app, TimePoint by) {
+  constexpr std::size_t together = 64;
+  std::vector<char> ended(stamps.size());
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;
+  std::optional<Error> trouble;
+  const auto work = [&] {
+    for (std::size_t at = next.fetch_add(together); at < stamps.size();
+         at = next.fetch_add(together)) {
+      const auto some = stamps.subspan(at, std::min(together, stamps.size() - at));
+      const Status done = release_some(some, app, by, std::span(ended).subspan(at, some.size()));
+      if (done) continue;
+      const std::lock_guard lock(mutex);
+      trouble = done.error();
+      next = stamps.size();
+    }
+  };
+  std::array<Thread, 7> others;
+  const std::size_t wanted = std::min(store_->options().pool, stamps.size() / together);
+  for (std::size_t i = 0; i < others.size() && i + 1 < wanted; ++i) {
+    try {
+      others[i].start(work);
+    } catch (const std::system_error&) {
+      break;  // with fewer of them
+    }
+  }
+  work();
+  for (Thread& other : others) {
+    if (other.joinable()) other.join();
+  }
+  if (trouble) return *trouble;
+  return std::vector<bool>(ended.begin(), ended.end());
+}
+
+Status MysqlBackend::release_some(std::span<const Stamp> stamps, std::string_view app, TimePoint by,
+                                  std::span<char> ended) {
+  std::vector<std::string> calls;
+  std::vector<std::size_t> places;
+  std::vector<std::size_t> others;
+  for (std::size_t i = 0; i < stamps.size(); ++i) {
+    const std::optional<KnownHolds::Place> place = known_.find(stamps[i]);
+    if (place && place->items == 1) {
+      calls.push_back(release_one(stamps[i], place->name, app));
+      places.push_back(i);
+    } else {
+      others.push_back(i);  // its procedure has a transaction of its own
+    }
+  }
+  if (!calls.empty()) {
+    const Result<std::vector<Answer>> answers = store_->run_together(calls, by);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      if (answers) {
+        known_.remove(stamps[places[i]]);
+        ended[places[i]] = (*answers)[i].affected == 1 ? 1 : 0;
+      } else if (answers.error().may_have_applied()) {
+        return answers.error();
+      } else {
+        others.push_back(places[i]);  // after a deadlock, for one
+      }
+    }
+  }
+  for (const std::size_t i : others) {
+    const Result<bool> one = release(stamps[i], app, by);
+    if (!one) return one.error();
+    ended[i] = *one ? 1 : 0;
+  }
+  return {};
+}
+
+Result<bool> MysqlBackend::break_hold(Stamp stamp, TimePoint by) {
+  return end_hold(stamp, CallText(store_->name("_break")).number(stamp.value).str(), Sent::steering,
+                  by);
+}
+
+Result<bool> MysqlBackend::end_hold(Stamp stamp, const std::string& call, Sent sent, TimePoint by) {
+  const Result<Answer> done = store_->run(call, sent, by);
+  if (!done) return done.error();
+  if (done->rows.size() != 1) return nonsense(*store_);
+  known_.remove(stamp);
+  return done->number(0) == 1;
+}
+
+Result<Inspection> MysqlBackend::inspect(const InspectQuery& query, TimePoint by) {
+  std::string which;
+  if (query.match != InspectQuery::Match::all) {
+    // No UTF-8 text holds the byte FF: behind it comes no name with this prefix.
+    const std::string end =
+        query.match == InspectQuery::Match::name ? query.text : query.text + '\xFF';
+    which = " AND f.stamp IN (SELECT w.stamp FROM {space}_locks w WHERE w.name BETWEEN " +
+            hex_literal(query.text) + " AND " + hex_literal(end) + ")";
+  }
+  const std::string sql =
+      "SELECT f.stamp, f.app, f.instance, f.epoch, f.label, f.created, f.expires - c.now_us, "
+      "i.name, i.mode FROM (SELECT {now} AS now_us) c CROSS JOIN {space}_locks f "
+      "JOIN {space}_locks i FORCE INDEX (by_stamp) ON i.stamp = f.stamp "
+      "WHERE f.item = 0 AND (f.expires IS NULL OR f.expires > c.now_us)" +
+      which + " ORDER BY f.stamp, i.item";
+  const Result<Answer> rows =
+      store_->run(filled_in(sql, store_->options().space), Sent::reading, by);
+  if (!rows) return rows.error();
+  Inspection inspection;
+  for (std::size_t row = 0; row < rows->rows.size(); ++row) {
+    const Stamp stamp{rows->number(0, row)};
+    if (inspection.holds.empty() || inspection.holds.back().stamp != stamp) {
+      HoldInfo& hold = inspection.holds.emplace_back();
+      hold.stamp = stamp;
+      hold.owner =
+          Owner{rows->text(1, row), rows->text(2, row), rows->number(3, row), rows->text(4, row)};
+      hold.since = std::chrono::system_clock::time_point(microseconds(rows->number(5, row)));
+      if (const auto left_us = rows->optional_number(6, row)) {
+        hold.remaining = microseconds(*left_us);
+      }
+    }
+    inspection.holds.back().items.push_back({rows->text(7, row), mode_of(rows->number(8, row))});
+  }
+  return inspection;
+}
+
+Result<std::size_t> MysqlBackend::reclaim(std::string_view app, std::int64_t epoch, TimePoint by) {
+  const Result<Answer> done = store_->run(
+      CallText(store_->name("_reclaim")).bytes(app).number(epoch).str(), Sent::change, by);
+  if (!done) return done.error();
+  if (done->rows.size() != 1) return nonsense(*store_);
+  if (done->text(0) == "superseded") {
+    return Error{Errc::superseded, "a newer instance of application " + in_quotes(app) +
+                                       " has begun the epoch " + done->text(1)};
+  }
+  if (done->text(0) == "not_held") {
+    return Error{Errc::not_held, "the hold " + std::to_string(epoch) + " of application " +
+                                     in_quotes(app) + " is not live: its epoch can't begin"};
+  }
+  return static_cast<std::size_t>(done->number(1));
+}
+
+Result<std::size_t> MysqlBackend::sweep(TimePoint by) {
+  const std::lock_guard lock(sweep_mutex_);
+  std::size_t removed = 0;
+  // Once around the end at most.
+  for (int i = 0; i < 2; ++i) {
+    const bool from_the_start = sweep_from_ == 0;
+    const Result<Answer> done = store_->run(CallText(store_->name("_sweep"))
+                                                .number(sweep_from_)
+                                                .number(sweep_looks)
+                                                .number(sweep_removes)
+                                                .str(),
+                                            Sent::change, by);
+    if (!done) return done.error();
+    if (done->rows.size() != 1) return nonsense(*store_);
+    removed += static_cast<std::size_t>(done->number(0));
+    sweep_from_ = done->number(1);
+    if (from_the_start || sweep_from_ != 0) break;
+  }
+  if (Status collected = collect_names(by); !collected) return collected.error();
+  return removed;
+}
+
+Status MysqlBackend::collect_names(TimePoint by) {
+  const Result<Answer> done = store_->run(CallText(store_->name("_collect"))
+                                              .bytes(collect_from_)
+                                              .number(collect_looks)
+                                              .number(collect_age_us)
+                                              .str(),
+                                          Sent::change, by);
+  if (!done) return done.error();
+  collect_from_ = done->rows.size() == 1 ? done->text(0) : "";
+  return {};
+}
+
+}  // namespace lockset::mysql

@@ -1,0 +1,188 @@
+// Attempts to acquire a set, and the waits between them.
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "backends/postgresql/backend.h"
+#include "core/machine.h"
+
+namespace lockset::postgresql {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::string uuid_of(const Token& token) { return token.hex(); }
+
+// Without a connection that hears wake-ups a waiter looks so often.
+constexpr milliseconds deaf_poll{500};
+// The longest that a waiting attempt stays to have that connection made.
+constexpr milliseconds listen_within{1000};
+
+}  // namespace
+
+class PostgresqlBackend::Ticket : public WaitTicket {
+ public:
+  std::shared_ptr<connections::Listener::Place> place;  // null with listen=off
+  std::int64_t waiter = 0;                              // its number in the store's line
+  std::uint64_t seen = 0;     // wake-ups that had arrived before the last attempt
+  std::uint64_t session = 0;  // of the listener, then
+};
+
+Result<PostgresqlBackend::Ears> PostgresqlBackend::ears_for(const AcquireRequest& request,
+                                                            const Ticket* ticket) {
+  Ears ears;
+  if (!request.will_wait || !store_->options().listen) return ears;
+  const bool in_line = ticket && ticket->waiter != 0;
+  if (listener_.session() == 0 && !in_line) {
+    // Connects if need be. By what the connection before saw, all who come back at once would find
+    // the same room.
+    if (Status connected = store_->connect_for_waiting(request.by); !connected) {
+      return connected.error();
+    }
+    if (store_->crowded()) return ears;
+  }
+  ears.place = ticket && ticket->place ? ticket->place : listener_.new_place();
+  // Both before the attempt is sent: what comes later is for the wait after it.
+  ears.session = listener_.session();
+  ears.seen = ears.place->wakes();
+  if (ticket) {
+    ears.waiter = ticket->waiter;
+    ears.woken = ears.seen != ticket->seen;
+  }
+  return ears;
+}
+
+Status PostgresqlBackend::await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) {
+  auto* mine = dynamic_cast<Ticket*>(&ticket);
+  if (mine == nullptr) return Error{Errc::internal, "a wait ticket of another backend"};
+  if (!mine->place) {
+    sleep_until(until, stop);
+    return {};
+  }
+  if (mine->session == 0) until = std::min(until, BootClock::now() + deaf_poll);
+  mine->place->sleep(mine->seen, mine->session, until, std::move(stop));
+  return {};
+}
+
+void PostgresqlBackend::end_wait(WaitTicket& ticket, TimePoint by) {
+  const auto* mine = dynamic_cast<const Ticket*>(&ticket);
+  if (mine == nullptr || mine->waiter == 0) return;
+  const bool woken = mine->place->wakes() != mine->seen;
+  Failure failure;
+  std::uint32_t collisions = 0;
+  // The row expires by itself if this fails.
+  static_cast<void>(
+      store_->call(Use::plain, end_wait_, by, failure, collisions, mine->waiter, woken).ok());
+}
+
+Result<Reply> PostgresqlBackend::ask_once(const AcquireRequest& request, const Ears& ears,
+                                          std::uint32_t& collisions, Failure& failure) {
+  const auto items = request.set->items();
+  const Result<pqxx::result> result = store_->call(
+      Use::acquire, acquire_, request.by, failure, collisions, array_of_names(items),
+      array_of_modes(items), array_of_numbers(request.permits), request.config_version,
+      micros(request.lease), request.min_stamp.value, uuid_of(request.token), request.owner->app,
+      request.owner->instance, request.owner->epoch, request.owner->label, ears.waiter, ears.woken,
+      ears.place ? channel_of(listener_) : std::string(),
+      ears.place ? std::to_string(ears.place->number()) : std::string());
+  if (!result) {
+    if (result.error().may_have_applied()) doubts_.add(request.token, items.front().name);
+    return result.error();
+  }
+  Reply reply = parse_reply((*result)[0][0].c_str());
+  if (reply.kind == Reply::Kind::granted && reply.grant.floors.empty()) {
+    // The set was free.
+    reply.grant.floors.assign(items.size(), reply.grant.stamp);
+  }
+  return reply;
+}
+
+Result<Reply> PostgresqlBackend::ask(const AcquireRequest& request, const Ears& ears,
+                                     std::uint32_t& collisions) {
+  for (;;) {
+    Failure failure;
+    Result<Reply> reply = ask_once(request, ears, collisions, failure);
+    if (reply || failure.sqlstate != sqlstate_unknown_name) return reply;
+    // A name that is used for the first time, or again after a long while.
+    const Result<pqxx::result> known = store_->call(
+        Use::plain, know_, request.by, failure, collisions, array_of_names(request.set->items()));
+    if (!known) return known.error();
+    if (BootClock::now() >= request.by) return reply;
+  }
+}
+
+Result<AcquireOutcome> PostgresqlBackend::stale(TimePoint by) {
+  Result<SpaceConfig> config = load_config(by);
+  if (!config) return config.error();
+  return AcquireOutcome(Stale{*std::move(config)});
+}
+
+Result<AcquireOutcome> PostgresqlBackend::try_acquire(const AcquireRequest& request) {
+  std::shared_ptr<Ticket> ticket = std::dynamic_pointer_cast<Ticket>(request.ticket);
+  std::uint32_t collisions = 0;
+  bool asked_to_listen = false;
+  for (;;) {
+    const Result<Ears> heard = ears_for(request, ticket.get());
+    if (!heard) return heard.error();
+    const Ears& ears = *heard;
+    Result<Reply> reply = ask(request, ears, collisions);
+    if (!reply) return reply.error();
+    switch (reply->kind) {
+      case Reply::Kind::granted:
+        reply->grant.collisions = collisions;
+        return AcquireOutcome(std::move(reply->grant));
+      case Reply::Kind::stale:
+        return stale(request.by);
+      case Reply::Kind::busy:
+        break;
+      default:
+        return nonsense("an acquire");
+    }
+    reply->busy.collisions = collisions;
+    if (!request.will_wait) return AcquireOutcome(std::move(reply->busy));
+    if (!ticket) ticket = std::make_shared<Ticket>();
+    ticket->place = ears.place;
+    ticket->waiter = reply->waiter;
+    ticket->seen = ears.seen;
+    ticket->session = ears.session;
+    if (!ticket->place && store_->options().listen) store_->close_idle();
+    // The first who waits: once somebody listens it looks again, as what was sent before
+    // has not been heard.
+    if (ticket->place && ears.session == 0 && !asked_to_listen) {
+      asked_to_listen = true;
+      if (listener_.start(std::min(request.by, BootClock::now() + listen_within))) continue;
+    }
+    reply->busy.ticket = std::move(ticket);
+    return AcquireOutcome(std::move(reply->busy));
+  }
+}
+
+void PostgresqlBackend::Doubts::add(const Token& token, const std::string& name) {
+  constexpr std::size_t most = 10'000;
+  const std::lock_guard lock(mutex_);
+  if (!names_.emplace(token.hex(), name).second) return;
+  order_.push_back(token.hex());
+  if (order_.size() <= most) return;
+  names_.erase(order_.front());
+  order_.pop_front();
+}
+
+std::string PostgresqlBackend::Doubts::name_of(const Token& token) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = names_.find(token.hex());
+  return found == names_.end() ? std::string() : found->second;
+}
+
+Result<std::optional<Grant>> PostgresqlBackend::resolve(const Token& token, TimePoint by) {
+  Failure failure;
+  std::uint32_t collisions = 0;
+  const Result<pqxx::result> result = store_->call(Use::plain, resolve_, by, failure, collisions,
+                                                   uuid_of(token), doubts_.name_of(token));
+  if (!result) return result.error();
+  Reply reply = parse_reply((*result)[0][0].c_str());
+  if (reply.kind == Reply::Kind::nothing) return std::optional<Grant>();
+  if (reply.kind != Reply::Kind::granted) return nonsense("a look-up");
+  return std::optional<Grant>(std::move(reply.grant));
+}
+
+}  // namespace lockset::postgresql

@@ -1,0 +1,183 @@
+// Holds: renewed, released, broken, swept, listed.
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "backends/postgresql/backend.h"
+
+namespace lockset::postgresql {
+namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::microseconds;
+
+std::chrono::system_clock::time_point wall_time(std::int64_t since_us) {
+  return std::chrono::system_clock::time_point(
+      duration_cast<std::chrono::system_clock::duration>(microseconds(since_us)));
+}
+
+Inspection inspection_from(const pqxx::result& rows) {
+  Inspection all;
+  std::string last_kind;
+  std::int64_t last_id = 0;
+  for (const pqxx::row& row : rows) {
+    const std::string kind = row[0].as<std::string>();
+    const std::int64_t id = row[1].as<std::int64_t>();
+    const bool first = kind != last_kind || id != last_id;
+    last_kind = kind, last_id = id;
+    const LockRequest item{row[8].as<std::string>(), mode_from(row[9].as<std::string>())};
+    if (!first) {
+      (kind == "h" ? all.holds.back().items : all.waiters.back().items).push_back(item);
+      continue;
+    }
+    Owner owner{row[2].as<std::string>(), row[3].as<std::string>(), row[4].as<std::int64_t>(),
+                row[5].as<std::string>()};
+    const auto since = wall_time(row[6].as<std::int64_t>());
+    if (kind == "h") {
+      HoldInfo info{Stamp{id}, {item}, std::move(owner), since, {}};
+      if (!row[7].is_null()) info.remaining = microseconds(row[7].as<std::int64_t>());
+      all.holds.push_back(std::move(info));
+    } else {
+      all.waiters.push_back({{item}, std::move(owner), since});
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+Result<RenewReply> PostgresqlBackend::renew(const Owner& owner,
+                                            std::span<const RenewRequest> requests, TimePoint by) {
+  // Each stamp once and in order, so that no two calls wait for one another.
+  std::map<Stamp, std::int64_t> wanted;
+  for (const RenewRequest& request : requests) {
+    const std::int64_t lease = request.permanent ? -1 : micros(request.lease);
+    const auto [entry, fresh] = wanted.try_emplace(request.stamp, lease);
+    if (!fresh && entry->second >= 0)
+      entry->second = lease < 0 ? -1 : std::max(entry->second, lease);
+  }
+  std::vector<std::int64_t> stamps;
+  std::vector<std::int64_t> leases;
+  for (const auto& [stamp, lease] : wanted) {
+    stamps.push_back(stamp.value);
+    leases.push_back(lease);
+  }
+  Failure failure;
+  std::uint32_t collisions = 0;
+  const Result<pqxx::result> rows =
+      store_->call(Use::renewal, renew_, by, failure, collisions, owner.app,
+                   array_of_numbers(stamps), array_of_numbers(leases));
+  if (!rows) return rows.error();
+  RenewReply reply;
+  std::map<std::int64_t, Renewal> renewed;
+  for (const pqxx::row& row : *rows) {
+    if (row[0].is_null()) {
+      reply.store_time_us = row[2].as<std::int64_t>();
+    } else {
+      renewed[row[0].as<std::int64_t>()] = Renewal{duration_from(row[1].as<std::int64_t>())};
+    }
+  }
+  for (const RenewRequest& request : requests) {
+    const auto found = renewed.find(request.stamp.value);
+    reply.renewals.push_back(found == renewed.end() ? std::nullopt
+                                                    : std::optional<Renewal>(found->second));
+  }
+  return reply;
+}
+
+Result<bool> PostgresqlBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
+  return end_hold(release_, by, stamp.value, std::string(app));
+}
+
+// One statement, one commit: all of them or none.
+Result<std::vector<bool>> PostgresqlBackend::release_all(std::span<const Stamp> stamps,
+                                                         std::string_view app, TimePoint by) {
+  // Each stamp once and in order, so that no two calls wait for one another.
+  std::set<std::int64_t> wanted;
+  for (const Stamp stamp : stamps) wanted.insert(stamp.value);
+  Failure failure;
+  std::uint32_t collisions = 0;
+  const Result<pqxx::result> rows = store_->call(
+      Use::plain, release_all_, by, failure, collisions,
+      array_of_numbers(std::vector<std::int64_t>(wanted.begin(), wanted.end())), std::string(app));
+  if (!rows) return rows.error();
+  std::set<std::int64_t> ended_here;
+  for (const pqxx::row& row : *rows) {
+    if (std::string_view(row[1].c_str()) == "R") ended_here.insert(row[0].as<std::int64_t>());
+  }
+  std::vector<bool> ended;
+  for (const Stamp stamp : stamps) ended.push_back(ended_here.erase(stamp.value) == 1);
+  return ended;
+}
+
+Result<bool> PostgresqlBackend::break_hold(Stamp stamp, TimePoint by) {
+  return end_hold(break_, by, stamp.value);
+}
+
+template <class... Args>
+Result<bool> PostgresqlBackend::end_hold(const Statement& statement, TimePoint by,
+                                         const Args&... args) {
+  Failure failure;
+  std::uint32_t collisions = 0;
+  const Result<pqxx::result> result =
+      store_->call(Use::plain, statement, by, failure, collisions, args...);
+  if (!result) return result.error();
+  return std::string_view((*result)[0][0].c_str()) == "R";
+}
+
+Result<std::size_t> PostgresqlBackend::sweep(TimePoint by) {
+  const std::lock_guard lock(sweep_mutex_);
+  std::size_t removed = 0;
+  // To the end, and from the start if it did not begin there: a call that finds nothing
+  // has looked at everything, unless there is more than one call's worth.
+  bool from_the_start = sweep_from_ == 0;
+  for (;;) {
+    Failure failure;
+    std::uint32_t collisions = 0;
+    const Result<pqxx::result> rows =
+        store_->call(Use::plain, sweep_, by, failure, collisions, sweep_from_, sweep_from_name_);
+    if (!rows) return rows.error();
+    const pqxx::row row = (*rows)[0];
+    removed += row[0].as<std::size_t>();
+    sweep_from_ = row[1].as<std::int64_t>();
+    sweep_from_name_ = row[2].as<std::string>("");
+    if (from_the_start || sweep_from_ != 0) return removed;
+    from_the_start = true;
+  }
+}
+
+Result<Inspection> PostgresqlBackend::inspect(const InspectQuery& query, TimePoint by) {
+  const char* match = "a";
+  if (query.match == InspectQuery::Match::name) match = "n";
+  if (query.match == InspectQuery::Match::prefix) match = "p";
+  Failure failure;
+  std::uint32_t collisions = 0;
+  const Result<pqxx::result> rows =
+      store_->call(Use::plain, inspect_, by, failure, collisions, match, query.text);
+  if (!rows) return rows.error();
+  return inspection_from(*rows);
+}
+
+Result<std::size_t> PostgresqlBackend::reclaim(std::string_view app, std::int64_t epoch,
+                                               TimePoint by) {
+  Failure failure;
+  std::uint32_t collisions = 0;
+  const std::string name(app);
+  const Result<pqxx::result> result =
+      store_->call(Use::plain, reclaim_, by, failure, collisions, name, epoch);
+  if (!result) return result.error();
+  const std::string answer = (*result)[0][0].as<std::string>();
+  if (answer.starts_with('H')) {
+    return Error{Errc::superseded, "a newer instance of application " + in_quotes(app) +
+                                       " has begun the epoch " + answer.substr(1)};
+  }
+  if (answer == "N") {
+    return Error{Errc::not_held, "the hold " + std::to_string(epoch) + " of application " +
+                                     in_quotes(app) + " is not live: its epoch can't begin"};
+  }
+  return static_cast<std::size_t>(std::stoull(answer));
+}
+
+}  // namespace lockset::postgresql
