@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "backends/answers.h"
 #include "backends/mysql/backend.h"
 #include "backends/mysql/call_text.h"
 #include "backends/mysql/reply.h"
@@ -198,7 +199,7 @@ std::optional<Poller::Look> MysqlBackend::look(const std::vector<std::int64_t>& 
 
 Status MysqlBackend::await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) {
   auto* place = dynamic_cast<Poller::Place*>(&ticket);
-  if (place == nullptr) return Error{Errc::internal, "a wait ticket of another backend"};
+  if (place == nullptr) return foreign_ticket();
   Poller::sleep(*place, until, stop);
   return {};
 }

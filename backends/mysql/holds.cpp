@@ -7,6 +7,7 @@
 #include <string>
 #include <system_error>
 
+#include "backends/answers.h"
 #include "backends/mysql/backend.h"
 #include "backends/mysql/call_text.h"
 #include "backends/mysql/reply.h"
@@ -227,12 +228,10 @@ Result<std::size_t> MysqlBackend::reclaim(std::string_view app, std::int64_t epo
   if (!done) return done.error();
   if (done->rows.size() != 1) return nonsense(*store_);
   if (done->text(0) == "superseded") {
-    return Error{Errc::superseded, "a newer instance of application " + in_quotes(app) +
-                                       " has begun the epoch " + done->text(1)};
+    return newer_epoch(app, done->text(1));
   }
   if (done->text(0) == "not_held") {
-    return Error{Errc::not_held, "the hold " + std::to_string(epoch) + " of application " +
-                                     in_quotes(app) + " is not live: its epoch can't begin"};
+    return no_live_epoch(app, epoch);
   }
   return static_cast<std::size_t>(done->number(1));
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "backends/answers.h"
 #include "backends/postgresql/backend.h"
 #include "core/machine.h"
 
@@ -54,7 +55,7 @@ Result<PostgresqlBackend::Ears> PostgresqlBackend::ears_for(const AcquireRequest
 
 Status PostgresqlBackend::await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) {
   auto* mine = dynamic_cast<Ticket*>(&ticket);
-  if (mine == nullptr) return Error{Errc::internal, "a wait ticket of another backend"};
+  if (mine == nullptr) return foreign_ticket();
   if (!mine->place) {
     sleep_until(until, stop);
     return {};

@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "backends/answers.h"
 #include "backends/postgresql/backend.h"
 
 namespace lockset::postgresql {
@@ -170,12 +171,10 @@ Result<std::size_t> PostgresqlBackend::reclaim(std::string_view app, std::int64_
   if (!result) return result.error();
   const std::string answer = (*result)[0][0].as<std::string>();
   if (answer.starts_with('H')) {
-    return Error{Errc::superseded, "a newer instance of application " + in_quotes(app) +
-                                       " has begun the epoch " + answer.substr(1)};
+    return newer_epoch(app, answer.substr(1));
   }
   if (answer == "N") {
-    return Error{Errc::not_held, "the hold " + std::to_string(epoch) + " of application " +
-                                     in_quotes(app) + " is not live: its epoch can't begin"};
+    return no_live_epoch(app, epoch);
   }
   return static_cast<std::size_t>(std::stoull(answer));
 }

@@ -3,6 +3,7 @@
 #include <ctime>
 #include <mutex>
 
+#include "backends/answers.h"
 #include "backends/redis/backend.h"
 #include "backends/redis/record.h"
 
@@ -54,7 +55,7 @@ class RedisBackend::Ticket : public WaitTicket {
 
 Status RedisBackend::await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) {
   auto* mine = dynamic_cast<Ticket*>(&ticket);
-  if (mine == nullptr) return Error{Errc::internal, "a wait ticket of another backend"};
+  if (mine == nullptr) return foreign_ticket();
   if (mine->session == 0) until = std::min(until, BootClock::now() + deaf_poll);
   mine->place->sleep(mine->seen, mine->session, until, std::move(stop));
   return {};

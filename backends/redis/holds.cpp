@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "backends/answers.h"
 #include "backends/redis/backend.h"
 #include "backends/redis/record.h"
 
@@ -261,13 +262,11 @@ Result<std::size_t> RedisBackend::reclaim(std::string_view app, std::int64_t epo
     const std::string_view kind = (*reply)[0].text();
     if (kind == "H") {
       now = {};
-      return Error{Errc::superseded, "a newer instance of application " + in_quotes(app) +
-                                         " has begun the epoch " + std::string((*reply)[1].text())};
+      return newer_epoch(app, (*reply)[1].text());
     }
     if (kind == "N") {
       now = {};
-      return Error{Errc::not_held, "the hold " + std::to_string(epoch) + " of application " +
-                                       in_quotes(app) + " is not live: its epoch can't begin"};
+      return no_live_epoch(app, epoch);
     }
     now.count += static_cast<std::size_t>((*reply)[1].number());
     now.least = (*reply)[4].text();

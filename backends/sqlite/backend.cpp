@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "backends/answers.h"
 #include "backends/sqlite/acquire.h"
 #include "backends/sqlite/config.h"
 #include "backends/sqlite/holds.h"
@@ -196,7 +197,7 @@ Result<bool> SqliteBackend::end_hold(Stamp stamp, std::optional<std::string_view
 
 Status SqliteBackend::await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) {
   const auto* mine = dynamic_cast<const Ticket*>(&ticket);
-  if (mine == nullptr) return Error{Errc::internal, "a wait ticket of another backend"};
+  if (mine == nullptr) return foreign_ticket();
   const WakeSlots& slots = store_->slots();
   const std::uint32_t slot = WakeSlots::slot_of(mine->waiter);
   // Raises the slot's value, so that a stop between the look and the sleep counts.
@@ -249,13 +250,11 @@ Result<std::size_t> SqliteBackend::reclaim(std::string_view app, std::int64_t ep
       if (row.bind(Text{app}).next()) present = row.integer(0);
     }
     if (present > epoch) {
-      return Error{Errc::superseded, "a newer instance of application " + in_quotes(app) +
-                                         " has begun the epoch " + std::to_string(present)};
+      return newer_epoch(app, std::to_string(present));
     }
     const std::optional<HoldState> own = find_hold(transaction, Stamp{epoch});
     if (!own || !own->live || own->app != app) {
-      return Error{Errc::not_held, "the hold " + std::to_string(epoch) + " of application " +
-                                       in_quotes(app) + " is not live: its epoch can't begin"};
+      return no_live_epoch(app, epoch);
     }
     // Asked for again (the first answer may have been lost), it ends what came since.
     if (present < epoch) set_epoch(transaction, app, epoch);

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "backends/answers.h"
+
 namespace lockset::zookeeper {
 namespace {
 
@@ -21,13 +23,10 @@ class Reclaim {
       const auto current = config_->stored.config.epochs.find(app_);
       const bool known = current != config_->stored.config.epochs.end();
       if (known && current->second > epoch_) {
-        return Error{Errc::superseded, "a newer instance of application " + in_quotes(app_) +
-                                           " has begun the epoch " +
-                                           std::to_string(current->second)};
+        return newer_epoch(app_, std::to_string(current->second));
       }
       if (own_token_.empty()) {
-        return Error{Errc::not_held, "the hold " + std::to_string(epoch_) + " of application " +
-                                         in_quotes(app_) + " is not live: its epoch can't begin"};
+        return no_live_epoch(app_, epoch_);
       }
       const bool begun = known && current->second == epoch_;
       if (begun && older_.empty()) return ended_;
