@@ -7,7 +7,6 @@
 #include <array>
 #include <cerrno>
 #include <condition_variable>
-#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -17,6 +16,7 @@
 #include <utility>
 
 #include "core/fork_guard.h"
+#include "core/signals_blocked.h"
 #include "core/wait_until.h"
 
 namespace lockset {
@@ -90,26 +90,6 @@ Random& thread_random() {
 }
 
 // --- threads ---
-
-namespace {
-
-// Signals are the program's business: its threads get them, never ours.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
-}  // namespace
 
 struct Thread::Impl {
   std::thread thread;

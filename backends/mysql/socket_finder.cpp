@@ -5,15 +5,13 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
-#include <charconv>
-#include <filesystem>
 #include <memory>
 #include <utility>
 
+#include "backends/server/descriptors.h"
+
 namespace lockset::mysql {
 namespace {
-
-namespace fs = std::filesystem;
 
 std::unique_lock<std::timed_mutex> turn_for(const std::string& address, TimePoint by) {
   static std::mutex mutex;
@@ -29,23 +27,7 @@ std::unique_lock<std::timed_mutex> turn_for(const std::string& address, TimePoin
   return std::unique_lock(*turn, by - BootClock::now());
 }
 
-// Descriptor and inode of every socket of this process.
-std::map<int, std::string> open_sockets() {
-  std::map<int, std::string> sockets;
-  std::error_code failed;
-  fs::directory_iterator entry("/proc/self/fd", failed);
-  for (; !failed && entry != fs::directory_iterator(); entry.increment(failed)) {
-    std::error_code gone;
-    const std::string target = fs::read_symlink(entry->path(), gone).string();
-    if (gone || !target.starts_with("socket:")) continue;
-    const std::string number = entry->path().filename().string();
-    int fd = -1;
-    if (std::from_chars(number.data(), number.data() + number.size(), fd).ec == std::errc()) {
-      sockets.emplace(fd, target);
-    }
-  }
-  return sockets;
-}
+std::map<int, std::string> open_sockets() { return connections::open_descriptors("socket:"); }
 
 struct Address {
   sockaddr_storage storage{};

@@ -1,5 +1,5 @@
-// A TLS library writes to a broken connection without MSG_NOSIGNAL: in its scope, this
-// thread gets no SIGPIPE out of it.
+// TLS libraries, and ZooKeeper's client, write to a broken connection without MSG_NOSIGNAL: in the
+// guard's scope this thread gets no SIGPIPE from that.
 #pragma once
 
 #include <csignal>

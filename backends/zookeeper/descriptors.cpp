@@ -2,15 +2,13 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <sys/stat.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <map>
 #include <new>
-#include <utility>
 #include <vector>
+
+#include "backends/server/descriptors.h"
 
 namespace lockset::zookeeper {
 namespace {
@@ -29,28 +27,6 @@ std::mutex& one_at_a_time() {
   return *mutex;
 }
 
-std::set<int> open_descriptors() {
-  std::set<int> all;
-  std::error_code error;
-  for (std::filesystem::directory_iterator entry("/proc/self/fd", error), end;
-       !error && entry != end; entry.increment(error)) {
-    all.insert(std::atoi(entry->path().filename().c_str()));
-  }
-  // One of them was of the list itself.
-  std::erase_if(all, [](int descriptor) { return fcntl(descriptor, F_GETFD) < 0; });
-  return all;
-}
-
-bool is_a(int descriptor, mode_t type) {
-  struct stat stat {};
-  return fstat(descriptor, &stat) == 0 && (stat.st_mode & S_IFMT) == type;
-}
-
-ino_t inode_of(int descriptor) {
-  struct stat stat {};
-  return fstat(descriptor, &stat) == 0 ? stat.st_ino : 0;
-}
-
 void set_close_on_exec(int descriptor) {
   const int flags = fcntl(descriptor, F_GETFD);
   if (flags >= 0) fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC);
@@ -58,14 +34,15 @@ void set_close_on_exec(int descriptor) {
 
 }  // namespace
 
-NewPipes::NewPipes() : lock_(one_at_a_time()), before_(open_descriptors()) {}
+NewPipes::NewPipes() : lock_(one_at_a_time()), before_(connections::open_descriptors("pipe:")) {}
 
 void NewPipes::close_on_exec() const {
-  std::map<ino_t, std::vector<int>> pipes;
-  for (const int descriptor : open_descriptors()) {
-    if (before_.contains(descriptor) || !is_a(descriptor, S_IFIFO)) continue;
+  std::map<std::string, std::vector<int>> pipes;
+  for (const auto& [descriptor, inode] : connections::open_descriptors("pipe:")) {
+    const auto known = before_.find(descriptor);
+    if (known != before_.end() && known->second == inode) continue;
     const int flags = fcntl(descriptor, F_GETFL);
-    if (flags >= 0 && (flags & O_NONBLOCK) != 0) pipes[inode_of(descriptor)].push_back(descriptor);
+    if (flags >= 0 && (flags & O_NONBLOCK) != 0) pipes[inode].push_back(descriptor);
   }
   for (const auto& [inode, ends] : pipes) {
     if (ends.size() != 2) continue;
@@ -74,8 +51,7 @@ void NewPipes::close_on_exec() const {
 }
 
 void sockets_close_on_exec(const sockaddr* peer, socklen_t length) {
-  for (const int descriptor : open_descriptors()) {
-    if (!is_a(descriptor, S_IFSOCK)) continue;
+  for (const auto& [descriptor, inode] : connections::open_descriptors("socket:")) {
     sockaddr_storage other{};
     socklen_t other_length = sizeof other;
     if (getpeername(descriptor, reinterpret_cast<sockaddr*>(&other), &other_length) != 0) continue;

@@ -4,8 +4,9 @@
 
 #include <sys/socket.h>
 
+#include <map>
 #include <mutex>
-#include <set>
+#include <string>
 
 namespace lockset::zookeeper {
 
@@ -22,7 +23,7 @@ class NewPipes {
 
  private:
   std::unique_lock<std::mutex> lock_;
-  std::set<int> before_;
+  std::map<int, std::string> before_;
 };
 
 // All sockets of this process that are connected to this address. A socket is the library's own

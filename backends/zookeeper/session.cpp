@@ -12,45 +12,17 @@
 #include <thread>
 #include <utility>
 
+#include "backends/server/sigpipe_guard.h"
 #include "backends/zookeeper/descriptors.h"
 #include "backends/zookeeper/refusal.h"
 #include "core/shortage.h"
+#include "core/signals_blocked.h"
 
 namespace lockset::zookeeper {
 namespace {
 
 // The client library tells nobody that a server has taken its connection.
 constexpr Duration handshake_poll = std::chrono::milliseconds(250);
-
-// Signals are the program's business. Also keeps a SIGPIPE of the client library, which
-// writes without MSG_NOSIGNAL, from the program.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-    sigset_t pending;
-    sigpending(&pending);
-    pipe_was_pending_ = sigismember(&pending, SIGPIPE) == 1;
-  }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-  ~SignalsBlocked() {
-    if (!pipe_was_pending_) {
-      sigset_t pipe;
-      sigemptyset(&pipe);
-      sigaddset(&pipe, SIGPIPE);
-      const timespec at_once{};
-      sigtimedwait(&pipe, nullptr, &at_once);
-    }
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-
- private:
-  sigset_t before_{};
-  bool pipe_was_pending_ = false;
-};
 
 // Its messages would go to stderr; what matters of them comes back as an error.
 void ignore_log(const char*) {}
@@ -415,6 +387,7 @@ Result<std::shared_ptr<Session>> Session::open(const Options& options, Duration 
     std::thread beginning;
     {
       const SignalsBlocked blocked;
+      const connections::SigpipeGuard no_sigpipe(true);  // it writes without MSG_NOSIGNAL
       beginning = std::thread([&] {
         session->begin(options);
         error = errno;
@@ -438,6 +411,7 @@ Result<std::shared_ptr<Session>> Session::open(const Options& options, Duration 
 Session::~Session() {
   if (native_->handle != nullptr) {
     const SignalsBlocked blocked;
+    const connections::SigpipeGuard no_sigpipe(true);  // it writes without MSG_NOSIGNAL
     zookeeper_close(native_->handle);
   }
 }

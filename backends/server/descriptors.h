@@ -1,0 +1,14 @@
+// The descriptors of this process that lead somewhere: client libraries open some without telling.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace lockset::connections {
+
+// Descriptors of one kind, "socket:" or "pipe:", and the inode of each. Empty if /proc can't be
+// read.
+std::map<int, std::string> open_descriptors(std::string_view kind);
+
+}  // namespace lockset::connections
