@@ -41,8 +41,8 @@ TEST_P(Crowd, WhoWaitsKeepsOneConnection) {
   // It hears over that one.
   ASSERT_TRUE(holder.release(stamp));
   const TimePoint began = BootClock::now();
-  EXPECT_TRUE(waiter.backend().await_change(*busy.ticket, began + 8s, {}));
-  EXPECT_LT(BootClock::now(), began + 4s);
+  EXPECT_TRUE(waiter.backend().await_change(*busy.ticket, began + 1min, {}));
+  EXPECT_LT(BootClock::now(), began + 30s);
   EXPECT_TRUE(waiter.take({write("a")}, {.will_wait = true, .ticket = busy.ticket}).stamp);
   EXPECT_EQ(connections() - others, needed());
 }
@@ -64,8 +64,8 @@ TEST_P(Crowd, HearsWakeUpsBetweenItsCalls) {
       const AtEnd end([&] { woken = true; });
       EXPECT_TRUE(holder.release(stamp));
       const TimePoint began = BootClock::now();
-      EXPECT_TRUE(waiter.backend().await_change(*busy.ticket, began + 20s, {}));
-      EXPECT_LT(BootClock::now(), began + 10s) << "round " << round;
+      EXPECT_TRUE(waiter.backend().await_change(*busy.ticket, began + 1min, {}));
+      EXPECT_LT(BootClock::now(), began + 30s) << "round " << round;
     });
     const Grant grant = waiter.take({write("a")}, {.will_wait = true, .ticket = busy.ticket});
     ASSERT_TRUE(waiter.release(grant.stamp));
