@@ -104,7 +104,7 @@ TEST_F(RedisRegistering, AfterTheQuarantineNothingIs) {
   detour.replace(detour.find(direct), direct.size(), std::to_string(proxy.port()));
   Client holder(open_backend(detour, soon()).value(), "holder");
   Client other = client("other");
-  other.change(SetMaxLease{6s});
+  other.change(SetMaxLease{5s});
   holder.reload();
   const Grant grant = holder.take({write("a")}, {.lease = 1min});
   admin().say({"FLUSHALL"});
