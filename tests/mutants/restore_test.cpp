@@ -13,6 +13,7 @@
 #include "tests/support/client.h"
 #include "tests/support/recording_backend.h"
 #include "tests/support/threads.h"
+#include "tests/support/wait.h"
 
 namespace lockset::mutants {
 namespace {

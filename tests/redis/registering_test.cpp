@@ -44,7 +44,7 @@ class RedisRegistering : public RedisServerTest {
 TEST_F(RedisRegistering, ARenewalThatWasLostIsMadeUpFor) {
   if (!start_own({"appendonly no"})) return;
   Client holder = client("app");
-  const Grant grant = holder.take({write("a"), read("b")}, {.lease = 1s});
+  const Grant grant = holder.take({write("a"), read("b")}, {.lease = 3s});
   admin().say({"SAVE"});
   ASSERT_TRUE(holder.renew(grant.stamp, 1min));
   kill_and_start();

@@ -90,7 +90,7 @@ TEST_F(RedisRights, AsPrintedAreEnoughForAllThatAProgramDoes) {
 TEST_F(RedisRights, AsPrintedAreEnoughAfterALoss) {
   if (!start()) return;
   allow(printed_rule());
-  client("ops").change(SetMaxLease{1s});
+  client("ops").change(SetMaxLease{5s});
   Client mine(open_backend(user_url(), soon()).value());
   const Stamp stamp = mine.take({write("a"), read("b")}, {.lease = 30s}).stamp;
   admin().say({"FLUSHALL"});
