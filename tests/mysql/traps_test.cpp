@@ -122,7 +122,7 @@ TEST_P(Traps, ASweepWaitsForARenewalUnderWay) {
 TEST_P(Traps, ToFilterByTheExpiryGrantsTwice) {
   Client holder = client();
   const auto renewer = session();
-  const Stamp stamp = take_and_renew(holder, *renewer, {write("a")});
+  (void)take_and_renew(holder, *renewer, {write("a")});
   const auto bad = session();
   bad->rows("START TRANSACTION");
   bad->rows("SELECT low FROM " + table("_names") + " WHERE name = 'a' FOR UPDATE");
