@@ -18,7 +18,7 @@ class EndingSessions final : public ForwardingBackend {
   EndingSessions(std::shared_ptr<Backend> inner, int every)
       : ForwardingBackend(std::move(inner)), every_(every) {}
   [[nodiscard]] Traits traits() const noexcept override {
-    Traits traits = inner().traits();
+    Traits traits = ForwardingBackend::traits();
     traits.session_leases = true;
     return traits;
   }
