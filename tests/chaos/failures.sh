@@ -87,6 +87,7 @@ says 'I1 exclusion       none'
 pid=$!
 workers() { pgrep -f "^$work/lockset_chaos_worker "; }
 until workers >/dev/null || ! kill -0 "$pid" 2>/dev/null; do sleep 0.05; done
+workers >/dev/null || fail "it started no workers: $(cat "$work/out")"
 { kill -KILL "$pid" && wait "$pid"; } 2>/dev/null
 for _ in {1..200}; do
   workers >/dev/null || break

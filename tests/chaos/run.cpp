@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <thread>
 
 #include "tests/chaos/choice.h"
@@ -23,6 +24,16 @@ using namespace std::chrono_literals;
 constexpr Duration longest_silence = 60s;
 // From here on a run has to have given every fault that it was to give.
 constexpr Duration long_run = 5min;
+// What every run that breaks the store has to contain. A busy machine may take longer for it.
+constexpr std::size_t least_store_faults = 2;
+constexpr Duration longest_extension = 60s;
+
+// Faults of the store that struck somebody; those that strike once count as they are given.
+std::size_t strikes(const std::map<std::string, Given>& faults) {
+  std::size_t all = 0;
+  for (const auto& [name, given] : faults) all += given.hits.value_or(given.times);
+  return all;
+}
 
 Duration time_of_calm(const Options& options) {
   return std::clamp<Duration>(options.time / 5, 2s, 20s);
@@ -113,6 +124,13 @@ class Run {
     const Course::Cast cast{workers_, faults, observer};
     course_.begin(began, cast);
     play(course_, faults, signals ? &schedule : nullptr);
+    const TimePoint limit = BootClock::now() + longest_extension;
+    while (!hurt(faults.given()) && troubles_.empty() && !faults.failure() &&
+           !tools::interrupted() && BootClock::now() < limit) {
+      TimeCourse more(100ms);
+      more.begin(BootClock::now(), cast);
+      play(more, faults, nullptr);
+    }
     course_.end();
     progress_.show("Ending the faults");
     faults.end();
@@ -127,6 +145,14 @@ class Run {
     TimeCourse calm(time_of_calm(options_));
     calm.begin(BootClock::now(), cast);
     play(calm, faults, nullptr);
+  }
+
+  // In a migration there may be nobody to strike: not every phase uses both stores.
+  [[nodiscard]] bool hurt(const std::map<std::string, Given>& faults) const {
+    if (chosen_.empty() || options_.migrate) return true;
+    std::size_t all = 0;
+    for (const auto& [name, given] : faults) all += given.times;
+    return all >= least_store_faults && strikes(faults) > 0;
   }
 
   // Signals to processes as the schedule says, if there is one, until the course is over or
@@ -228,6 +254,10 @@ class Run {
     log_.record(least);
     if (outcome.interrupted) return;
     if (options_.clock_forward()) expect_notice(outcome);
+    if (troubles_.empty() && !hurt(outcome.faults)) {
+      troubles_.push_back("fewer than " + std::to_string(least_store_faults) +
+                          " faults of the store, or none that struck anybody");
+    }
     if (outcome.lasted < long_run) return;
     const bool forks = options_.wants("fork", "fork") && !options_.migrate;
     if (forks && outcome.forks == 0) troubles_.push_back("no process has forked");

@@ -300,6 +300,7 @@ TEST_P(Ambiguity, FaultsNeverBreakExclusion) {
   std::mutex mutex;
   std::vector<Interval> held;
   std::atomic<std::size_t> faults = 0;
+  Progress progress;
   run_threads(3, [&](std::size_t i) {
     const auto bad = std::make_shared<FaultyBackend>(open(), seed + i);
     Client c(bad, "app" + std::to_string(i));
@@ -309,19 +310,25 @@ TEST_P(Ambiguity, FaultsNeverBreakExclusion) {
       bad->set_rates(call, rates);
     }
     bad->deliver_by_itself(true);
+    std::size_t counted = 0;
+    const auto count_faults = [&] {
+      const std::size_t now = bad->injected(Fault::lose_reply) + bad->injected(Fault::delay) +
+                              bad->injected(Fault::duplicate);
+      faults += now - std::exchange(counted, now);
+    };
     const TimePoint first = BootClock::now();
     const auto enough = [&] {
       const std::lock_guard lock(mutex);
-      return held.size() >= 30;
+      return held.size() >= 30 && faults >= 15;
     };
-    while (BootClock::now() < first + 1500ms ||
-           (BootClock::now() < first + patience && !enough())) {
+    while (BootClock::now() < first + 1500ms || (!enough() && !progress.stuck())) {
       const Token token = Token::random();
       const TimePoint asked = BootClock::now();
-      const Duration lease = 60ms;
+      const Duration lease = 300ms;
       const Wanted wanted =
           i % 2 == 0 ? Wanted{write("a"), write("b")} : Wanted{write("b"), write("c")};
       const Result<AcquireOutcome> outcome = c.ask(wanted, {.lease = lease, .token = token});
+      count_faults();
       Stamp stamp;
       if (outcome) {
         if (const Grant* grant = std::get_if<Grant>(&*outcome)) stamp = grant->stamp;
@@ -329,7 +336,10 @@ TEST_P(Ambiguity, FaultsNeverBreakExclusion) {
         const Result<std::optional<Grant>> found = bad->resolve(token, soon());
         if (found && *found) stamp = (*found)->stamp;
       }
-      if (!stamp) continue;
+      if (!stamp) {
+        pause_after_try(asked);
+        continue;
+      }
       const TimePoint valid_until = asked + lease - 10ms;  // with a margin, as the core does
       const TimePoint begin = BootClock::now();
       std::this_thread::yield();
@@ -337,11 +347,11 @@ TEST_P(Ambiguity, FaultsNeverBreakExclusion) {
       if (begin < end_of_use) {
         const std::lock_guard lock(mutex);
         held.push_back({begin, end_of_use, stamp});
+        progress.step();
       }
       (void)bad->release(stamp, c.owner().app, soon());
     }
-    faults += bad->injected(Fault::lose_reply) + bad->injected(Fault::delay) +
-              bad->injected(Fault::duplicate);
+    count_faults();
     bad->deliver_late();
   });
   EXPECT_GE(held.size(), 30U) << "hardly any progress";

@@ -46,15 +46,12 @@ TEST_P(CrossProcess, AReleaseWakesAWaiterOfAnotherProcess) {
   const auto one = holder("one", 30s);
   const auto two = holder("two", 30s);
   (void)granted(one->ask("acquire 0 w:a"));
+  two->send("await 60000 w:a");
+  EXPECT_EQ(two->receive(), "busy");
   const TimePoint began = BootClock::now();
-  two->send("acquire 10000 w:a");
-  if (traits().lists_waiters) {
-    Client c = client();
-    ASSERT_TRUE(eventually([&] { return c.inspect().waiters.size() == 1; }));
-  }
   EXPECT_EQ(one->ask("release"), "released");
-  (void)granted(two->receive());
-  EXPECT_LT(BootClock::now() - began, 5s);
+  (void)granted(two->receive(1min));
+  EXPECT_LT(BootClock::now() - began, 30s) << "not woken, but run into its deadline";
 }
 
 // SEM 10: kill -9 of a holder: free at the lease's end, not before
@@ -67,14 +64,14 @@ TEST_P(CrossProcess, AKilledHoldersSetIsFreeAtTheLeasesEnd) {
   // The last renewal is somewhere before the kill: the lease counts from there, and
   // from the acquire at the earliest.
   victim->kill();
-  const TimePoint killed = BootClock::now();
+  const Stopwatch since_the_kill;
   Client c = client();
   std::optional<Grant> next;
   ASSERT_TRUE(eventually([&] {
     return (next = c.try_take({write("b"), write("c")})).has_value();
   }));
   EXPECT_GE(BootClock::now(), asked + 1s - clock_grain);
-  EXPECT_LT(BootClock::now(), killed + 1s + 3s);
+  EXPECT_LT(since_the_kill.elapsed(), 1s + 3s);
   EXPECT_GT(next->stamp, stamp);
 }
 
@@ -96,16 +93,16 @@ TEST_P(CrossProcess, AnExitWithoutReleaseIsLikeAKill) {
 // open connections, until it has ended.
 TEST_P(CrossProcess, AClientThatIsNeverDestroyedWorksOnDuringExit) {
   if (lacks_processes()) return;
-  const auto leaver = holder("leaver", 1s);
+  const auto leaver = holder("leaver", 4s);
   const TimePoint asked = BootClock::now();
   const Stamp stamp = granted(leaver->ask("acquire 0 w:a"));
   EXPECT_EQ(leaver->ask("exit"), "exiting");
   Client c = client();
-  ASSERT_TRUE(eventually([&] { return BootClock::now() > asked + 2s; }));
+  ASSERT_TRUE(eventually([&] { return BootClock::now() > asked + 4s; }));
   EXPECT_EQ(leaver->ask("valid"), "valid");
   EXPECT_TRUE(c.is_live(stamp));
   // Once more, from the first connection on.
-  EXPECT_EQ(leaver->ask("open " + space().url() + " other 1000"), "ok");
+  EXPECT_EQ(leaver->ask("open " + space().url() + " other 4000"), "ok");
   EXPECT_GT(granted(leaver->ask("acquire 0 w:a w:b")), stamp);
   leaver->close_input();
   EXPECT_EQ(leaver->wait(), 0);
@@ -128,7 +125,7 @@ TEST_P(CrossProcess, ACleanEndReleases) {
 // after SIGCONT the first answer of valid() is false, and release says not_held
 TEST_P(CrossProcess, AHolderThatStoodStillFindsOutFirst) {
   if (lacks_processes()) return;
-  const auto sleeper = holder("sleeper", 1s);
+  const auto sleeper = holder("sleeper", 4s);
   const Stamp stamp = granted(sleeper->ask("acquire 0 w:a"));
   EXPECT_EQ(sleeper->ask("valid"), "valid");
   sleeper->stop();

@@ -3,6 +3,7 @@
 //
 //   open URL APP LEASE_MS        ok | error CODE
 //   acquire WAIT_MS r:NAME ...   granted STAMP | error CODE
+//   await WAIT_MS r:NAME ...     the same, with a line "busy" before it as soon as it has to wait
 //   valid                        valid | invalid
 //   release                      released | error CODE
 //   count FILE ROUNDS NAME       counted N     reads, adds 1 and writes, under a lock
@@ -13,15 +14,18 @@
 // (hammer_worker.h).
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <thread>
 
 #include "lockset/lockset.h"
+#include "lockset/observer.h"
 #include "tests/conformance/hammer_worker.h"
 
 namespace {
@@ -31,6 +35,15 @@ using std::chrono::milliseconds;
 
 std::string error_line(const Error& error) { return "error " + std::string(to_string(error.code)); }
 
+// Says once that an acquire has met resistance, if it is to.
+class Waits final : public Observer {
+ public:
+  void on_event(const Event& event) noexcept override {
+    if (event.kind == Event::Kind::busy && tells.exchange(false)) std::cout << "busy" << std::endl;
+  }
+  std::atomic<bool> tells = false;
+};
+
 class Holder {
  public:
   std::string obey(const std::string& line) {
@@ -39,6 +52,10 @@ class Holder {
     words >> command;
     if (command == "open") return open(words);
     if (command == "acquire") return acquire(words);
+    if (command == "await") {
+      waits_->tells = true;
+      return acquire(words);
+    }
     if (command == "valid") return hold_.valid() ? "valid" : "invalid";
     if (command == "release") {
       const Status status = hold_.release();
@@ -57,6 +74,7 @@ class Holder {
     Options options;
     options.app = app;
     options.lease = milliseconds(lease_ms);
+    options.observer = waits_;
     Result<Locks> locks = lockset::open(url, options);
     if (!locks) return error_line(locks.error());
     locks_.emplace(*std::move(locks));
@@ -96,6 +114,7 @@ class Holder {
     return "counted " + std::to_string(rounds);
   }
 
+  const std::shared_ptr<Waits> waits_ = std::make_shared<Waits>();
   std::optional<Locks> locks_;
   Hold hold_;  // behind locks_: destroyed first
 };

@@ -151,17 +151,18 @@ TEST_P(LockSets, NobodyEverSeesPartOfASet) {
 // SEM 5: sets taken in opposite orders never hold one another up. Bounded by tries,
 // and everybody has to get on.
 TEST_P(LockSets, OppositeOrdersMakeProgress) {
-  constexpr std::size_t rounds = 1000;
+  const int rounds = this->rounds(1000, 150);
   std::atomic<int> inside = 0;
   Progress progress;
   run_threads(2, [&](std::size_t i) {
     Client c(open());
     const Wanted wanted = i == 0 ? Wanted{write("a"), write("b")} : Wanted{write("b"), write("a")};
-    std::size_t done = 0;
+    int done = 0;
     while (done < rounds && !progress.stuck()) {
+      const TimePoint asked = BootClock::now();
       const std::optional<Grant> grant = c.try_take(wanted);
       if (!grant) {
-        std::this_thread::yield();
+        pause_after_try(asked);
         continue;
       }
       if (++inside != 1) ADD_FAILURE() << "both are inside";
@@ -178,7 +179,7 @@ TEST_P(LockSets, OppositeOrdersMakeProgress) {
 // SEM 5: a ring of overlapping pairs, one thread each
 TEST_P(LockSets, ARingOfPairsMakesProgress) {
   constexpr std::size_t threads = 4;
-  constexpr int rounds = 100;
+  const int rounds = this->rounds(100, 50);
   std::atomic<int> holders[threads] = {};
   Progress progress;
   run_threads(threads, [&](std::size_t i) {
@@ -187,9 +188,10 @@ TEST_P(LockSets, ARingOfPairsMakesProgress) {
     const Wanted wanted{write("n" + std::to_string(i)), write("n" + std::to_string(next))};
     int done = 0;
     while (done < rounds && !progress.stuck()) {
+      const TimePoint asked = BootClock::now();
       const std::optional<Grant> grant = c.try_take(wanted);
       if (!grant) {
-        std::this_thread::yield();
+        pause_after_try(asked);
         continue;
       }
       if (++holders[i] != 1 || ++holders[next] != 1) ADD_FAILURE() << "two holders of one name";

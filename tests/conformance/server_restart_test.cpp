@@ -41,7 +41,7 @@ class ServerRestart : public ServerConformance {
     const Result<AcquireOutcome> refused = client.ask({write("early")});
     ASSERT_FALSE(refused) << test::describe(refused);
     EXPECT_EQ(refused.error().code, Errc::unavailable) << refused.error().message;
-    EXPECT_TRUE(eventually([&] { return !client.inspect().quarantine; }));
+    EXPECT_TRUE(eventually([&] { return !client.inspect().quarantine; }, 3 * patience));
   }
 };
 
@@ -49,7 +49,7 @@ class ServerRestart : public ServerConformance {
 TEST_P(ServerRestart, HoldsAndStampsSurvive) {
   if (lacks_server()) return;
   Client c = client();
-  limit_quarantine(c, 2s);
+  limit_quarantine(c, 5s);
   Stamp highest;
   std::vector<Stamp> live;
   for (const Outage::Kind kind : both) {
@@ -135,11 +135,11 @@ TEST_P(ServerRestart, WhatWasAcknowledgedBeforeAKillIsSo) {
     }
     for (int kills = 0; kills < 3; ++kills) {
       const int before = grants;
-      EXPECT_TRUE(eventually([&] { return grants >= before + 40; })) << "no progress";
+      EXPECT_TRUE(eventually([&] { return grants >= before + 40; }, 3 * patience)) << "no progress";
       Outage(server(), Outage::Kind::killed).end();
     }
     const int before = grants;
-    EXPECT_TRUE(eventually([&] { return grants >= before + 40; })) << "no progress";
+    EXPECT_TRUE(eventually([&] { return grants >= before + 40; }, 3 * patience)) << "no progress";
     stop = true;
   }
   std::set<Stamp> live;
@@ -160,7 +160,7 @@ TEST_P(ServerRestart, HoldsStayValidAndWaitersGoOnWaiting) {
     const auto events = std::make_shared<EventCounts>();
     // Long enough for a server that comes back slowly, on a busy machine; a quarantine takes
     // as long.
-    const Duration lease = quarantines() ? 6s : 30s;
+    const Duration lease = quarantines() ? 10s : 30s;
     Client admin = client();
     limit_quarantine(admin, lease);
     Locks mine = locks({.app = "mine", .lease = lease, .observer = events});
@@ -189,8 +189,8 @@ TEST_P(ServerRestart, HoldsStayValidAndWaitersGoOnWaiting) {
 TEST_P(ServerRestart, RenewalsGoOn) {
   if (lacks_server()) return;
   const auto events = std::make_shared<EventCounts>();
-  Locks mine = locks({.lease = 20s, .observer = events});
-  Hold hold = mine.acquire({write("a")}, {.lease = 20s}).value();
+  Locks mine = locks({.lease = 30s, .observer = events});
+  Hold hold = mine.acquire({write("a")}).value();
   {
     const Outage outage(server(), Outage::Kind::killed);
     const Status renewed = hold.renew();
@@ -199,7 +199,7 @@ TEST_P(ServerRestart, RenewalsGoOn) {
     EXPECT_TRUE(hold.valid());
   }
   const int before = events->renewed;
-  EXPECT_TRUE(eventually([&] { return events->renewed > before; }, 20s));
+  EXPECT_TRUE(eventually([&] { return events->renewed > before; }, 30s));
   EXPECT_TRUE(hold.valid());
   EXPECT_EQ(events->lost, 0);
 }
@@ -212,15 +212,15 @@ TEST_P(ServerRestart, WithoutAServerItIsUnavailable) {
   {
     const Outage outage(server(), Outage::Kind::stopped);
     for (int i = 0; i < 3; ++i) {
-      const TimePoint by = BootClock::now() + 1s;
-      const Result<AcquireOutcome> outcome = c.ask_once({write("b")}, {.by = by});
+      const Stopwatch watch;
+      const Result<AcquireOutcome> outcome = c.ask_once({write("b")}, {.by = watch.began() + 1s});
       ASSERT_FALSE(outcome) << test::describe(outcome);
       EXPECT_TRUE(is_trouble(outcome.error())) << outcome.error().message;
       // At the latest the second time it is known that there is nobody to send it to.
       if (i > 0) {
         EXPECT_EQ(outcome.error().code, Errc::unavailable) << outcome.error().message;
       }
-      EXPECT_LT(BootClock::now(), by + scheduling);
+      EXPECT_LT(watch.elapsed(), 1s + scheduling);
     }
     const Result<std::unique_ptr<Backend>> opened = space().open();
     ASSERT_FALSE(opened);

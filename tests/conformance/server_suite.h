@@ -15,8 +15,8 @@ namespace lockset::conformance {
 using test::EventCounts;
 using test::TcpProxy;
 
-// What a call may take beyond its deadline before it counts as late: scheduling on a
-// busy machine.
+// What a call may take beyond its deadline, by a Stopwatch, before it counts as late: its threads
+// wait for the processor.
 inline constexpr Duration scheduling = 1s;
 
 class ServerConformance : public Conformance {

@@ -24,10 +24,12 @@ using test::eventually;
 using test::linger;
 using test::make_set;
 using test::patience;
+using test::pause_after_try;
 using test::Progress;
 using test::run_threads;
 using test::soon;
 using test::sorted;
+using test::Stopwatch;
 using test::Wanted;
 
 // What a store's clock may round off a lease: the slack of exact lower bounds.
@@ -40,6 +42,11 @@ class Conformance : public testing::TestWithParam<Harness*> {
 
   [[nodiscard]] Harness& harness() const { return *GetParam(); }
   [[nodiscard]] Space& space() { return *space_; }
+  // How often those who contend do so: with a server each time costs it several milliseconds of the
+  // processor, and the others are slow enough to meet.
+  [[nodiscard]] int rounds(int alone, int with_server) const {
+    return harness().harness_traits().has_server ? with_server : alone;
+  }
   // A client that lives as long as the test. Not thread-safe.
   [[nodiscard]] std::shared_ptr<Backend> backend();
   // Another one.

@@ -14,6 +14,7 @@
 #include "tests/support/client.h"
 #include "tests/support/recording_backend.h"
 #include "tests/support/threads.h"
+#include "tests/support/wait.h"
 
 namespace lockset::mutants {
 namespace {
@@ -129,7 +130,7 @@ history::Report played(Flaw flaw) {
   std::jthread wipes([&] {
     const auto wait_for = [&](std::size_t more) {
       const std::size_t enough = asked + more;
-      while (asked < enough && !over) std::this_thread::yield();
+      test::eventually([&] { return asked >= enough || over; }, 3 * test::patience);
     };
     wait_for(200);
     const std::uint32_t readers = 1;

@@ -7,6 +7,7 @@
 
 #include "lockset/url.h"
 #include "tests/postgresql/fixture.h"
+#include "tests/support/event_counts.h"
 #include "tests/support/requirement.h"
 #include "tools/child.h"
 
@@ -140,17 +141,14 @@ TEST_P(PoolerTest, AllCallsWork) {
 
 TEST_P(PoolerTest, WaitingIsPolling) {
   Client holder(open_backend(pooled("&pooler=on"), soon()).value());
-  Options options;
-  options.app = "waiter";
-  Locks locks = lockset::open(pooled("&pooler=on"), options).value();
+  const auto events = std::make_shared<test::EventCounts>();
+  Locks locks = lockset::open(pooled("&pooler=on"), {.app = "waiter", .observer = events}).value();
   const Stamp stamp = holder.take({write("a")}).stamp;
   std::thread release([&] {
-    test::linger(50ms);
+    EXPECT_TRUE(eventually([&] { return events->busy > 0; })) << "it does not wait";
     EXPECT_TRUE(holder.release(stamp));
   });
-  AcquireOptions how;
-  how.wait = 8s;
-  const Result<Hold> hold = locks.acquire({write("a")}, how);
+  const Result<Hold> hold = locks.acquire({write("a")}, {.wait = 1min});
   release.join();
   EXPECT_TRUE(hold) << hold.error().message;
 }

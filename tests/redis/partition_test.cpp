@@ -6,7 +6,7 @@
 namespace lockset::redis_tests {
 namespace {
 
-constexpr Duration lease = 3s;
+constexpr Duration lease = 6s;
 
 class RedisPartition : public RedisServerTest {
  protected:

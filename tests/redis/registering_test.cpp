@@ -44,7 +44,7 @@ class RedisRegistering : public RedisServerTest {
 TEST_F(RedisRegistering, ARenewalThatWasLostIsMadeUpFor) {
   if (!start_own({"appendonly no"})) return;
   Client holder = client("app");
-  const Grant grant = holder.take({write("a"), read("b")}, {.lease = 1s});
+  const Grant grant = holder.take({write("a"), read("b")}, {.lease = 3s});
   admin().say({"SAVE"});
   ASSERT_TRUE(holder.renew(grant.stamp, 1min));
   kill_and_start();
@@ -104,7 +104,7 @@ TEST_F(RedisRegistering, AfterTheQuarantineNothingIs) {
   detour.replace(detour.find(direct), direct.size(), std::to_string(proxy.port()));
   Client holder(open_backend(detour, soon()).value(), "holder");
   Client other = client("other");
-  other.change(SetMaxLease{3s});
+  other.change(SetMaxLease{5s});
   holder.reload();
   const Grant grant = holder.take({write("a")}, {.lease = 1min});
   admin().say({"FLUSHALL"});
@@ -115,7 +115,7 @@ TEST_F(RedisRegistering, AfterTheQuarantineNothingIs) {
       std::async(std::launch::async, [&] { return holder.renew(grant.stamp, 1min); });
   EXPECT_TRUE(eventually([&] { return runs() != before; }));
   ASSERT_TRUE(other.inspect().quarantine) << "too slow a machine to show it";
-  EXPECT_TRUE(eventually([&] { return !other.inspect().quarantine; }));
+  EXPECT_TRUE(eventually([&] { return !other.inspect().quarantine; }, 3 * test::patience));
   proxy.heal();
   EXPECT_FALSE(renewal.get());
   EXPECT_FALSE(other.is_live(grant.stamp));

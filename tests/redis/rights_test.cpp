@@ -70,8 +70,8 @@ TEST_F(RedisRights, AsPrintedAreEnoughForAllThatAProgramDoes) {
   EXPECT_TRUE(boss.break_hold(set));
   // Woken, not left to look again by itself.
   const TimePoint began = BootClock::now();
-  EXPECT_TRUE(other.backend().await_change(*busy.ticket, began + 10s, {}));
-  EXPECT_LT(BootClock::now(), began + 8s);
+  EXPECT_TRUE(other.backend().await_change(*busy.ticket, began + 1min, {}));
+  EXPECT_LT(BootClock::now(), began + 30s);
   EXPECT_TRUE(other.take({write("b")}, {.will_wait = true, .ticket = busy.ticket}).stamp);
   backend->end_wait(*second.ticket, soon());
   boss.change(SetMaxLease{2min});
@@ -90,7 +90,7 @@ TEST_F(RedisRights, AsPrintedAreEnoughForAllThatAProgramDoes) {
 TEST_F(RedisRights, AsPrintedAreEnoughAfterALoss) {
   if (!start()) return;
   allow(printed_rule());
-  client("ops").change(SetMaxLease{1s});
+  client("ops").change(SetMaxLease{5s});
   Client mine(open_backend(user_url(), soon()).value());
   const Stamp stamp = mine.take({write("a"), read("b")}, {.lease = 30s}).stamp;
   admin().say({"FLUSHALL"});
@@ -160,9 +160,9 @@ TEST_F(RedisRights, WithoutChannelsWaitersPoll) {
   Client mine(open_backend(user_url(), soon()).value());
   const Busy busy = mine.meet_busy({write("a")}, {.will_wait = true});
   EXPECT_TRUE(holder.release(stamp));
-  const TimePoint began = BootClock::now();
-  EXPECT_TRUE(mine.backend().await_change(*busy.ticket, began + 1min, {}));
-  EXPECT_LT(BootClock::now(), began + 10s);
+  const test::Stopwatch watch;
+  EXPECT_TRUE(mine.backend().await_change(*busy.ticket, watch.began() + 1min, {}));
+  EXPECT_LT(watch.elapsed(), 10s);
   EXPECT_TRUE(mine.take({write("a")}, {.will_wait = true, .ticket = busy.ticket}).stamp);
 }
 

@@ -68,8 +68,8 @@ TEST_F(RedisTls, Works) {
   EXPECT_TRUE(mine.release(stamp));
   // Woken, not left to look again by itself.
   const TimePoint began = BootClock::now();
-  EXPECT_TRUE(other.backend().await_change(*busy.ticket, began + 10s, {}));
-  EXPECT_LT(BootClock::now(), began + 8s);
+  EXPECT_TRUE(other.backend().await_change(*busy.ticket, began + 1min, {}));
+  EXPECT_LT(BootClock::now(), began + 30s);
   const Stamp next = other.take({write("b")}, {.will_wait = true, .ticket = busy.ticket}).stamp;
   // Large requests and answers
   Wanted many;
@@ -124,9 +124,9 @@ TEST_F(RedisTls, AServerThatStandsStill) {
   if (!start_own()) return;
   speak_tls();
   server().pause();
-  const TimePoint by = BootClock::now() + 300ms;
-  failed(open_backend(at(tls("ca.pem")), by), Errc::unavailable);
-  EXPECT_LT(BootClock::now(), by + 5s);
+  const test::Stopwatch watch;
+  failed(open_backend(at(tls("ca.pem")), watch.began() + 300ms), Errc::unavailable);
+  EXPECT_LT(watch.elapsed(), 300ms + 5s);
   server().resume();
 }
 

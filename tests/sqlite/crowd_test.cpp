@@ -81,7 +81,8 @@ class SqliteCrowd : public testing::Test {
   const std::string path_ = folder_.file("locks.db");
 };
 
-constexpr Duration some_time = 300ms;
+// Long enough for the crowd to be seen to move.
+constexpr Duration some_time = 1500ms;
 
 // A call that may wait is busy, not failed: others are being served
 TEST_F(SqliteCrowd, WhoMayWaitWaits) {

@@ -39,7 +39,8 @@ LockSet make_set(Wanted wanted);
 
 // As try_acquire, until `request.by`; but where holds live in sessions (Traits::session_leases),
 // asks again what a session's end took with it. The shortest leases need sessions of 200 ms, and
-// a machine that stands still for that long ends them: no fault of the store.
+// a machine that stands still for that long ends them: no fault of the store. Fails the test if it
+// has to do so more than now and then.
 Result<AcquireOutcome> outlasting_sessions(Backend& backend, const AcquireRequest& request);
 
 class Client {

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <string_view>
 
 namespace lockset::test {
 
@@ -19,7 +20,9 @@ std::uint64_t number_from_environment(const char* variable, std::uint64_t otherw
 }
 
 std::uint64_t test_seed() {
-  return number_from_environment("LOCKSET_TEST_SEED", std::random_device()());
+  const char* const text = std::getenv("LOCKSET_TEST_SEED");
+  if (text != nullptr && std::string_view(text) == "random") return std::random_device()();
+  return number_from_environment("LOCKSET_TEST_SEED", 1);
 }
 
 std::string describe_seed(std::uint64_t seed) {

@@ -1,5 +1,5 @@
-// Seeds of the tests that roll dice: random unless the environment says otherwise,
-// and always shown, so that a failure can be had again.
+// Seeds of the tests that roll dice: the same in each run unless the environment says otherwise, so
+// that a change is not judged by luck; and always shown, so that a failure can be had again.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace lockset::test {
 
-// LOCKSET_TEST_SEED, else a fresh one for each call.
+// LOCKSET_TEST_SEED; if it is "random", a fresh one for each call; unset: 1.
 std::uint64_t test_seed();
 
 // The environment variable as a number, else `otherwise`. A value that is no number

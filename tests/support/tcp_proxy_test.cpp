@@ -207,8 +207,8 @@ TEST_F(Proxy, DeliversLate) {
   EXPECT_EQ(a.ask("x\n"), "x\n");
   proxy.hold_next_request();
   a.send("late\n");
+  EXPECT_TRUE(eventually([&] { return proxy.caught(); }));
   EXPECT_EQ(a.receive(50ms), "");
-  EXPECT_TRUE(proxy.caught());
   EXPECT_EQ(server.lines, 1);
   a.close();
   Caller b(proxy.port());
@@ -225,6 +225,7 @@ TEST_F(Proxy, DeliversLateToOneThatStillWaits) {
   EXPECT_EQ(a.ask("x\n"), "x\n");
   proxy.hold_next_request();
   a.send("late\n");
+  EXPECT_TRUE(eventually([&] { return proxy.caught(); }));
   EXPECT_EQ(a.receive(50ms), "");
   EXPECT_EQ(proxy.deliver_held(), 1U);
   EXPECT_EQ(a.receive(), "late\n");

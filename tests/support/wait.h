@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <functional>
+#include <mutex>
+#include <thread>
 
 #include "lockset/clock.h"
 
@@ -33,8 +35,38 @@ class Progress {
   std::atomic<TimePoint> last_{BootClock::now()};
 };
 
+// The time that has passed since it was made, less the time for which the machine ran nobody: a
+// control thread sleeps for a few milliseconds again and again, and what it oversleeps does not
+// count. So an upper bound on a call's time is one on the call, also on a busy machine. Lower
+// bounds are for BootClock. elapsed() is thread-safe.
+class Stopwatch {
+ public:
+  Stopwatch();
+  Stopwatch(const Stopwatch&) = delete;
+  Stopwatch& operator=(const Stopwatch&) = delete;
+  ~Stopwatch() = default;  // within some milliseconds
+
+  [[nodiscard]] TimePoint began() const noexcept { return began_; }
+  [[nodiscard]] Duration elapsed() const;
+
+ private:
+  void nap();
+  // How much of its present nap the control has overslept. REQUIRES: mutex_.
+  [[nodiscard]] Duration overslept(TimePoint now) const;
+
+  const TimePoint began_ = BootClock::now();
+  mutable std::mutex mutex_;
+  Duration stalled_{};
+  TimePoint napping_until_ = began_;
+  std::jthread control_;  // the last member: it uses the others
+};
+
 // Lets others run for this long: time to do wrong in, for those who could. Never a
 // way to wait for something.
 void linger(Duration time);
+
+// What one who asks again and again does after a try in vain that began then: sleeps for as long as
+// the try took. Without it the losers take the processor from the holder and from the server.
+void pause_after_try(TimePoint began);
 
 }  // namespace lockset::test

@@ -83,7 +83,7 @@ TEST(ConnectionPool, WaitingForEverIsSleeping) {
     waits = true;
     EXPECT_TRUE(pool.take(TimePoint::max()));
   });
-  while (!waits) std::this_thread::yield();
+  EXPECT_TRUE(test::eventually([&] { return waits.load(); }));
   burnt = std::clock();  // of the whole process
   std::this_thread::sleep_until(std::chrono::steady_clock::now() + milliseconds(500));
   burnt = std::clock() - burnt;
