@@ -7,6 +7,7 @@
 #include <atomic>
 #include <memory>
 
+#include "lockset/forwarding_backend.h"
 #include "lockset/memory_backend.h"
 
 namespace lockset::test {
