@@ -76,10 +76,13 @@ Error make(Errc code, std::string text, const std::string& said) {
   return Error{code, std::move(text) + said};
 }
 
-// A broken connection carries the same number as one that TLS refuses.
+// A broken connection carries the same number as one that TLS refuses. A server that ends a
+// connection in the middle of its handshake says so in plain text, which a TLS library takes for
+// another version or another packet.
 bool broke_under_tls(std::string_view said) {
-  for (const std::string_view word : {"eof", "reset", "roken pipe", "timed out", "closed",
-                                      "shutdown", "onnection", "(0)", "no error"}) {
+  for (const std::string_view word :
+       {"eof", "reset", "roken pipe", "timed out", "closed", "shutdown", "onnection", "(0)",
+        "no error", "wrong version number", "unexpected TLS packet"}) {
     if (said.find(word) != std::string_view::npos) return true;
   }
   return false;

@@ -26,6 +26,16 @@ TEST(MysqlErrors, ALoginThatBreaksOffIsNoWrongSetting) {
             Errc::misconfigured);
 }
 
+// A connection that is killed during its TLS handshake ends with an error in plain text.
+TEST(MysqlErrors, AHandshakeThatBreaksOffIsNoWrongSetting) {
+  for (const char* said : {"TLS/SSL error: wrong version number", "TLS/SSL error: unexpected eof",
+                           "SSL connection error: An unexpected TLS packet was received."}) {
+    EXPECT_EQ(error_from(2026, said, "x", Sent::nothing).code, Errc::unavailable) << said;
+  }
+  EXPECT_EQ(error_from(2026, "TLS/SSL error: certificate verify failed", "x", Sent::nothing).code,
+            Errc::misconfigured);
+}
+
 TEST(MysqlErrors, WhatTheServerRefusedWasNotApplied) {
   EXPECT_EQ(error_from(1040, "Too many connections", "x", Sent::change).code, Errc::unavailable);
   EXPECT_EQ(error_from(1370, "execute command denied", "x", Sent::change).code,
