@@ -348,8 +348,8 @@ Result<std::shared_ptr<HoldState>> Manager::keep(Call& call, AcquireLoop::Grante
   return hold;
 }
 
-// Of a hold that could not be made permanent, as far as is known: a lost reply may have made it
-// so, and then its lease would never end.
+// Ends a hold that could not be made permanent. A lost reply may have made it permanent after all,
+// and then its lease would never end.
 Error Manager::give_up(HoldState& hold, const Status& why) {
   const std::shared_ptr<HoldState> kept = keeper_.remove(hold.stamp());
   if (hold.release().newly_lost && kept) keeper_.announce(kept);

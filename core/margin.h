@@ -10,8 +10,8 @@ namespace lockset {
 // The part of a lease that clocks may differ by.
 inline constexpr int margin_part = 10;
 
-// What is taken off a lease for clocks that run at different rates: a tenth, at least 50 ms and at
-// most 2 s.
+// Clocks may run at different rates, so this much of a lease is not relied on: a tenth, at least
+// 50 ms and at most 2 s.
 inline Duration margin_of(Duration lease) noexcept {
   return std::clamp<Duration>(lease / margin_part, std::chrono::milliseconds(50),
                               std::chrono::seconds(2));

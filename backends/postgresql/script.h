@@ -17,9 +17,9 @@ enum class Strategy { advisory, serializable };
 // "advisory" or "serializable".
 std::string_view to_string(Strategy strategy) noexcept;
 
-// Of the tables and functions. The functions carry it in their names, so that a program
-// never calls one of another version, whatever an upgrade does while it runs.
-// Version 2 came with rights of programs and operators, by function; the tables are those of 1.
+// The version of the tables and functions. It is part of the functions' names, so a program never
+// calls a function of another version, even if an upgrade runs meanwhile.
+// Version 2 added rights of programs and operators, by function. Its tables are those of version 1.
 inline constexpr int schema_version = 2;
 
 // A stamp lags behind the server's clock by this much at most, in microseconds.

@@ -1,4 +1,4 @@
-// What a shared library shows: the names that these headers declare, and no others.
+// Marks what a shared library exports: the names that the public headers declare, and no others.
 #pragma once
 
 #if defined(__GNUC__)

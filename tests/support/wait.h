@@ -65,8 +65,9 @@ class Stopwatch {
 // way to wait for something.
 void linger(Duration time);
 
-// What one who asks again and again does after a try in vain that began then: sleeps for as long as
-// the try took. Without it the losers take the processor from the holder and from the server.
+// The pause of a client that asks again and again, after a try in vain that began then: it sleeps
+// for as long as the try took. Without it the losers take the processor from the holder and the
+// server.
 void pause_after_try(TimePoint began);
 
 }  // namespace lockset::test

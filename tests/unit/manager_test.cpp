@@ -240,6 +240,17 @@ TEST_F(ManagerTest, AGrantBelowTheHighWaterMarkIsRefused) {
   EXPECT_THAT(hold.error().message, HasSubstr("stamp 5 after"));
 }
 
+// SEM 8: the last stamp again is as wrong as one below it
+TEST_F(ManagerTest, AGrantWithTheLastStampAgainIsRefused) {
+  Locks locks = open_locks();
+  const Stamp last = locks.try_locks({write("a")}).value();
+  locks.release_locks(last).value();
+  switches_->grant_stamp = last.value;
+  const Result<Hold> hold = locks.acquire({write("a")}, {.wait = 0s});
+  ASSERT_FALSE(hold);
+  EXPECT_EQ(hold.error().code, Errc::rolled_back);
+}
+
 // SEM 8: also where the grant is found after its reply was lost
 TEST_F(ManagerTest, AnAdoptedGrantBelowTheHighWaterMarkIsRefused) {
   Locks locks = open_locks();
