@@ -10,24 +10,18 @@
 #include "backends/mysql/strangers.h"
 #include "backends/server/socket_watchdog.h"
 #include "lockset/lock_set.h"
+#include "backends/text_hash.h"
 #include "lockset/space_config.h"
 
 namespace lockset::mysql {
 namespace {
 
 constexpr int no_such_table_code = 1146;
-// FNV-1a: tells one text from another, and keeps no secret.
-std::string hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return std::to_string(hash);
-}
-
 // Which text of the procedures this program has.
 std::string fingerprint(const std::string& space) {
   std::string all;
   for (const Procedure& procedure : procedures_of(space)) all += procedure.sql;
-  return hash_of(all);
+  return std::to_string(text_hash(all));
 }
 
 std::string first_row(const std::string& space) {
@@ -84,7 +78,8 @@ class Init {
       : connection_(connection), options_(options), by_(by) {}
 
   Status run() {
-    const std::string name = "lockset init " + hash_of(options_.database + "." + options_.space);
+    const std::string name =
+        "lockset init " + std::to_string(text_hash(options_.database + "." + options_.space));
     const Result<Answer> turn = say("SELECT GET_LOCK('" + name + "', 10)");
     if (!turn) return turn.error();
     if (turn->number(0) != 1) {
