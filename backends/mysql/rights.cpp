@@ -7,14 +7,14 @@
 #include "backends/mysql/call_text.h"
 #include "backends/mysql/errors.h"
 #include "backends/mysql/schema.h"
-#include "backends/server/address_parts.h"
+#include "backends/parameters.h"
 #include "backends/server/socket_watchdog.h"
 #include "lockset/lock_set.h"
 
 namespace lockset::mysql {
 namespace {
 
-using connections::invalid;
+using addresses::invalid;
 using Level = Finding::Level;
 
 // What the servers say of grants.
