@@ -4,13 +4,14 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/findings.h"
 #include "backends/mysql/call_text.h"
 #include "backends/mysql/rights.h"
 #include "backends/mysql/sql.h"
 #include "backends/mysql/strangers.h"
 #include "backends/server/socket_watchdog.h"
-#include "lockset/lock_set.h"
 #include "backends/text_hash.h"
+#include "lockset/lock_set.h"
 #include "lockset/space_config.h"
 
 namespace lockset::mysql {
@@ -178,14 +179,12 @@ Status check_schema(Connection& connection, const Options& options, TimePoint by
 Finding examine_schema(Connection& connection, const Options& options, TimePoint by) {
   const Result<Found> found = look(connection, options, by);
   const Status status = found ? judge(*found, options) : Status(found.error());
-  Finding finding{Finding::Level::good, "lock space",
-                  options.space + ", schema version " + std::to_string(schema_version)};
-  if (!status) {
-    finding.level = Finding::Level::unsafe;
-    finding.text = status.error().message;
-    finding.no_space = found && !found->there;
+  if (found && !found->there) {
+    return findings::no_space(Finding::Level::unsafe, status.error().message);
   }
-  return finding;
+  return findings::good_if(status.ok(), Finding::Level::unsafe, "space",
+                           options.space + ", schema version " + std::to_string(schema_version),
+                           status ? "" : status.error().message);
 }
 
 Status init(const Options& options, TimePoint by) {

@@ -56,7 +56,7 @@ Status check_account(std::string_view account) {
   return {};
 }
 
-Result<std::string> printed_rights(const Options& options, Role role, std::string_view account) {
+Result<std::string> rights_script(const Options& options, Role role, std::string_view account) {
   if (Status status = check_account(account); !status) return std::move(status).error();
   const std::string what = role == Role::programs ? "a program's rights" : "an operator's rights";
   return "-- Lockset: " + what + " on the space " + options.space + " for " + std::string(account) +
