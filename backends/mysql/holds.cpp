@@ -174,7 +174,7 @@ Status MysqlBackend::release_some(std::span<const Stamp> stamps, std::string_vie
 }
 
 Result<bool> MysqlBackend::break_hold(Stamp stamp, TimePoint by) {
-  return end_hold(stamp, CallText(store_->name("_break")).number(stamp.value).str(), Sent::steering,
+  return end_hold(stamp, CallText(store_->name("_break")).number(stamp.value).str(), Sent::change,
                   by);
 }
 

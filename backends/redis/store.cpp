@@ -73,11 +73,7 @@ Error Store::nonsense(std::string_view where) const {
 
 Error Store::takes_an_operator() const {
   const std::string user = options_.user.empty() ? "default" : options_.user;
-  return Error{Errc::misconfigured,
-               options_.shown() + ": user '" + user +
-                   "' may not change permits or break holds: that takes an operator's rights; run "
-                   "this as an operator, or grant them: lockset init --operator " +
-                   user};
+  return lockset::takes_an_operator(options_.shown(), "user '" + user + "'", user);
 }
 
 Error Store::other_schema(std::string_view schema) const {
