@@ -70,7 +70,7 @@ Result<AcquireOutcome> MysqlBackend::try_acquire(const AcquireRequest& request) 
   const auto items = request.set->items();
   std::uint32_t collisions = 0;
   const Result<Answer> answer = store_->run(acquire_text(*store_, request), Sent::change,
-                                            request.by, Store::Lane::common, &collisions);
+                                            request.by, Lane::common, &collisions);
   if (!answer) {
     if (answer.error().may_have_applied()) {
       known_.add_doubt(request.token, {items.front().name, items.size()});

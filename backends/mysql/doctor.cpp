@@ -9,6 +9,7 @@
 
 #include "backends/mysql/errors.h"
 #include "backends/mysql/sql.h"
+#include "backends/server/lanes.h"
 #include "backends/server/server_clock.h"
 
 namespace lockset::mysql {
@@ -213,7 +214,7 @@ class Examination {
   void capacity() {
     const long most = variables_.number("max_connections");
     const long used = variables_.number("Threads_connected");
-    const long wanted = static_cast<long>(options_.pool) + 1;
+    const long wanted = static_cast<long>(connections::most_connections(options_.pool, false));
     if (could_read("max_connections", Level::warning) &&
         could_read("Threads_connected", Level::warning)) {
       check(used + wanted <= most, Level::warning, "max_connections",

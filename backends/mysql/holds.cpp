@@ -46,7 +46,7 @@ Result<RenewReply> MysqlBackend::renew(const Owner& owner, std::span<const Renew
     const Result<Answer> rows =
         store_->run("SELECT stamp, name FROM " + store_->name("_locks") +
                         " FORCE INDEX (by_stamp) WHERE item = 0 AND stamp IN (" + unknown + ")",
-                    Sent::reading, by, Store::Lane::reserved);
+                    Sent::reading, by, Lane::renewal);
     if (!rows) return rows.error();
     for (std::size_t row = 0; row < rows->rows.size(); ++row) {
       names[rows->number(0, row)] = rows->text(1, row);
@@ -65,7 +65,7 @@ Result<RenewReply> MysqlBackend::renew(const Owner& owner, std::span<const Renew
   json += "]";
   const Result<Answer> rows =
       store_->run(CallText(store_->name("_renew")).bytes(owner.app).utf8(json).str(), Sent::change,
-                  by, Store::Lane::reserved);
+                  by, Lane::renewal);
   if (!rows) return rows.error();
   RenewReply reply;
   std::map<std::int64_t, Renewal> renewed;

@@ -9,6 +9,7 @@
 #include "backends/postgresql/rights.h"
 #include "backends/postgresql/script.h"
 #include "backends/postgresql/settings.h"
+#include "backends/server/lanes.h"
 #include "backends/server/server_clock.h"
 #include "backends/server/socket_watchdog.h"
 #include "lockset/lock_set.h"
@@ -237,11 +238,12 @@ class Examination {
     const int room = (*row)[0].as<int>() - (*row)[1].as<int>() - (*row)[2].as<int>(0);
     const std::string count = "room for " + std::to_string(std::max(room, 0)) + " of " +
                               std::to_string((*row)[0].as<int>()) + " more";
+    const std::string most =
+        std::to_string(connections::most_connections(options_.pool, options_.listen));
     add(room >= static_cast<int>(options_.pool), "max_connections",
-        count + "; " + need_of_one() + ", and a busy one up to " +
-            std::to_string(options_.pool + 3),
-        count + ", and one busy program may open " + std::to_string(options_.pool + 3) + " (" +
-            need_of_one() + "): raise max_connections, or lower pool=");
+        count + "; " + need_of_one() + ", and a busy one up to " + most,
+        count + ", and one busy program may open " + most + " (" + need_of_one() +
+            "): raise max_connections, or lower pool=");
     const int locks = (*row)[3].as<int>();
     add(locks >= most_name_locks, "max_locks_per_transaction", std::to_string(locks),
         std::to_string(locks) + ": many large sets at once may find no room for their locks; set " +

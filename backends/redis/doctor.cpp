@@ -8,6 +8,7 @@
 #include "backends/redis/keys.h"
 #include "backends/redis/rights.h"
 #include "backends/redis/scripts.h"
+#include "backends/server/lanes.h"
 #include "backends/server/server_clock.h"
 
 namespace lockset::redis {
@@ -146,8 +147,7 @@ class Examination {
   void capacity() {
     const long most = number(info_.get("maxclients"));
     const long free = most - number(info_.get("connected_clients"));
-    // The pool, two for renewals, one that listens.
-    const long need = static_cast<long>(options_.pool) + 3;
+    const long need = static_cast<long>(connections::most_connections(options_.pool, true));
     if (most > 0 && free < need) {
       add(Level::warning, "maxclients",
           std::to_string(most) + ", of which " + std::to_string(free) +

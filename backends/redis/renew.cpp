@@ -89,7 +89,7 @@ Status RedisBackend::renew_some(const Owner& owner, std::span<Renewing> some, Re
     }
   }
   const TimePoint sent = BootClock::now();
-  const Result<Reply> answer = store_->run(scripts::renew, call, by, Store::Lane::reserved);
+  const Result<Reply> answer = store_->run(scripts::renew, call, by, Lane::renewal);
   if (!answer) return answer.error();
   if ((*answer)[0].text() != "W" || answer->size() != 3 + some.size()) {
     return store_->nonsense(scripts::renew.name);
@@ -135,7 +135,7 @@ Status RedisBackend::reregister(const Owner& owner, Renewing& one, TimePoint by)
       call.arguments.push_back(std::to_string(config->permits_of(item.name).of(item.mode)));
     }
     const TimePoint sent = BootClock::now();
-    const Result<Reply> reply = store_->run(scripts::reregister, call, by, Store::Lane::reserved);
+    const Result<Reply> reply = store_->run(scripts::reregister, call, by, Lane::renewal);
     if (!reply) return reply.error();
     const std::string_view kind = (*reply)[0].text();
     if (kind == "W") {
