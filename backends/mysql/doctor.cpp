@@ -12,6 +12,7 @@
 #include "backends/mysql/rights.h"
 #include "backends/mysql/schema.h"
 #include "backends/mysql/sql.h"
+#include "backends/server/lanes.h"
 #include "backends/server/server_clock.h"
 
 namespace lockset::mysql {
@@ -214,7 +215,8 @@ class Examination {
     if (could_read("max_connections", Level::warning) &&
         could_read("Threads_connected", Level::warning)) {
       add(room("max_connections", variables_.number("Threads_connected"),
-               variables_.number("max_connections"), static_cast<long>(options_.pool) + 1));
+               variables_.number("max_connections"),
+               static_cast<long>(connections::most_connections(options_.pool, false))));
     }
     if (could_read("wait_timeout", Level::warning)) {
       check(variables_.number("wait_timeout") >= 60, Level::warning, "wait_timeout",

@@ -10,6 +10,7 @@
 #include "backends/postgresql/rights.h"
 #include "backends/postgresql/script.h"
 #include "backends/postgresql/settings.h"
+#include "backends/server/lanes.h"
 #include "backends/server/server_clock.h"
 #include "backends/server/socket_watchdog.h"
 #include "lockset/lock_set.h"
@@ -228,7 +229,8 @@ class Examination {
                             "current_setting('max_locks_per_transaction')::int");
     if (!row) return;
     add(room("max_connections", (*row)[2].as<int>(0), (*row)[0].as<int>() - (*row)[1].as<int>(),
-             static_cast<long>(options_.pool) + 3, need_of_one()));
+             static_cast<long>(connections::most_connections(options_.pool, options_.listen)),
+             need_of_one()));
     const int locks = (*row)[3].as<int>();
     warn_unless(locks >= most_name_locks, "max_locks_per_transaction", std::to_string(locks),
                 std::to_string(locks) +

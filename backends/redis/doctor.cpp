@@ -9,6 +9,7 @@
 #include "backends/redis/keys.h"
 #include "backends/redis/rights.h"
 #include "backends/redis/scripts.h"
+#include "backends/server/lanes.h"
 #include "backends/server/server_clock.h"
 
 namespace lockset::redis {
@@ -135,8 +136,7 @@ class Examination {
 
   void capacity() {
     const long most = number(info_.get("maxclients"));
-    // The pool, two for renewals, one that listens.
-    const long wanted = static_cast<long>(options_.pool) + 3;
+    const long wanted = static_cast<long>(connections::most_connections(options_.pool, true));
     if (most > 0) {
       add(room("maxclients", number(info_.get("connected_clients")), most, wanted));
     }

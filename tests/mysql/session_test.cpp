@@ -15,7 +15,6 @@ namespace {
 using mysql::Answer;
 using mysql::Connection;
 using mysql::Failure;
-using mysql::Sent;
 
 class Session : public MysqlTest {
  protected:
