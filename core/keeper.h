@@ -66,7 +66,7 @@ class Keeper {
   Status renew_now(HoldState& hold);
 
   // Has the housekeeper tidy up until `until`.
-  void tidy_later(std::variant<Token, Stamp> what, TimePoint until);
+  void tidy_later(KnownHold hold, TimePoint until);
 
   // Takes a configuration over and draws the consequences.
   void take_config(SpaceConfig config);

@@ -31,6 +31,7 @@ class Manager : public std::enable_shared_from_this<Manager> {
   Status release(Stamp stamp);
   Status renew(HoldState& hold);
   Result<Duration> renew(Stamp stamp, std::optional<Duration> lease);
+  Result<bool> break_hold(Stamp stamp);
   Result<Stamp> detach(HoldState& hold);
 
   // Releases all that is managed, and stops. Later calls fail with Errc::invalid.
@@ -67,7 +68,12 @@ class Manager : public std::enable_shared_from_this<Manager> {
   Result<std::shared_ptr<HoldState>> keep(Call& call, AcquireLoop::Granted granted);
   Status make_permanent(HoldState& hold);
   Error give_up(HoldState& hold, const Status& why);
-  Result<AcquireOutcome> refuse_old_stamp(Result<AcquireOutcome> outcome, Stamp above);
+  Result<AcquireOutcome> refuse_old_stamp(const Call& call, Result<AcquireOutcome> outcome,
+                                          Stamp above);
+  // Reads what a stale attempt was told of. Nothing was applied, whatever became of the question.
+  Status load_newer_config(TimePoint by);
+  // What the call's last attempt was granted.
+  static KnownHold granted_to(const Call& call, Stamp stamp, std::int64_t store_time_us = 0);
   // Now by the holds' clock, where it is `machines_now` by the machine's.
   [[nodiscard]] TimePoint on_lease_clock(TimePoint machines_now) const noexcept;
   // Where none is asked for, or none at all.
@@ -80,13 +86,13 @@ class Manager : public std::enable_shared_from_this<Manager> {
   [[nodiscard]] Error application_lost() const;  // REQUIRES: app_hold_
   Status may_be_permanent(Stamp stamp);
   // Releases a grant that is of no use; in the background if the store does not answer.
-  void give_back(Stamp stamp, Duration lease);
+  void give_back(KnownHold hold, Duration lease);
   Status may_take_here(std::shared_ptr<const SpaceConfig>& config, const Call& call);
   void raise_high_water(Stamp stamp) noexcept;
   // What is left when it closes.
   void release_all(std::span<const std::shared_ptr<HoldState>> holds, TimePoint by);
   // Releases in the store, again after a lost reply, until `by`.
-  Result<bool> release_in_store(Stamp stamp, TimePoint by, bool& reply_lost);
+  Result<bool> release_in_store(const HoldRef& hold, TimePoint by, bool& reply_lost);
 
   const Options options_;
   const ForkGuard fork_guard_;

@@ -138,22 +138,39 @@ struct Busy {
   std::uint32_t collisions = 0;  // as in Grant
 };
 
-// The request was made from another configuration than the store's.
-struct Stale {
-  SpaceConfig config;
-};
+// The request was made from another configuration than the store's: the caller loads that.
+struct Stale {};
 
 using AcquireOutcome = std::variant<Grant, Busy, Stale>;
 
+// A hold, or an attempt that may have become one, as far as the caller knows it. The stamp (to
+// resolve an attempt: the token) is all that a backend needs. The rest saves it a look-up, and lets
+// a store that lost its state register the hold again. What is given must be right: a backend may
+// trust it. The pointers stay valid during the call only.
+struct HoldRef {
+  HoldRef() = default;
+  // NOLINTBEGIN(google-explicit-constructor): both name a hold by themselves.
+  HoldRef(Stamp hold) : stamp(hold) {}
+  HoldRef(const Token& attempt) : token(attempt) {}
+  // NOLINTEND(google-explicit-constructor)
+
+  // The caller took this hold itself.
+  [[nodiscard]] bool known() const noexcept {
+    return set != nullptr && owner != nullptr && token != Token();
+  }
+
+  Stamp stamp;                     // 0: not known
+  Token token;                     // of the attempt; zero: not known
+  const LockSet* set = nullptr;    // null: not known
+  const Owner* owner = nullptr;    // as it was acquired with; null: not known
+  std::int64_t store_time_us = 0;  // of the grant, as in Grant; 0: not known
+};
+
 struct RenewRequest {
-  Stamp stamp;
+  HoldRef hold;
   Duration lease{};
   // Make the hold permanent; `lease` is then ignored.
   bool permanent = false;
-  // What the hold holds and the token of its attempt, where the caller knows them
-  // (otherwise null and zero): a store that lost its state re-registers from them.
-  const LockSet* set = nullptr;
-  Token token;
 };
 
 struct Renewal {
@@ -187,7 +204,7 @@ class Backend {
   [[nodiscard]] virtual Traits traits() const = 0;
 
   // Grants the whole set or nothing, in one atomic step:
-  //  1. config_version differs from the store's -> Stale, with the store's.
+  //  1. config_version differs from the store's -> Stale.
   //  2. Expired holds on the set's names are removed.
   //  3. A read needs no live write on its name, and fewer live reads than its
   //     permits; a write needs no live read, and fewer live writes than its
@@ -199,11 +216,11 @@ class Backend {
   // A permanent hold is made by granting it with a finite lease and renewing it.
   virtual Result<AcquireOutcome> try_acquire(const AcquireRequest& request) = 0;
 
-  // What became of the attempt with this token: its grant if it is live now, with
+  // What became of the attempt with `attempt.token`: its grant if it is live now, with
   // what is left of its lease in Grant::lease (Duration::max() if permanent), else
   // nothing. "Nothing" may turn into a grant later while the request is still on its
   // way.
-  virtual Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) = 0;
+  virtual Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) = 0;
 
   // Renews live holds of `owner.app`, each by itself, all of them in as few round
   // trips as the store allows. Never brings back a hold that has ended or expired.
@@ -211,20 +228,20 @@ class Backend {
   virtual Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                                    TimePoint by) = 0;
 
-  // Ends the live hold with this stamp if it belongs to application `app`; true if
+  // Ends the live hold `hold.stamp` if it belongs to application `app`; true if
   // this very call ended it. Of two concurrent calls exactly one answers true. The
   // hold ends whole, and those who wait for its names are woken.
-  virtual Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) = 0;
+  virtual Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) = 0;
 
   // Releases each of these as release does, all of them in as few round trips as the store allows:
-  // for a client that closes. The result has one element per stamp, in their order: true if this
+  // for a client that closes. The result has one element per hold, in their order: true if this
   // very call ended the hold. After an error some may have been released, whatever its code. The
   // default releases them one by one.
-  virtual Result<std::vector<bool>> release_all(std::span<const Stamp> stamps, std::string_view app,
-                                                TimePoint by) {
+  virtual Result<std::vector<bool>> release_all(std::span<const HoldRef> holds,
+                                                std::string_view app, TimePoint by) {
     std::vector<bool> ended;
-    for (const Stamp stamp : stamps) {
-      Result<bool> one = release(stamp, app, by);
+    for (const HoldRef& hold : holds) {
+      Result<bool> one = release(hold, app, by);
       if (!one) return std::move(one).error();
       ended.push_back(*one);
     }
@@ -232,7 +249,7 @@ class Backend {
   }
 
   // As release, whoever owns the hold.
-  virtual Result<bool> break_hold(Stamp stamp, TimePoint by) = 0;
+  virtual Result<bool> break_hold(const HoldRef& hold, TimePoint by) = 0;
 
   // Blocks until the set of the busy answer may have become free, until `until`, or
   // until `stop`. A hint: it may return for no reason, and correctness never
