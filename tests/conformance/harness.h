@@ -61,6 +61,9 @@ struct HarnessTraits {
   bool quarantines = false;
   // Many holds are released in one round trip. Otherwise over several connections at a time.
   bool releases_together = true;
+  // A client works on while exit() runs the process's handlers, to the last of them. Otherwise it
+  // finds its store unavailable from some moment on.
+  bool works_during_exit = true;
   // A child may open the space although a process before it had it open when it forked.
   bool opens_after_fork = true;
 };
