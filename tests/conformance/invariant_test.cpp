@@ -156,13 +156,17 @@ TEST_P(Invariants, PermitsAreNeverExceeded) {
       }
       std::atomic<int>& mine = mode == Mode::read ? readers : writers;
       const std::atomic<int>& others = mode == Mode::read ? writers : readers;
+      std::atomic<bool>& full = mode == Mode::read ? full_of_readers : full_of_writers;
       const int now = ++mine;
       const int permits = mode == Mode::read ? read_permits : write_permits;
-      if (now == permits) (mode == Mode::read ? full_of_readers : full_of_writers) = true;
+      if (now == permits) full = true;
       if (now > permits) {
         ADD_FAILURE() << now << " inside as " << to_string(mode);
       }
-      linger(200us);
+      // Until all permits were taken once: so that they meet on a busy machine, too.
+      const TimePoint until = BootClock::now() + 50ms;
+      do linger(200us);
+      while (!full && BootClock::now() < until);
       if (others != 0) ADD_FAILURE() << "readers and writers together";
       --mine;
       ++done;
