@@ -4,7 +4,7 @@
 namespace lockset::history {
 namespace {
 
-// Stamps are told per name only, so that I2 stays out of it where it is not meant.
+// Stamps are recorded per name only, so that I2 does not apply where it is not meant.
 Story two(Wish first, Wish second) {
   Story story;
   story.hold("p", 1, 10, {std::move(first)}, 0, 1, 500).release("p", 10, 100, 101);
