@@ -142,7 +142,7 @@ void check_atomic_sets(const Timeline& line, const Rules& rules, Findings& findi
     surely.during(snapshot.taken, [&](const Op& op) {
       if (shown.contains(op.stamp)) return;
       findings.add(Invariant::atomic_sets, [&] {
-        return "a hold was not shown that was surely there, in the picture between " +
+        return "a hold that was certainly there is missing in the picture between " +
                line.at(snapshot.taken.begin) + " and " + line.at(snapshot.taken.end) + "\n  " +
                line.tell(op);
       });

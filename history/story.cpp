@@ -106,7 +106,7 @@ std::string Timeline::tell(const Op& op) const {
       return text + ", refused at " + at(op.returned);
   }
   text += ", granted stamp " + std::to_string(op.stamp.value) + " at " + at(op.returned);
-  return text + ", surely held until " + at(op.must_end) + ", perhaps until " + at(op.may_end);
+  return text + ", certainly held until " + at(op.must_end) + ", perhaps until " + at(op.may_end);
 }
 
 }  // namespace lockset::history

@@ -23,7 +23,7 @@ TEST(AtomicSets, WhatIsSurelyThereIsShown) {
     story.had("p", 1, 10, {w("a"), r("b")}, 10, 20, 80, 90);
     return story.add("o", from, SeenBegin{}).add("o", to, SeenEnd{});
   };
-  const std::string missing = "a hold was not shown that was surely there";
+  const std::string missing = "a hold that was certainly there is missing";
   expect_only(nothing_between(20, 79).check(), Invariant::atomic_sets, missing);
   expect_kept(nothing_between(19, 79).check());
   expect_kept(nothing_between(20, 80).check());

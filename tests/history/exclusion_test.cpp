@@ -24,9 +24,9 @@ TEST(Exclusion, TwoWritersAtOnceAreNot) {
   EXPECT_EQ(
       report.violations.at(0).story,
       "name \"a\" at 60 ms: 2 write holds at once, more than its write permits\n"
-      "  write \"a\": op 1 of q, asked at 50 ms, granted stamp 11 at 60 ms, surely held until "
+      "  write \"a\": op 1 of q, asked at 50 ms, granted stamp 11 at 60 ms, certainly held until "
       "110 ms, perhaps until 111 ms\n"
-      "  write \"a\": op 1 of p, asked at 0 ms, granted stamp 10 at 1 ms, surely held until "
+      "  write \"a\": op 1 of p, asked at 0 ms, granted stamp 10 at 1 ms, certainly held until "
       "100 ms, perhaps until 101 ms");
 }
 

@@ -166,10 +166,10 @@ int command(const Simulation& simulation, int argc, char** argv) {
           test::number_from_environment("LOCKSET_SIM_RUNS", simulation.runs)),
       "how many seeds (LOCKSET_SIM_RUNS)")("tries", po::value(&tries)->default_value(3000),
                                            "how many runs to spend on making a failure small")(
-      "survey", "go on after failures, and count them")(
+      "survey", "continue after failures, and count them")(
       "schedule", po::value(&schedule_file), "one run, with these decisions instead of the seed's")(
-      "events", "one run, with all that happened")("save", po::value(&folder),
-                                                   "one run, its history in this folder");
+      "events", "one run, with all its events")("save", po::value(&folder),
+                                                "one run, its history in this folder");
   po::variables_map given;
   try {
     po::store(po::parse_command_line(argc, argv, options), given);
