@@ -1,4 +1,4 @@
-// Answers that every store gives in the same words.
+// Answers for which every store uses the same words.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The backend over one space in MySQL or MariaDB. docs/backends/mysql.md says how it works.
+// The backend over one space in MySQL or MariaDB. docs/backends/mysql.md describes how it works.
 #pragma once
 
 #include <memory>
@@ -37,7 +37,7 @@ class MysqlBackend final : public Backend {
  private:
   [[nodiscard]] std::string release_one(Stamp stamp, std::string_view name,
                                         std::string_view app) const;
-  // One for each stamp in `ended`.
+  // Sets one element of `ended` per stamp.
   Status release_some(std::span<const Stamp> stamps, std::string_view app, TimePoint by,
                       std::span<char> ended);
   Result<AcquireOutcome> granted(const AcquireRequest& request, const Answer& answer,
@@ -51,9 +51,9 @@ class MysqlBackend final : public Backend {
   const std::unique_ptr<Store> store_;
   KnownHolds known_;
   std::mutex sweep_mutex_;
-  std::int64_t sweep_from_ = 0;  // where the next sweep goes on
-  std::string collect_from_;     // and where among the names
-  Poller poller_;                // uses what stands above
+  std::int64_t sweep_from_ = 0;  // where the next sweep continues
+  std::string collect_from_;     // the same for names
+  Poller poller_;                // uses the members above
 };
 
 }  // namespace lockset::mysql

@@ -1,4 +1,4 @@
-// Looks at a server's settings, and at what stands between it and us.
+// Checks a server's settings, and the connection to it.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// What this client knows of holds and attempts besides the store: on which name the row
-// with the lease stands. It saves looking that up; to forget it costs no more than that.
+// What this client knows about holds and attempts besides the store: the name whose row contains
+// the lease. That saves a look-up; forgetting it costs only that look-up.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,13 @@ namespace lockset::mysql {
 class KnownHolds {
  public:
   struct Place {
-    std::string name;       // of item 0
-    std::size_t items = 1;  // of the set
+    std::string name;       // the name of item 0
+    std::size_t items = 1;  // the size of the set
   };
 
   void add(Stamp stamp, Place place) {
     const std::lock_guard lock(mutex_);
-    // Holds that end otherwise than by our release stay here: the oldest go.
+    // Holds that don't end by our release stay here: drop the oldest.
     if (holds_.size() >= most_holds) holds_.erase(holds_.begin());
     holds_.insert_or_assign(stamp, std::move(place));
   }

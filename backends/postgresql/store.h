@@ -31,11 +31,11 @@ enum class Use {
 // Thread-safe.
 class Store {
  public:
-  // Connects, and checks that the space can be served and is safe where it is.
+  // Connects, and checks that the space can be served and that its server is safe.
   static Result<std::unique_ptr<Store>> open(const Options& options, TimePoint by);
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
-  // Waits for nobody: what still connects is interrupted.
+  // Waits for nobody: interrupts whatever is still connecting.
   ~Store();
 
   [[nodiscard]] const Options& options() const noexcept { return options_; }
@@ -43,18 +43,19 @@ class Store {
 
   // A connection that listens from now on, by `by`.
   Result<Line::Pool::Lease> take_to_listen(TimePoint by) { return plain_->take(by); }
-  // It listens, and calls may go over it, too. Null: no more.
+  // It listens, and calls may use it, too. Null: no longer.
   void share(std::shared_ptr<Ear> ear);
 
-  // The server had few connections left when the last one was made: who waits keeps none of them.
+  // The server had few connections left when the last one was made: waiters keep none of them.
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }
-  // Opens the connections that a waiter needs, unless there are some: crowded() says how it is now.
+  // Opens the connections that a waiter needs, unless there are some: crowded() is up to date after
+  // this.
   Status connect_for_waiting(TimePoint by);
-  // Closes those that nobody uses now.
+  // Closes connections that nobody uses now.
   void close_idle();
 
-  // "SELECT <columns> FROM|... of the space's function": `call` is what follows SELECT, with
-  // @ for the schema and a dot, as in "@release_v1($1,$2)".
+  // "SELECT <columns> FROM|... of the space's function": `call` is the text after SELECT, with @
+  // for the schema and a dot, as in "@release_v1($1,$2)".
   [[nodiscard]] Statement statement(const std::string& name, const std::string& call, Sent sent,
                                     Role role = Role::programs);
 
@@ -108,7 +109,7 @@ class Store {
 
   const Options options_;
   Strategy strategy_ = Strategy::advisory;                // constant once open() is through
-  std::atomic<Strategy> made_with_ = Strategy::advisory;  // the space, as last seen
+  std::atomic<Strategy> made_with_ = Strategy::advisory;  // the space's strategy, as last seen
   connections::SocketWatchdog watchdog_;                  // outlives the connections
   connections::Interrupt interrupt_;
   std::mutex opening_mutex_;

@@ -1,4 +1,4 @@
-// The one place where Redis's errors become Lockset's.
+// The only place that maps Redis's errors to Lockset's.
 #pragma once
 
 #include <string>

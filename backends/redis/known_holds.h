@@ -1,6 +1,6 @@
-// What this client knows of holds and attempts besides the store: the names of a hold, whose
-// keys a script has to declare, and what it takes to register it again where the store has
-// lost it. To forget it costs one look-up.
+// What this client knows about holds and attempts besides the store: the names of a hold, whose
+// keys a script has to declare, and everything for registering the hold again if the store has lost
+// it. Forgetting it costs one look-up.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class KnownHolds {
   // `until`: the end of its lease, counted from before the store began to count.
   void add(Stamp stamp, std::shared_ptr<const KnownHold> hold, TimePoint until) {
     const std::lock_guard lock(mutex_);
-    // Holds that end otherwise than by our release stay here: the oldest go.
+    // Holds that don't end by our release stay here: drop the oldest.
     if (holds_.size() >= most_holds) forget(holds_.begin());
     by_token_[hold->token] = stamp;
     holds_.insert_or_assign(stamp, Entry{std::move(hold), until});
@@ -42,7 +42,7 @@ class KnownHolds {
     const auto found = holds_.find(stamp);
     if (found != holds_.end() && found->second.until < until) found->second.until = until;
   }
-  // True if it was there and its lease has not ended.
+  // True if it was known and its lease has not ended.
   bool remove(Stamp stamp) {
     const std::lock_guard lock(mutex_);
     const auto found = holds_.find(stamp);
@@ -57,7 +57,7 @@ class KnownHolds {
     const auto found = holds_.find(stamp);
     return found == holds_.end() ? nullptr : found->second.hold;
   }
-  // The same, if its lease has not ended.
+  // The same, only if its lease has not ended.
   [[nodiscard]] std::shared_ptr<const KnownHold> find_live(Stamp stamp) const {
     const std::lock_guard lock(mutex_);
     const auto found = holds_.find(stamp);

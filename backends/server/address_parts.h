@@ -40,14 +40,13 @@ Status read_switch(bool& option, const std::string& key, const std::string& valu
 Status read_password_file(std::string& password, const std::string& path);
 
 struct HostPort {
-  std::string host;  // "" if none stands there; without the brackets of an IPv6 address
+  std::string host;  // "" if there is none; without the brackets of an IPv6 address
   std::optional<std::uint16_t> port;
 };
 
 // "host", "host:port", "[::1]:port", ":port".
 Result<HostPort> read_host(std::string_view text);
-// The one server of a store whose locks live on a single writer; what the address leaves out
-// stays as it is.
+// The server of a store with a single writable server. Parts that the address omits stay unchanged.
 Status read_one_host(std::string& host, std::uint16_t& port, const Url& url);
 // "host:port", with brackets where the host is an IPv6 address.
 std::string show_host(const std::string& host, std::uint16_t port);
