@@ -3,13 +3,12 @@
 // describes the input and the answer of its script.
 //
 // Every script has the same beginning (opening.lua, beginning.lua): it reads the server's time, and
-// checks that the state is the one that this client knows. It answers {'L'} if it is not, and {'V',
-// schema} if another version of Lockset made it. Otherwise it gives its own answer.
+// checks that the state is the one that this client knows. It answers {'L'} if it is not, and
+// {'V', schema} if another version of Lockset made it. Otherwise it gives its own answer.
 //
 // KEYS 1 to 3: Keys::main, leases, waiters; the last of KEYS: Keys::here. ARGV 1 to 3: what the
 // client has seen: the server process, the birth of the space and the version of the configuration,
 // separated by blanks; that version; the greatest stamp.
-// with blanks between; that version; the greatest stamp that it has seen.
 #pragma once
 
 #include <cstddef>
