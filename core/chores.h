@@ -4,18 +4,17 @@
 
 #include <algorithm>
 #include <optional>
-#include <variant>
+#include <utility>
 #include <vector>
 
+#include "core/known_hold.h"
 #include "lockset/clock.h"
-#include "lockset/stamp.h"
 
 namespace lockset {
 
 struct Chore {
-  // A token: look whether its attempt was granted, and if so release the hold.
-  // A stamp: release it.
-  std::variant<Token, Stamp> what;
+  // The hold to release. Without a stamp: an attempt, to be released if it was granted.
+  KnownHold hold;
   // When the lease has certainly ended and nothing is left to do.
   TimePoint until;
   TimePoint next;
@@ -24,7 +23,7 @@ struct Chore {
 
 class Chores {
  public:
-  void add(const Chore& chore) { chores_.push_back(chore); }
+  void add(Chore chore) { chores_.push_back(std::move(chore)); }
   [[nodiscard]] bool empty() const noexcept { return chores_.empty(); }
 
   [[nodiscard]] TimePoint next() const noexcept {
@@ -40,7 +39,7 @@ class Chores {
         std::min_element(chores_.begin(), chores_.end(),
                          [](const Chore& a, const Chore& b) { return a.next < b.next; });
     if (first == chores_.end() || now < first->next) return {};
-    const Chore due = *first;
+    Chore due = std::move(*first);
     chores_.erase(first);
     return due;
   }
@@ -49,7 +48,7 @@ class Chores {
   void again(Chore chore, TimePoint now) {
     chore.next = now + chore.pause;
     chore.pause = std::min<Duration>(chore.pause * 2, std::chrono::seconds(5));
-    add(chore);
+    add(std::move(chore));
   }
 
  private:

@@ -8,7 +8,7 @@ namespace lockset {
 
 HoldState::HoldState(Made made)
     : made_(std::move(made)),
-      lease_(made_.sent, made_.grant.lease),
+      lease_(made_.sent, made_.lease),
       valid_until_(lease_.valid_until().time_since_epoch().count()),
       renew_at_(lease_.renew_at().time_since_epoch().count()) {}
 
@@ -62,8 +62,7 @@ LostReason HoldState::lost_reason() const {
 
 RenewRequest HoldState::renew_request() const {
   const bool permanent = made_.renew_with == no_lease;
-  return {made_.grant.stamp, permanent ? default_lease : made_.renew_with, permanent, &made_.set,
-          made_.token};
+  return {ref(), permanent ? default_lease : made_.renew_with, permanent};
 }
 
 bool HoldState::renewed(TimePoint sent, Duration lease) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/fork_guard.h"
+#include "core/known_hold.h"
 #include "core/lease_clock.h"
 #include "core/lease_state.h"
 #include "lockset/backend.h"
@@ -22,9 +23,9 @@ class Manager;
 class HoldState {
  public:
   struct Made {
-    LockSet set;
-    Token token;
-    Grant grant;
+    KnownHold hold;
+    std::vector<Stamp> floors;
+    Duration lease;  // as granted
     TimePoint sent;
     Duration renew_with;  // the lease to ask for; no_lease: permanent
     std::weak_ptr<Manager> manager;
@@ -35,12 +36,15 @@ class HoldState {
 
   explicit HoldState(Made made);
 
-  [[nodiscard]] Stamp stamp() const noexcept { return made_.grant.stamp; }
-  [[nodiscard]] const LockSet& set() const noexcept { return made_.set; }
-  [[nodiscard]] const std::vector<Stamp>& floors() const noexcept { return made_.grant.floors; }
+  [[nodiscard]] Stamp stamp() const noexcept { return made_.hold.stamp; }
+  [[nodiscard]] const LockSet& set() const noexcept { return made_.hold.set; }
+  // What the backend is told about it.
+  [[nodiscard]] HoldRef ref() const { return made_.hold.ref(); }
+  [[nodiscard]] const KnownHold& known() const noexcept { return made_.hold; }
+  [[nodiscard]] const std::vector<Stamp>& floors() const noexcept { return made_.floors; }
   // Null once the manager was closed.
   [[nodiscard]] std::shared_ptr<Manager> manager() const { return made_.manager.lock(); }
-  [[nodiscard]] Duration granted_lease() const noexcept { return made_.grant.lease; }
+  [[nodiscard]] Duration granted_lease() const noexcept { return made_.lease; }
   [[nodiscard]] Duration lease() const;
   [[nodiscard]] TimePoint now() const noexcept { return made_.clock.now(); }
   [[nodiscard]] TimePoint valid_until() const noexcept;

@@ -18,10 +18,10 @@ void Keeper::plan_housekeeping(TimePoint now) {
   next_sweep_ = now + sweep_every;
 }
 
-void Keeper::tidy_later(std::variant<Token, Stamp> what, TimePoint until) {
+void Keeper::tidy_later(KnownHold hold, TimePoint until) {
   const TimePoint now = BootClock::now();
   const std::lock_guard lock(mutex_);
-  chores_.add({what, until, now});
+  chores_.add({std::move(hold), until, now});
   ring_if_earlier(housekeeper_sleep_.get(), now);
 }
 
@@ -51,7 +51,7 @@ void Keeper::housekeeper() {
 std::function<void()> Keeper::next_work(TimePoint now) {
   if (!holds_.empty() && now >= next_refresh_) return [this] { refresh(); };
   if (std::optional<Chore> chore = chores_.take_due(now)) {
-    return [this, chore = *chore] { do_chore(chore); };
+    return [this, chore = *std::move(chore)] { do_chore(chore); };
   }
   if (!holds_.empty() && now >= next_sweep_) {
     next_sweep_ = now + sweep_every;
@@ -62,14 +62,12 @@ std::function<void()> Keeper::next_work(TimePoint now) {
 
 void Keeper::do_chore(const Chore& chore) {
   const TimePoint by = later(BootClock::now(), settings_.io_timeout);
-  std::optional<Stamp> stamp;
-  if (const Token* token = std::get_if<Token>(&chore.what)) {
-    Result<std::optional<Grant>> found = backend_.resolve(*token, by);
-    if (found && *found) stamp = (*found)->stamp;
-  } else {
-    stamp = std::get<Stamp>(chore.what);
+  HoldRef hold = chore.hold.ref();
+  if (!hold.stamp) {
+    const Result<std::optional<Grant>> found = backend_.resolve(hold, by);
+    if (found && *found) hold.stamp = (*found)->stamp;
   }
-  if (stamp && backend_.release(*stamp, owner_.app, by)) return;
+  if (hold.stamp && backend_.release(hold, owner_.app, by)) return;
   // Not granted so far, or the store was not reached: a late request may still arrive.
   const std::lock_guard lock(mutex_);
   chores_.again(chore, BootClock::now());

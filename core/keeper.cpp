@@ -274,7 +274,7 @@ Status Keeper::renew_chunk(std::span<const std::shared_ptr<HoldState>> holds) {
       event(Event::Kind::renewed, {});
       // Renewed in the store, but given up here: nobody else would release it.
       if (hold->lost_reason() != LostReason::not_lost) {
-        tidy_later(hold->stamp(), later(BootClock::now(), renewal->lease));
+        tidy_later(hold->known(), later(BootClock::now(), renewal->lease));
       }
     } else {
       newly_lost = hold->denied();

@@ -38,7 +38,7 @@ class Keeper {
     Duration io_timeout{};
     Duration refresh_config{};
     std::shared_ptr<Observer> observer;
-    LeaseClock clock{};  // of the holds
+    LeaseClock clock{};  // the clock of the holds
   };
 
   Keeper(Backend& backend, const Owner& owner, ConfigCache& config, Settings settings);
@@ -66,7 +66,7 @@ class Keeper {
   Status renew_now(HoldState& hold);
 
   // Makes the housekeeper tidy up, until `until`.
-  void tidy_later(std::variant<Token, Stamp> what, TimePoint until);
+  void tidy_later(KnownHold hold, TimePoint until);
 
   // Takes over a configuration and acts on it.
   void take_config(SpaceConfig config);

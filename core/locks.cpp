@@ -106,7 +106,7 @@ Result<Inspection> Locks::inspect(const InspectQuery& query) {
 
 Status Locks::break_hold(Stamp stamp) {
   if (Status status = manager_->usable(); !status) return status;
-  Result<bool> broken = manager_->backend().break_hold(stamp, manager_->io_deadline());
+  Result<bool> broken = manager_->break_hold(stamp);
   if (!broken) return std::move(broken).error();
   if (*broken) return {};
   return Error{Errc::not_held, "stamp " + std::to_string(stamp.value) +

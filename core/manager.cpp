@@ -130,31 +130,33 @@ void Manager::close() noexcept {
   }
   release_all(there, by);
   // Last, because nobody may take over before this point.
-  if (app_hold_) static_cast<void>(backend_->release(app_hold_->stamp(), owner_.app, by).ok());
+  if (app_hold_) static_cast<void>(backend_->release(app_hold_->ref(), owner_.app, by).ok());
 }
 
 void Manager::release_all(std::span<const std::shared_ptr<HoldState>> holds, TimePoint by) {
   const std::size_t chunk = std::max<std::size_t>(1, traits_.renew_chunk);
   for (; !holds.empty() && BootClock::now() < by;
        holds = holds.subspan(std::min(chunk, holds.size()))) {
-    std::vector<Stamp> stamps;
+    std::vector<HoldRef> some;
     for (const auto& hold : holds.first(std::min(chunk, holds.size()))) {
-      stamps.push_back(hold->stamp());
+      some.push_back(hold->ref());
     }
     // The first failure is often a connection that died while idle, and releasing twice is
     // harmless.
-    Result<std::vector<bool>> ended = backend_->release_all(stamps, owner_.app, by);
-    if (!ended && BootClock::now() < by) ended = backend_->release_all(stamps, owner_.app, by);
+    Result<std::vector<bool>> ended = backend_->release_all(some, owner_.app, by);
+    if (!ended && BootClock::now() < by) ended = backend_->release_all(some, owner_.app, by);
     if (!ended) {
-      for (const Stamp stamp : stamps) {
-        keeper_.tell(
-            {.kind = Event::Kind::release_failed, .stamp = stamp, .detail = ended.error().message});
+      for (const HoldRef& hold : some) {
+        keeper_.tell({.kind = Event::Kind::release_failed,
+                      .stamp = hold.stamp,
+                      .detail = ended.error().message});
       }
       continue;
     }
-    for (std::size_t i = 0; i < ended->size() && i < stamps.size(); ++i) {
-      keeper_.tell(
-          {.kind = Event::Kind::released, .stamp = stamps[i], .items = holds[i]->set().items()});
+    for (std::size_t i = 0; i < ended->size() && i < some.size(); ++i) {
+      keeper_.tell({.kind = Event::Kind::released,
+                    .stamp = some[i].stamp,
+                    .items = holds[i]->set().items()});
     }
   }
 }

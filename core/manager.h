@@ -31,6 +31,7 @@ class Manager : public std::enable_shared_from_this<Manager> {
   Status release(Stamp stamp);
   Status renew(HoldState& hold);
   Result<Duration> renew(Stamp stamp, std::optional<Duration> lease);
+  Result<bool> break_hold(Stamp stamp);
   Result<Stamp> detach(HoldState& hold);
 
   // Releases everything that it manages, and stops. Later calls fail with Errc::invalid.
@@ -67,7 +68,12 @@ class Manager : public std::enable_shared_from_this<Manager> {
   Result<std::shared_ptr<HoldState>> keep(Call& call, AcquireLoop::Granted granted);
   Status make_permanent(HoldState& hold);
   Error give_up(HoldState& hold, const Status& why);
-  Result<AcquireOutcome> refuse_old_stamp(Result<AcquireOutcome> outcome, Stamp above);
+  Result<AcquireOutcome> refuse_old_stamp(const Call& call, Result<AcquireOutcome> outcome,
+                                          Stamp above);
+  // Loads the configuration after a stale answer. The attempt was not applied, even if this fails.
+  Status load_newer_config(TimePoint by);
+  // The hold that the call's last attempt was granted.
+  static KnownHold granted_to(const Call& call, Stamp stamp, std::int64_t store_time_us = 0);
   // The moment on the holds' clock that corresponds to `machines_now` on the machine's clock.
   [[nodiscard]] TimePoint on_lease_clock(TimePoint machines_now) const noexcept;
   // The lease for a hold that asks for none, or for no_lease.
@@ -80,13 +86,13 @@ class Manager : public std::enable_shared_from_this<Manager> {
   [[nodiscard]] Error application_lost() const;  // REQUIRES: app_hold_
   Status may_be_permanent(Stamp stamp);
   // Releases a grant that nobody uses; in the background if the store does not answer.
-  void give_back(Stamp stamp, Duration lease);
+  void give_back(KnownHold hold, Duration lease);
   Status may_take_here(std::shared_ptr<const SpaceConfig>& config, const Call& call);
   void raise_high_water(Stamp stamp) noexcept;
   // Releases the remaining holds when the manager closes.
   void release_all(std::span<const std::shared_ptr<HoldState>> holds, TimePoint by);
   // Releases in the store, and repeats it after a lost reply, until `by`.
-  Result<bool> release_in_store(Stamp stamp, TimePoint by, bool& reply_lost);
+  Result<bool> release_in_store(const HoldRef& hold, TimePoint by, bool& reply_lost);
 
   const Options options_;
   const ForkGuard fork_guard_;

@@ -212,7 +212,7 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Attempt& a
   request.by = std::min(io_deadline(call.now), call.last_answer);
 
   const Stamp above{high_water_.load()};
-  Result<AcquireOutcome> outcome = refuse_old_stamp(backend_->try_acquire(request), above);
+  Result<AcquireOutcome> outcome = refuse_old_stamp(call, backend_->try_acquire(request), above);
   call.read_clock();
   if (const std::uint32_t collisions = collisions_of(outcome); collisions != 0) {
     keeper_.tell({.kind = Event::Kind::collided, .items = call.set.items(), .count = collisions});
@@ -230,9 +230,10 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Attempt& a
                     .took = call.now - call.began,
                     .detail = describe(*busy)});
     }
-  } else if (Stale* stale = std::get_if<Stale>(&*outcome)) {
+  } else if (std::holds_alternative<Stale>(*outcome)) {
     keeper_.tell({.kind = Event::Kind::stale, .items = call.set.items()});
-    keeper_.take_config(std::move(stale->config));
+    if (Status loaded = load_newer_config(request.by); !loaded) outcome = std::move(loaded).error();
+    call.read_clock();
   } else {
     call.ticket.reset();  // the grant ended its registration
   }
@@ -242,40 +243,51 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Attempt& a
 // The reason to refuse may be gone since `config` was read: then `config` is the new one.
 Status Manager::may_take_here(std::shared_ptr<const SpaceConfig>& config, const Call& call) {
   if (config->migration_phase == 0 || may_use_alone(config->migration_phase)) return {};
-  Result<SpaceConfig> now = backend_->load_config(std::min(io_deadline(), call.last_answer));
-  if (!now) {
-    // The attempt was not sent: whatever happened to the question, nothing was applied.
-    Error why = std::move(now).error();
-    if (why.may_have_applied()) why.code = Errc::unavailable;
-    return why;
-  }
-  keeper_.take_config(*now);
-  config = std::make_shared<const SpaceConfig>(*std::move(now));
+  Status loaded = load_newer_config(std::min(io_deadline(), call.last_answer));
+  if (!loaded) return loaded;
+  config = config_.get();
   return may_use_alone(config->migration_phase);
 }
 
-Result<AcquireOutcome> Manager::refuse_old_stamp(Result<AcquireOutcome> outcome, Stamp above) {
+Status Manager::load_newer_config(TimePoint by) {
+  Result<SpaceConfig> config = backend_->load_config(by);
+  if (!config) {
+    Error why = std::move(config).error();
+    if (why.may_have_applied()) why.code = Errc::unavailable;
+    return why;
+  }
+  keeper_.take_config(*std::move(config));
+  return {};
+}
+
+KnownHold Manager::granted_to(const Call& call, Stamp stamp, std::int64_t store_time_us) {
+  return {call.set, call.owner, call.token, stamp, store_time_us};
+}
+
+Result<AcquireOutcome> Manager::refuse_old_stamp(const Call& call, Result<AcquireOutcome> outcome,
+                                                 Stamp above) {
   const Grant* grant = outcome ? std::get_if<Grant>(&*outcome) : nullptr;
   if (!grant || grant->stamp > above) return outcome;
   const Stamp stamp = grant->stamp;
-  give_back(stamp, grant->lease);
+  give_back(granted_to(call, stamp), grant->lease);
   return Error{Errc::rolled_back, "the store granted stamp " + std::to_string(stamp.value) +
                                       " after " + std::to_string(above.value) +
                                       ": it was restored or wiped, and its holds can't be trusted"};
 }
 
-void Manager::give_back(Stamp stamp, Duration lease) {
-  if (backend_->release(stamp, owner_.app, io_deadline())) return;
-  keeper_.tidy_later(stamp, later(BootClock::now(), lease));
+void Manager::give_back(KnownHold hold, Duration lease) {
+  if (backend_->release(hold.ref(), owner_.app, io_deadline())) return;
+  keeper_.tidy_later(std::move(hold), later(BootClock::now(), lease));
 }
 
 AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Resolve& resolve) {
   const TimePoint by = std::min(io_deadline(call.now), call.last_answer);
   call.sent = on_lease_clock(call.now);
-  Result<std::optional<Grant>> found = backend_->resolve(resolve.token, by);
+  call.token = resolve.token;
+  Result<std::optional<Grant>> found = backend_->resolve(granted_to(call, {}).ref(), by);
   if (found && *found) {
     Result<AcquireOutcome> checked =
-        refuse_old_stamp(AcquireOutcome(std::move(**found)), call.high_water);
+        refuse_old_stamp(call, AcquireOutcome(std::move(**found)), call.high_water);
     if (!checked) return AcquireLoop::Finish(std::move(checked).error());
     *found = std::get<Grant>(std::move(*checked));
   }
@@ -284,12 +296,11 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Resolve& r
                   .stamp = *found ? (*found)->stamp : Stamp{},
                   .items = call.set.items()});
   }
-  call.token = resolve.token;
   return call.loop.resolved(std::move(found), call.read_clock());
 }
 
 AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Discard& discard) {
-  give_back(discard.stamp, call.lease);
+  give_back(granted_to(call, discard.stamp), call.lease);
   return call.loop.discarded(call.read_clock());
 }
 
@@ -307,8 +318,9 @@ Result<std::shared_ptr<HoldState>> Manager::finish(Call& call, AcquireLoop::Fini
     // A request on its way may still be granted, at the latest until its connection is closed; its
     // hold ends a lease after that.
     const Duration lease = call.first_lease(*config_.get());
-    keeper_.tidy_later(doubt.token, later(later(later(doubt.sent, lease), options_.io_timeout),
-                                          options_.io_timeout));
+    const TimePoint over =
+        later(later(later(doubt.sent, lease), options_.io_timeout), options_.io_timeout);
+    keeper_.tidy_later({call.set, call.owner, doubt.token}, over);
   }
   if (auto* granted = std::get_if<AcquireLoop::Granted>(&finish)) {
     return keep(call, std::move(*granted));
@@ -327,12 +339,13 @@ Result<std::shared_ptr<HoldState>> Manager::finish(Call& call, AcquireLoop::Fini
 Result<std::shared_ptr<HoldState>> Manager::keep(Call& call, AcquireLoop::Granted granted) {
   const Stamp stamp = granted.grant.stamp;
   raise_high_water(stamp);
-  const ClockReading reading{call.sent, on_lease_clock(call.now), granted.grant.store_time_us};
-  auto hold = std::make_shared<HoldState>(
-      HoldState::Made{call.set, call.token, std::move(granted.grant), call.sent, call.lease,
-                      weak_from_this(), app_hold_, clock_});
+  const std::int64_t store_time = granted.grant.store_time_us;
+  const ClockReading reading{call.sent, on_lease_clock(call.now), store_time};
+  auto hold = std::make_shared<HoldState>(HoldState::Made{
+      granted_to(call, stamp, store_time), std::move(granted.grant.floors), granted.grant.lease,
+      call.sent, call.lease, weak_from_this(), app_hold_, clock_});
   if (!hold->valid()) {
-    give_back(stamp, hold->granted_lease());
+    give_back(hold->known(), hold->granted_lease());
     if (app_hold_ && !app_hold_->valid()) return application_lost();
     return Error{Errc::unavailable, "the lease expired before the grant arrived"};
   }
@@ -355,8 +368,8 @@ Error Manager::give_up(HoldState& hold, const Status& why) {
   const std::shared_ptr<HoldState> kept = keeper_.remove(hold.stamp());
   if (hold.release().newly_lost && kept) keeper_.announce(kept);
   bool reply_lost = false;
-  const bool gone = release_in_store(hold.stamp(), io_deadline(), reply_lost).ok();
-  if (!gone) keeper_.tidy_later(hold.stamp(), TimePoint::max());
+  const bool gone = release_in_store(hold.ref(), io_deadline(), reply_lost).ok();
+  if (!gone) keeper_.tidy_later(hold.known(), TimePoint::max());
   return {gone ? Errc::unavailable : Errc::indeterminate,
           "it was granted, and could not be made permanent: " + why.error().message};
 }

@@ -19,16 +19,17 @@ Error not_held(Stamp stamp, const std::string& app) {
 
 }  // namespace
 
-Result<bool> Manager::release_in_store(Stamp stamp, TimePoint by, bool& reply_lost) {
+Result<bool> Manager::release_in_store(const HoldRef& hold, TimePoint by, bool& reply_lost) {
   Duration pause = milliseconds(20);
   for (;;) {
-    Result<bool> result = backend_->release(stamp, owner_.app, by);
+    Result<bool> result = backend_->release(hold, owner_.app, by);
     if (result) return result;
     reply_lost = reply_lost || result.error().may_have_applied();
     const bool again = result.error().retryable() || result.error().may_have_applied();
     if (!again || later(BootClock::now(), pause) >= by) {
-      keeper_.tell(
-          {.kind = Event::Kind::release_failed, .stamp = stamp, .detail = result.error().message});
+      keeper_.tell({.kind = Event::Kind::release_failed,
+                    .stamp = hold.stamp,
+                    .detail = result.error().message});
       return result;
     }
     sleep_until(later(BootClock::now(), pause), {});
@@ -44,14 +45,14 @@ Status Manager::release(HoldState& hold) {
   const std::shared_ptr<HoldState> kept = keeper_.remove(hold.stamp());
   if (released.newly_lost && kept) keeper_.announce(kept);
   if (!released.was_held) {
-    if (kept && outlasts_its_loss(*kept)) keeper_.tidy_later(hold.stamp(), TimePoint::max());
+    if (kept && outlasts_its_loss(*kept)) keeper_.tidy_later(hold.known(), TimePoint::max());
     return not_held(hold.stamp(), owner_.app);
   }
 
   bool reply_lost = false;
-  Result<bool> result = release_in_store(hold.stamp(), io_deadline(began), reply_lost);
+  Result<bool> result = release_in_store(hold.ref(), io_deadline(began), reply_lost);
   if (!result) {
-    keeper_.tidy_later(hold.stamp(), later(BootClock::now(), hold.lease()));
+    keeper_.tidy_later(hold.known(), later(BootClock::now(), hold.lease()));
     return std::move(result).error();
   }
   // The hold is gone after a lost reply: while it was valid, only we can have released it.
@@ -81,6 +82,13 @@ Status Manager::release(Stamp stamp) {
   return not_held(stamp, owner_.app);
 }
 
+Result<bool> Manager::break_hold(Stamp stamp) {
+  const auto hold = keeper_.find(stamp);
+  // A lost hold is passed by its stamp alone: a store might believe that it is live.
+  const bool known = hold && hold->valid();
+  return backend_->break_hold(known ? hold->ref() : HoldRef(stamp), io_deadline());
+}
+
 Status Manager::renew(HoldState& hold) {
   if (Status status = usable(); !status) return status;
   return keeper_.renew_now(hold);
@@ -106,7 +114,11 @@ Result<Duration> Manager::renew(Stamp stamp, std::optional<Duration> lease) {
   if (permanent) {
     if (Status status = may_be_permanent(stamp); !status) return std::move(status).error();
   }
-  const RenewRequest request{stamp, permanent ? default_lease : wanted, permanent, nullptr, {}};
+  const auto hold = keeper_.find(stamp);
+  // A lost hold is passed by its stamp alone: a store that lost it too would register it again.
+  const bool known = hold && hold->valid();
+  const RenewRequest request{known ? hold->ref() : HoldRef(stamp),
+                             permanent ? default_lease : wanted, permanent};
   TimePoint sent = clock_.now();
   Result<RenewReply> reply = backend_->renew(owner_, {&request, 1}, io_deadline());
   if (!reply && reply.error().may_have_applied()) {  // renewing twice is harmless
@@ -114,7 +126,6 @@ Result<Duration> Manager::renew(Stamp stamp, std::optional<Duration> lease) {
     reply = backend_->renew(owner_, {&request, 1}, io_deadline());
   }
   if (!reply) return std::move(reply).error();
-  const auto hold = keeper_.find(stamp);
   if (reply->renewals.size() != 1 || !reply->renewals.front()) {
     if (hold && hold->denied()) keeper_.announce(hold);
     return not_held(stamp, owner_.app);

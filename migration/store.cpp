@@ -105,6 +105,10 @@ Result<std::optional<ReservedHold>> ReservedHold::take(
     request.config_version = config->version;
     request.lease = std::min(lease, config->max_lease);
   }
+  const auto reserved = [&](const Grant& grant) {
+    return std::optional(ReservedHold(
+        **backend, {*set, owner, request.token, grant.stamp, grant.store_time_us}, by));
+  };
   for (int i = 0; i < most_tries; ++i) {
     request.token = Token::random();
     const Result<AcquireOutcome> outcome = (*backend)->try_acquire(request);
@@ -112,30 +116,30 @@ Result<std::optional<ReservedHold>> ReservedHold::take(
       if (outcome.error().may_have_applied()) {
         // If it is granted later, it ends with its lease.
         const Result<std::optional<Grant>> grant = (*backend)->resolve(request.token, by);
-        if (grant && *grant) {
-          return std::optional(ReservedHold(**backend, owner.app, (*grant)->stamp, by));
-        }
+        if (grant && *grant) return reserved(**grant);
       }
       return store.named(outcome.error());
     }
     if (const Grant* grant = std::get_if<Grant>(&*outcome)) {
-      return std::optional(ReservedHold(**backend, owner.app, grant->stamp, by));
+      return reserved(*grant);
     }
     if (const Busy* busy = std::get_if<Busy>(&*outcome)) {
       in_the_way = *busy;
       return std::optional<ReservedHold>();
     }
     if (only_at_version) return std::optional<ReservedHold>();
-    request.config_version = std::get<Stale>(*outcome).config.version;
+    const Result<SpaceConfig> config = store.load(by);
+    if (!config) return config.error();
+    request.config_version = config->version;
   }
   return Error{Errc::unavailable, store.called() + ": its configuration changes all the time"};
 }
 
 ReservedHold::~ReservedHold() {
   if (backend_ == nullptr) return;
-  const Result<bool> released = backend_->release(stamp_, app_, by_);
+  const Result<bool> released = backend_->release(hold_.ref(), hold_.owner.app, by_);
   if (!released && released.error().may_have_applied()) {
-    static_cast<void>(backend_->release(stamp_, app_, by_).ok());
+    static_cast<void>(backend_->release(hold_.ref(), hold_.owner.app, by_).ok());
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "backends/migrate/side.h"
+#include "core/known_hold.h"
 #include "core/migration_mark.h"
 #include "lockset/backend.h"
 
@@ -65,23 +66,21 @@ class ReservedHold {
                                                   std::optional<std::int64_t> only_at_version = {});
   ReservedHold(ReservedHold&& other) noexcept
       : backend_(std::exchange(other.backend_, nullptr)),
-        app_(std::move(other.app_)),
-        stamp_(other.stamp_),
+        hold_(std::move(other.hold_)),
         by_(other.by_) {}
   ReservedHold& operator=(ReservedHold&&) = delete;
   // Releases by the deadline that it was taken with; a hold that can't be released ends with its
   // lease.
   ~ReservedHold();
 
-  [[nodiscard]] Stamp stamp() const noexcept { return stamp_; }
+  [[nodiscard]] Stamp stamp() const noexcept { return hold_.stamp; }
 
  private:
-  ReservedHold(Backend& backend, std::string app, Stamp stamp, TimePoint by)
-      : backend_(&backend), app_(std::move(app)), stamp_(stamp), by_(by) {}
+  ReservedHold(Backend& backend, KnownHold hold, TimePoint by)
+      : backend_(&backend), hold_(std::move(hold)), by_(by) {}
 
   Backend* backend_;
-  std::string app_;
-  Stamp stamp_;
+  KnownHold hold_;
   TimePoint by_;
 };
 

@@ -206,7 +206,7 @@ std::optional<Grant> MemoryStore::twin(const AcquireRequest& request, TimePoint 
 
 Result<AcquireOutcome> MemoryStore::try_acquire(const AcquireRequest& request) {
   const std::lock_guard lock(mutex_);
-  if (request.config_version != config_.version) return AcquireOutcome(Stale{config_});
+  if (request.config_version != config_.version) return AcquireOutcome(Stale{});
   const TimePoint now = clock_.now();
   remove_expired_on(*request.set, now);
   if (std::optional<Busy> busy = blocker(request, now)) {
@@ -247,7 +247,7 @@ RenewReply MemoryStore::renew(std::string_view app, std::span<const RenewRequest
   RenewReply reply;
   reply.store_time_us = store_time_us(now);
   for (const RenewRequest& request : requests) {
-    const auto hold = find_live(request.stamp, now);
+    const auto hold = find_live(request.hold.stamp, now);
     if (hold == holds_.end() || hold->second.owner->app != app) {
       reply.renewals.emplace_back();
       continue;
@@ -363,17 +363,19 @@ class MemoryBackend final : public Backend {
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
     return store_->try_acquire(request);
   }
-  Result<std::optional<Grant>> resolve(const Token& token, TimePoint) override {
-    return store_->resolve(token);
+  Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint) override {
+    return store_->resolve(attempt.token);
   }
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                            TimePoint) override {
     return store_->renew(owner.app, requests);
   }
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint) override {
-    return store_->release(stamp, app);
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint) override {
+    return store_->release(hold.stamp, app);
   }
-  Result<bool> break_hold(Stamp stamp, TimePoint) override { return store_->release(stamp, {}); }
+  Result<bool> break_hold(const HoldRef& hold, TimePoint) override {
+    return store_->release(hold.stamp, {});
+  }
   Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) override {
     store_->await_change(static_cast<MemoryTicket&>(ticket).seen, until, stop);
     return {};

@@ -80,7 +80,7 @@ Result<AcquireOutcome> MigrateBackend::try_acquire(const AcquireRequest& request
     return being_switched();
   }
   if (request.config_version != view->together.version) {
-    return AcquireOutcome(Stale{view->together});
+    return AcquireOutcome(Stale{});
   }
   const MigrationPhase phase = view->stage.phase;
   if (in_both(phase)) return take_in_both(request, *view);
@@ -107,9 +107,7 @@ Result<AcquireOutcome> MigrateBackend::take_in_one(const AcquireRequest& request
     if (outcome.error().may_have_applied()) doubt(request, view, {});
     return outcome;
   }
-  if (Stale* other = std::get_if<Stale>(&*outcome)) {
-    return stale(which, std::move(other->config), request.by);
-  }
+  if (std::holds_alternative<Stale>(*outcome)) return outcome;
   if (Busy* busy = std::get_if<Busy>(&*outcome)) {
     if (busy->ticket) busy->ticket = std::make_shared<Ticket>(old_store, busy->ticket);
     return outcome;
@@ -147,9 +145,7 @@ Result<AcquireOutcome> MigrateBackend::take_in_both(const AcquireRequest& reques
     old_is_silent_ = true;
     return old_outcome;
   }
-  if (Stale* other = std::get_if<Stale>(&*old_outcome)) {
-    return stale(Which::old_store, std::move(other->config), request.by);
-  }
+  if (std::holds_alternative<Stale>(*old_outcome)) return old_outcome;
   if (Busy* busy = std::get_if<Busy>(&*old_outcome)) {
     name_holder(*busy, Which::old_store, view, request.by);
     // It waits in the old store now, and must not take up a wake-up of the new one.
@@ -191,7 +187,11 @@ Result<AcquireOutcome> MigrateBackend::give_back(const AcquireRequest& request, 
     doubt(request, view, in_old);
     return outcome;
   }
-  const Result<bool> given_back = old_store.release(in_old, request.owner->app, request.by);
+  HoldRef part(in_old);
+  part.token = request.token;
+  part.set = request.set;
+  part.owner = request.owner;
+  const Result<bool> given_back = old_store.release(part, request.owner->app, request.by);
   if (!given_back) {
     doubt(request, view, in_old, true);
     const std::string what = outcome ? "the new store did not grant it" : outcome.error().message;
@@ -200,9 +200,7 @@ Result<AcquireOutcome> MigrateBackend::give_back(const AcquireRequest& request, 
                      given_back.error().message};
   }
   if (!outcome) return outcome;
-  if (Stale* other = std::get_if<Stale>(&*outcome)) {
-    return stale(Which::new_store, std::move(other->config), request.by);
-  }
+  if (std::holds_alternative<Stale>(*outcome)) return outcome;
   Busy& busy = std::get<Busy>(*outcome);
   name_holder(busy, Which::new_store, view, request.by);
   if (busy.ticket) busy.ticket = std::make_shared<Ticket>(false, busy.ticket);
@@ -278,9 +276,7 @@ void MigrateBackend::doubt(const AcquireRequest& request, const View& view, Stam
   const TimePoint at = BootClock::now();
   std::erase_if(doubts_, [&](const auto& entry) { return entry.second.until < at; });
   const TimePoint until = later(later(at, request.lease), doubts_last);
-  doubts_.insert_or_assign(request.token,
-                           Doubt{phase, old_base, in_old, given_up, application(*request.set),
-                                 request.owner->app, until});
+  doubts_.insert_or_assign(request.token, Doubt{phase, old_base, in_old, given_up, until});
 }
 
 void MigrateBackend::give_up(const Token& token, MigrationPhase phase) {
@@ -304,12 +300,13 @@ void MigrateBackend::settle(const Token& token) {
   doubts_.erase(token);
 }
 
-Status MigrateBackend::take_back(Backend& store, Stamp part, std::string app, TimePoint by) {
+Status MigrateBackend::take_back(Backend& store, const HoldRef& part, TimePoint by) {
+  std::string app = part.owner != nullptr ? part.owner->app : std::string();
   if (app.empty()) {
     const Result<Inspection> all = store.inspect({}, by);
     if (!all) return all.error();
     for (const HoldInfo& hold : all->holds) {
-      if (hold.stamp == part) app = hold.owner.app;
+      if (hold.stamp == part.stamp) app = hold.owner.app;
     }
     if (app.empty()) return {};  // it has ended
   }
@@ -318,8 +315,8 @@ Status MigrateBackend::take_back(Backend& store, Stamp part, std::string app, Ti
   return {};
 }
 
-Result<std::optional<Grant>> MigrateBackend::resolve(const Token& token, TimePoint by) {
-  const std::optional<Doubt> doubted = doubt_of(token);
+Result<std::optional<Grant>> MigrateBackend::resolve(const HoldRef& attempt, TimePoint by) {
+  const std::optional<Doubt> doubted = doubt_of(attempt.token);
   Now view = now();
   if (!view) {
     Result<Now> read = refresh(by);
@@ -336,7 +333,7 @@ Result<std::optional<Grant>> MigrateBackend::resolve(const Token& token, TimePoi
     if (!(which == Which::old_store ? in_old(phase) : in_new(phase))) continue;
     const Result<Backend*> store = side(which).get(by);
     if (!store) return store.error();
-    Result<std::optional<Grant>> there = (*store)->resolve(token, by);
+    Result<std::optional<Grant>> there = (*store)->resolve(attempt, by);
     if (!there) return there;
     const auto index = static_cast<std::size_t>(which);
     at[index] = BootClock::now();
@@ -355,12 +352,13 @@ Result<std::optional<Grant>> MigrateBackend::resolve(const Token& token, TimePoi
     const bool whole = of_old && of_new && !(doubted && doubted->given_up) &&
                        (!doubted || doubted->in_old == of_old->stamp);
     if (!whole) {
-      give_up(token, phase);
+      give_up(attempt.token, phase);
       for (const Which which : {Which::new_store, Which::old_store}) {
         const std::optional<Grant>& part = found[static_cast<std::size_t>(which)];
         if (!part) continue;
-        const std::string owner = doubted ? doubted->owner : std::string();
-        Status ended = take_back(*side(which).opened(), part->stamp, owner, by);
+        HoldRef half = attempt;
+        half.stamp = part->stamp;
+        Status ended = take_back(*side(which).opened(), half, by);
         if (!ended) return std::move(ended).error();
       }
       return std::optional<Grant>();
@@ -376,8 +374,8 @@ Result<std::optional<Grant>> MigrateBackend::resolve(const Token& token, TimePoi
                                   : store_time_.of_new(grant->store_time_us);
   }
   parts.until = later(BootClock::now(), grant->lease);
-  parts_.note(parts, doubted ? doubted->app : std::string());
-  settle(token);
+  parts_.note(parts, attempt.set != nullptr ? application(*attempt.set) : std::string());
+  settle(attempt.token);
   return grant;
 }
 

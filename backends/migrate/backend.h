@@ -33,11 +33,11 @@ class MigrateBackend final : public Backend {
 
   [[nodiscard]] Traits traits() const override { return traits_; }
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override;
-  Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) override;
+  Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) override;
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                            TimePoint by) override;
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override;
-  Result<bool> break_hold(Stamp stamp, TimePoint by) override;
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override;
+  Result<bool> break_hold(const HoldRef& hold, TimePoint by) override;
   Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) override;
   void end_wait(WaitTicket& ticket, TimePoint by) override;
   Result<Inspection> inspect(const InspectQuery& query, TimePoint by) override;
@@ -48,7 +48,7 @@ class MigrateBackend final : public Backend {
 
  private:
   using Now = std::shared_ptr<const View>;
-  using End = std::function<Result<bool>(Backend& store, Stamp stamp)>;
+  using End = std::function<Result<bool>(Backend& store, const HoldRef& part)>;
   enum class Which : std::uint8_t { old_store, new_store };
   struct Renewing;  // one call of renew(), holds.cpp
 
@@ -60,8 +60,6 @@ class MigrateBackend final : public Backend {
   Result<Now> refresh(TimePoint by);
   Result<Now> read_both(TimePoint by);
   void set_epochs(View& view) const;
-  // For a store that answered with another configuration: the outcome by the present one.
-  Result<AcquireOutcome> stale(Which store, SpaceConfig config, TimePoint by);
   // Ends a switch that the process which began it does not end, if this program may: that needs an
   // operator's rights.
   void set_back_if_stuck(const View& view, TimePoint by);
@@ -85,8 +83,6 @@ class MigrateBackend final : public Backend {
     Stamp in_old;    // what the old store had granted by then; 0: the new one was not asked
     // A request to give back a part of it may still be under way: it is no hold any more.
     bool given_up = false;
-    std::string app;    // as for PartsBook::note
-    std::string owner;  // the application id whose attempt it is; empty: not known
     TimePoint until;
   };
   void doubt(const AcquireRequest& request, const View& view, Stamp in_old, bool given_up = false);
@@ -94,12 +90,13 @@ class MigrateBackend final : public Backend {
   // Unset: nothing is in doubt.
   [[nodiscard]] std::optional<Doubt> doubt_of(const Token& token) const;
   void settle(const Token& token);
-  // Ends a part of an attempt, without breaking it, which would need an operator's rights. `app`:
-  // its owner; empty: not known.
-  static Status take_back(Backend& store, Stamp part, std::string app, TimePoint by);
+  // Ends a part of an attempt, without breaking it, which would need an operator's rights.
+  static Status take_back(Backend& store, const HoldRef& part, TimePoint by);
 
   // --- holds.cpp ---
-  Result<bool> end(Stamp stamp, TimePoint by, const End& how);
+  Result<bool> end(const HoldRef& whole, TimePoint by, const End& how);
+  // The part of a hold that stands in this store.
+  static HoldRef part_in(Which store, const HoldRef& whole, const Parts& parts);
   // Also for a hold that another process took; unset: there is no such hold.
   Result<std::optional<Parts>> parts_of(Stamp stamp, TimePoint by);
   Result<std::optional<Parts>> look_for(Stamp stamp, TimePoint by);

@@ -170,18 +170,6 @@ Result<MigrateBackend::Now> MigrateBackend::refresh(TimePoint by) {
   return view;
 }
 
-Result<AcquireOutcome> MigrateBackend::stale(Which store, SpaceConfig config, TimePoint by) {
-  const bool of_old = store == Which::old_store;
-  Now view = of_old ? learn(std::move(config), {}) : learn({}, std::move(config));
-  // A change is made in both stores, as a rule: the other one would call the next attempt stale.
-  if (!view || in_both(view->stage.phase)) {
-    Result<Now> read = refresh(by);
-    if (!read) return std::move(read).error();
-    view = *std::move(read);
-  }
-  return AcquireOutcome(Stale{view->together});
-}
-
 Result<SpaceConfig> MigrateBackend::load_config(TimePoint by) {
   const Result<Now> view = refresh(by);
   if (!view) return view.error();

@@ -144,6 +144,7 @@ struct MigrateBackend::Renewing {
   // Of one store: what is asked, and for which of the caller's requests.
   struct Half {
     std::vector<RenewRequest> requests;
+    std::deque<Owner> owners;  // as the store has them, of the requests
     std::vector<std::size_t> of;
     Result<RenewReply> reply = RenewReply{};
   };
@@ -159,10 +160,9 @@ Result<RenewReply> MigrateBackend::renew(const Owner& owner, std::span<const Ren
   reply.renewals.assign(requests.size(), Renewal{Duration::max()});
   reply.unanswered.assign(requests.size(), false);
   std::optional<Error> trouble;
-  std::optional<MigrationPhase> one_phase;
-  bool same_phase = true;
+  const Now view = now();
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    Result<std::optional<Parts>> parts = parts_of(requests[i].stamp, by);
+    Result<std::optional<Parts>> parts = parts_of(requests[i].hold.stamp, by);
     if (!parts) {
       // Whose parts can't be looked up now must not keep the others from being renewed.
       trouble = std::move(parts).error();
@@ -173,14 +173,19 @@ Result<RenewReply> MigrateBackend::renew(const Owner& owner, std::span<const Ren
     all.parts.push_back(*std::move(parts));
     const std::optional<Parts>& hold = all.parts.back();
     if (!hold) continue;
-    same_phase = same_phase && one_phase.value_or(hold->phase) == hold->phase;
-    one_phase = hold->phase;
     for (const Which which : {Which::old_store, Which::new_store}) {
       const bool old_store = which == Which::old_store;
       if (!(old_store ? in_old(hold->phase) : in_new(hold->phase))) continue;
-      RenewRequest request = requests[i];
-      request.stamp = old_store ? hold->in_old : hold->in_new;
       Renewing::Half& half = all.halves[static_cast<std::size_t>(which)];
+      RenewRequest request = requests[i];
+      request.hold = part_in(which, request.hold, *hold);
+      if (const Owner* const taken_by = request.hold.owner) {
+        // A store that lost its state writes a new record from it, and that has to be tagged.
+        const HoldTag tag{.phase = hold->phase,
+                          .in_old = old_store ? Stamp{} : hold->in_old,
+                          .migration = view ? view->stage.migration : 0};
+        request.hold.owner = &half.owners.emplace_back(owner_in(which, *taken_by, tag));
+      }
       half.requests.push_back(request);
       half.of.push_back(i);
     }
@@ -190,14 +195,8 @@ Result<RenewReply> MigrateBackend::renew(const Owner& owner, std::span<const Ren
   for (const Which which : {Which::old_store, Which::new_store}) {
     Renewing::Half& half = all.halves[static_cast<std::size_t>(which)];
     if (half.requests.empty()) continue;
-    // A store that lost its state writes new records from these, and they shall be tagged; but
-    // one call names one owner.
-    const Now view = now();
-    const HoldTag tag{.phase = one_phase.value_or(MigrationPhase::old_only),
-                      .migration = view ? view->stage.migration : 0};
-    const Owner as = same_phase ? owner_in(which, owner, tag) : owner;
     const Result<Backend*> store = side(which).get(by);
-    half.reply = store ? (*store)->renew(as, half.requests, by) : store.error();
+    half.reply = store ? (*store)->renew(owner, half.requests, by) : store.error();
     if (half.reply && half.reply->renewals.size() != half.requests.size()) {
       half.reply = Error{Errc::internal, "the store answered for another number of holds"};
     }
@@ -229,7 +228,7 @@ Result<RenewReply> MigrateBackend::renew(const Owner& owner, std::span<const Ren
       reply.renewals[i].reset();
       continue;
     }
-    const Stamp stamp = requests[i].stamp;
+    const Stamp stamp = requests[i].hold.stamp;
     if (!reply.renewals[i]) {
       // Either part lost is the hold lost; the other one must not keep others out.
       reply.unanswered[i] = false;
@@ -237,7 +236,7 @@ Result<RenewReply> MigrateBackend::renew(const Owner& owner, std::span<const Ren
       const std::optional<Parts> known = parts_.find(stamp);
       if (known && known->ending) continue;
       if (in_both(hold->phase)) {
-        static_cast<void>(end(stamp, by, [&](Backend& store, Stamp part) {
+        static_cast<void>(end(requests[i].hold, by, [&](Backend& store, const HoldRef& part) {
                             return store.release(part, owner.app, by);
                           }).ok());
       }
@@ -261,7 +260,15 @@ Result<RenewReply> MigrateBackend::renew(const Owner& owner, std::span<const Ren
 
 // --- ending ---
 
-Result<bool> MigrateBackend::end(Stamp stamp, TimePoint by, const End& how) {
+HoldRef MigrateBackend::part_in(Which store, const HoldRef& whole, const Parts& parts) {
+  HoldRef part = whole;
+  part.stamp = store == Which::old_store ? parts.in_old : parts.in_new;
+  part.store_time_us = 0;  // of one of the stores, and not known of which
+  return part;
+}
+
+Result<bool> MigrateBackend::end(const HoldRef& whole, TimePoint by, const End& how) {
+  const Stamp stamp = whole.stamp;
   const Result<std::optional<Parts>> found = parts_of(stamp, by);
   if (!found) return found.error();
   if (!*found) return false;
@@ -277,8 +284,7 @@ Result<bool> MigrateBackend::end(Stamp stamp, TimePoint by, const End& how) {
     if (!(old_store ? in_old(hold.phase) : in_new(hold.phase))) continue;
     if (old_store ? hold.old_ended : hold.new_ended) continue;
     const Result<Backend*> store = side(which).get(by);
-    const Result<bool> ended =
-        store ? how(**store, old_store ? hold.in_old : hold.in_new) : store.error();
+    const Result<bool> ended = store ? how(**store, part_in(which, whole, hold)) : store.error();
     if (!ended) {
       // "Perhaps" must not be told as "surely not".
       if (!trouble || ended.error().may_have_applied()) trouble = ended.error();
@@ -308,12 +314,14 @@ Result<bool> MigrateBackend::end(Stamp stamp, TimePoint by, const End& how) {
   return credited;
 }
 
-Result<bool> MigrateBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
-  return end(stamp, by, [&](Backend& store, Stamp part) { return store.release(part, app, by); });
+Result<bool> MigrateBackend::release(const HoldRef& hold, std::string_view app, TimePoint by) {
+  return end(hold, by,
+             [&](Backend& store, const HoldRef& part) { return store.release(part, app, by); });
 }
 
-Result<bool> MigrateBackend::break_hold(Stamp stamp, TimePoint by) {
-  return end(stamp, by, [&](Backend& store, Stamp part) { return store.break_hold(part, by); });
+Result<bool> MigrateBackend::break_hold(const HoldRef& hold, TimePoint by) {
+  return end(hold, by,
+             [&](Backend& store, const HoldRef& part) { return store.break_hold(part, by); });
 }
 
 // --- looking ---

@@ -169,15 +169,16 @@ bool Shadow::try_once(const Trial& trial) {
     ++counts_.errors;
     return true;
   }
-  if (Stale* stale = std::get_if<Stale>(&*outcome)) {
-    config_ = std::move(stale->config);
+  if (std::holds_alternative<Stale>(*outcome)) {
+    config_.reset();  // read before the next trial
     return false;
   }
   if (const Grant* grant = std::get_if<Grant>(&*outcome)) {
     ++counts_.granted;
     latencies_.push_back(now - sent);
     if (latencies_.size() > most_latencies) latencies_.pop_front();
-    holds_[trial.in_old] = {grant->stamp, trial.owner};
+    holds_.insert_or_assign(trial.in_old, KnownHold{trial.set, trial.owner, request.token,
+                                                    grant->stamp, grant->store_time_us});
     return true;
   }
   if (now - trial.since < allowance) return false;
@@ -189,8 +190,7 @@ void Shadow::renew(Stamp in_old, Duration lease) {
   const auto hold = holds_.find(in_old);
   if (hold == holds_.end() || !config_) return;
   const TimePoint by = later(BootClock::now(), patience);
-  const RenewRequest request{
-      hold->second.in_new, std::min(lease, config_->max_lease), false, nullptr, {}};
+  const RenewRequest request{hold->second.ref(), std::min(lease, config_->max_lease)};
   const Result<Backend*> store = store_.get(by);
   if (!store || !(*store)->renew(hold->second.owner, {&request, 1}, by)) ++counts_.errors;
 }
@@ -205,7 +205,7 @@ bool Shadow::end(Stamp in_old) {
   const TimePoint by = later(BootClock::now(), patience);
   const Result<Backend*> store = store_.get(by);
   const bool ended =
-      store && (*store)->release(hold->second.in_new, hold->second.owner.app, by).ok();
+      store && (*store)->release(hold->second.ref(), hold->second.owner.app, by).ok();
   if (!ended) ++counts_.errors;
   holds_.erase(hold);
   return ended;
@@ -253,7 +253,7 @@ void Shadow::report() {
   owner.instance = tagged(owner.instance,
                           {.phase = MigrationPhase::shadow, .migration = tag ? tag->migration : 0});
   owner.label = text;
-  if (reported_) static_cast<void>((*store)->release(reported_->in_new, owner.app, by).ok());
+  if (reported_) static_cast<void>((*store)->release(reported_->ref(), owner.app, by).ok());
   const std::uint32_t permits[] = {1};
   AcquireRequest request;
   request.set = &*set;
@@ -265,11 +265,11 @@ void Shadow::report() {
   request.by = by;
   Result<AcquireOutcome> outcome = (*store)->try_acquire(request);
   if (!outcome) return;
-  if (Stale* stale = std::get_if<Stale>(&*outcome)) {
-    config_ = std::move(stale->config);
+  if (std::holds_alternative<Stale>(*outcome)) {
+    if (Result<SpaceConfig> config = (*store)->load_config(by)) config_ = *std::move(config);
     next_report_ = now;
   } else if (const Grant* grant = std::get_if<Grant>(&*outcome)) {
-    reported_ = Hold{grant->stamp, owner};
+    reported_.emplace(KnownHold{*set, owner, request.token, grant->stamp, grant->store_time_us});
     reported_text_ = text;
   }
 }

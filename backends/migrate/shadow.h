@@ -17,6 +17,7 @@
 
 #include "backends/migrate/side.h"
 #include "core/alarm.h"
+#include "core/known_hold.h"
 #include "core/machine.h"
 #include "lockset/backend.h"
 
@@ -45,10 +46,6 @@ class Shadow {
     std::int64_t new_phase = 0;  // from the new store's configuration
     TimePoint since;             // when the old store had granted it
     TimePoint next;              // when to try again
-  };
-  struct Hold {
-    Stamp in_new;
-    Owner owner;
   };
   struct Counts {
     std::uint64_t tried = 0;
@@ -91,11 +88,11 @@ class Shadow {
 
   // Used only by the thread.
   std::vector<Trial> waiting_;
-  std::map<Stamp, Hold> holds_;  // by the stamp in the old store
+  std::map<Stamp, KnownHold> holds_;  // by the stamp in the old store
   std::optional<SpaceConfig> config_;
   Counts counts_;
   std::deque<Duration> latencies_;  // the last ones
-  std::optional<Hold> reported_;
+  std::optional<KnownHold> reported_;
   std::string reported_text_;
   std::optional<Owner> reporter_;
   TimePoint next_report_{};

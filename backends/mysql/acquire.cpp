@@ -67,28 +67,16 @@ std::string acquire_text(const Store& store, const AcquireRequest& request) {
 }  // namespace
 
 Result<AcquireOutcome> MysqlBackend::try_acquire(const AcquireRequest& request) {
-  const auto items = request.set->items();
   std::uint32_t collisions = 0;
   const Result<Answer> answer = store_->run(acquire_text(*store_, request), Sent::change,
                                             request.by, Store::Lane::common, &collisions);
-  if (!answer) {
-    if (answer.error().may_have_applied()) {
-      known_.add_doubt(request.token, {items.front().name, items.size()});
-    }
-    return answer.error();
-  }
+  if (!answer) return answer.error();
   if (answer->rows.size() != 1) return nonsense(*store_);
   const std::string& outcome = answer->text(0);
   if (outcome == "granted") return granted(request, *answer, collisions);
   if (outcome == "busy") return busy(request, *answer, collisions);
-  if (outcome == "stale") {
-    Result<SpaceConfig> config = load_config(request.by);
-    if (!config) return Error{Errc::unavailable, config.error().message};
-    AcquireOutcome stale = Stale{*std::move(config)};
-    return stale;
-  }
+  if (outcome == "stale") return AcquireOutcome(Stale{});
   if (outcome == "unsure") {
-    known_.add_doubt(request.token, {items.front().name, items.size()});
     return error_from(not_kept, "changed over under the commit", store_->options().shown(),
                       Sent::change);
   }
@@ -115,7 +103,6 @@ Result<AcquireOutcome> MysqlBackend::granted(const AcquireRequest& request, cons
   if (grant.floors.size() != items.size()) {
     return Error{Errc::indeterminate, nonsense(*store_).message};
   }
-  known_.add(grant.stamp, {items.front().name, items.size()});
   for (std::size_t i = 0; i < items.size(); ++i) {
     if (items[i].mode == Mode::read || request.permits[i] == 1) {
       poller_.taken(items[i].name, items[i].mode, grant.stamp);
@@ -150,17 +137,18 @@ Result<AcquireOutcome> MysqlBackend::busy(const AcquireRequest& request, const A
   return AcquireOutcome(std::move(busy));
 }
 
-Result<std::optional<Grant>> MysqlBackend::resolve(const Token& token, TimePoint by) {
-  // Where the first name is not known (another process asks), the holds are searched.
-  const std::optional<KnownHolds::Place> place = known_.find_doubt(token);
+Result<std::optional<Grant>> MysqlBackend::resolve(const HoldRef& attempt, TimePoint by) {
+  // Where the first name is not known, the holds are searched.
+  const bool named = attempt.set != nullptr;
   const std::string sql =
-      "SELECT f.stamp, f.expires - c.now_us, c.now_us, f.name, "
+      "SELECT f.stamp, f.expires - c.now_us, c.now_us, "
       "(SELECT MIN(m.stamp) FROM {space}_locks m WHERE m.name = i.name) "
       "FROM (SELECT {now} AS now_us) c CROSS JOIN {space}_locks f "
       "JOIN {space}_locks i FORCE INDEX (by_stamp) ON i.stamp = f.stamp "
       "WHERE " +
-      (place ? "f.name = " + hex_literal(place->name) + " AND " : std::string()) +
-      "f.item = 0 AND f.token = " + hex_literal(bytes_of(token)) +
+      (named ? "f.name = " + hex_literal(attempt.set->items().front().name) + " AND "
+             : std::string()) +
+      "f.item = 0 AND f.token = " + hex_literal(bytes_of(attempt.token)) +
       " AND (f.expires IS NULL OR f.expires > c.now_us) ORDER BY i.item";
   const Result<Answer> rows =
       store_->run(filled_in(sql, store_->options().space), Sent::reading, by);
@@ -171,9 +159,8 @@ Result<std::optional<Grant>> MysqlBackend::resolve(const Token& token, TimePoint
   grant.lease = left_of(rows->optional_number(1));
   grant.store_time_us = rows->number(2);
   for (std::size_t row = 0; row < rows->rows.size(); ++row) {
-    grant.floors.push_back(Stamp{rows->number(4, row)});
+    grant.floors.push_back(Stamp{rows->number(3, row)});
   }
-  known_.add(grant.stamp, {rows->text(3), rows->rows.size()});
   return std::optional<Grant>(std::move(grant));
 }
 

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "backends/mysql/known_holds.h"
 #include "backends/mysql/store.h"
 #include "backends/mysql/waiting.h"
 #include "lockset/backend.h"
@@ -19,13 +18,13 @@ class MysqlBackend final : public Backend {
 
   [[nodiscard]] Traits traits() const override;
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override;
-  Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) override;
+  Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) override;
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                            TimePoint by) override;
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override;
-  Result<std::vector<bool>> release_all(std::span<const Stamp> stamps, std::string_view app,
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override;
+  Result<std::vector<bool>> release_all(std::span<const HoldRef> holds, std::string_view app,
                                         TimePoint by) override;
-  Result<bool> break_hold(Stamp stamp, TimePoint by) override;
+  Result<bool> break_hold(const HoldRef& hold, TimePoint by) override;
   Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) override;
   void end_wait(WaitTicket& ticket, TimePoint by) override;
   Result<Inspection> inspect(const InspectQuery& query, TimePoint by) override;
@@ -35,21 +34,20 @@ class MysqlBackend final : public Backend {
   Result<std::size_t> sweep(TimePoint by) override;
 
  private:
-  [[nodiscard]] std::string release_one(Stamp stamp, std::string_view name,
-                                        std::string_view app) const;
-  // Sets one element of `ended` per stamp.
-  Status release_some(std::span<const Stamp> stamps, std::string_view app, TimePoint by,
+  // The SQL call that releases a hold on one name, which is known.
+  [[nodiscard]] std::string release_one(const HoldRef& hold, std::string_view app) const;
+  // Sets one element of `ended` per hold.
+  Status release_some(std::span<const HoldRef> holds, std::string_view app, TimePoint by,
                       std::span<char> ended);
   Result<AcquireOutcome> granted(const AcquireRequest& request, const Answer& answer,
                                  std::uint32_t collisions);
   Result<AcquireOutcome> busy(const AcquireRequest& request, const Answer& answer,
                               std::uint32_t collisions);
-  Result<bool> end_hold(Stamp stamp, const std::string& call, Sent sent, TimePoint by);
+  Result<bool> end_hold(const std::string& call, Sent sent, TimePoint by);
   Status collect_names(TimePoint by);
   std::optional<Poller::Look> look(const std::vector<std::int64_t>& stamps);
 
   const std::unique_ptr<Store> store_;
-  KnownHolds known_;
   std::mutex sweep_mutex_;
   std::int64_t sweep_from_ = 0;  // where the next sweep continues
   std::string collect_from_;     // the same for names

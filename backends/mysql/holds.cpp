@@ -33,13 +33,11 @@ Result<RenewReply> MysqlBackend::renew(const Owner& owner, std::span<const Renew
   std::map<std::int64_t, std::string> names;  // of item 0, by stamp; "": not known
   std::string unknown;
   for (const RenewRequest& request : requests) {
-    std::string& name = names[request.stamp.value];
-    if (request.set != nullptr) {
-      name = request.set->items().front().name;
-    } else if (const auto place = known_.find(request.stamp)) {
-      name = place->name;
+    const HoldRef& hold = request.hold;
+    if (hold.set != nullptr) {
+      names[hold.stamp.value] = hold.set->items().front().name;
     } else {
-      unknown += (unknown.empty() ? "" : ",") + std::to_string(request.stamp.value);
+      unknown += (unknown.empty() ? "" : ",") + std::to_string(hold.stamp.value);
     }
   }
   if (!unknown.empty()) {
@@ -53,7 +51,7 @@ Result<RenewReply> MysqlBackend::renew(const Owner& owner, std::span<const Renew
     }
   }
   std::map<std::int64_t, const RenewRequest*> ascending;
-  for (const RenewRequest& request : requests) ascending[request.stamp.value] = &request;
+  for (const RenewRequest& request : requests) ascending[request.hold.stamp.value] = &request;
   std::string json = "[";
   for (const auto& [stamp, request] : ascending) {
     if (names[stamp].empty()) continue;
@@ -74,8 +72,8 @@ Result<RenewReply> MysqlBackend::renew(const Owner& owner, std::span<const Renew
     renewed[rows->number(0, row)] = Renewal{left_of(rows->optional_number(1, row))};
   }
   for (const RenewRequest& request : requests) {
-    const auto found = renewed.find(request.stamp.value);
-    if (found == renewed.end() || request.stamp.value == 0) {
+    const auto found = renewed.find(request.hold.stamp.value);
+    if (found == renewed.end() || request.hold.stamp.value == 0) {
       reply.renewals.emplace_back();
     } else {
       reply.renewals.emplace_back(found->second);
@@ -84,45 +82,54 @@ Result<RenewReply> MysqlBackend::renew(const Owner& owner, std::span<const Renew
   return reply;
 }
 
-std::string MysqlBackend::release_one(Stamp stamp, std::string_view name,
-                                      std::string_view app) const {
-  return CallText(store_->name("_release_one")).number(stamp.value).bytes(name).bytes(app).str();
+namespace {
+
+bool has_one_known_name(const HoldRef& hold) {
+  return hold.set != nullptr && hold.set->size() == 1;
 }
 
-Result<bool> MysqlBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
-  const std::optional<KnownHolds::Place> place = known_.find(stamp);
-  if (place && place->items == 1) {
-    const Result<Answer> done = store_->run(release_one(stamp, place->name, app), Sent::change, by);
+}  // namespace
+
+std::string MysqlBackend::release_one(const HoldRef& hold, std::string_view app) const {
+  return CallText(store_->name("_release_one"))
+      .number(hold.stamp.value)
+      .bytes(hold.set->items().front().name)
+      .bytes(app)
+      .str();
+}
+
+Result<bool> MysqlBackend::release(const HoldRef& hold, std::string_view app, TimePoint by) {
+  if (has_one_known_name(hold)) {
+    const Result<Answer> done = store_->run(release_one(hold, app), Sent::change, by);
     if (!done) return done.error();
-    known_.remove(stamp);
     return done->affected == 1;
   }
-  return end_hold(stamp, CallText(store_->name("_release")).number(stamp.value).bytes(app).str(),
+  return end_hold(CallText(store_->name("_release")).number(hold.stamp.value).bytes(app).str(),
                   Sent::change, by);
 }
 
 // The server takes one hold a call. So several share a transaction, and with it a flush of the
 // disk, and several connections are at it at a time.
-Result<std::vector<bool>> MysqlBackend::release_all(std::span<const Stamp> stamps,
+Result<std::vector<bool>> MysqlBackend::release_all(std::span<const HoldRef> holds,
                                                     std::string_view app, TimePoint by) {
   constexpr std::size_t together = 64;
-  std::vector<char> ended(stamps.size());
+  std::vector<char> ended(holds.size());
   std::atomic<std::size_t> next = 0;
   std::mutex mutex;
   std::optional<Error> trouble;
   const auto work = [&] {
-    for (std::size_t at = next.fetch_add(together); at < stamps.size();
+    for (std::size_t at = next.fetch_add(together); at < holds.size();
          at = next.fetch_add(together)) {
-      const auto some = stamps.subspan(at, std::min(together, stamps.size() - at));
+      const auto some = holds.subspan(at, std::min(together, holds.size() - at));
       const Status done = release_some(some, app, by, std::span(ended).subspan(at, some.size()));
       if (done) continue;
       const std::lock_guard lock(mutex);
       trouble = done.error();
-      next = stamps.size();
+      next = holds.size();
     }
   };
   std::array<Thread, 7> others;
-  const std::size_t wanted = std::min(store_->options().pool, stamps.size() / together);
+  const std::size_t wanted = std::min(store_->options().pool, holds.size() / together);
   for (std::size_t i = 0; i < others.size() && i + 1 < wanted; ++i) {
     try {
       others[i].start(work);
@@ -138,15 +145,14 @@ Result<std::vector<bool>> MysqlBackend::release_all(std::span<const Stamp> stamp
   return std::vector<bool>(ended.begin(), ended.end());
 }
 
-Status MysqlBackend::release_some(std::span<const Stamp> stamps, std::string_view app, TimePoint by,
-                                  std::span<char> ended) {
+Status MysqlBackend::release_some(std::span<const HoldRef> holds, std::string_view app,
+                                  TimePoint by, std::span<char> ended) {
   std::vector<std::string> calls;
   std::vector<std::size_t> places;
   std::vector<std::size_t> others;
-  for (std::size_t i = 0; i < stamps.size(); ++i) {
-    const std::optional<KnownHolds::Place> place = known_.find(stamps[i]);
-    if (place && place->items == 1) {
-      calls.push_back(release_one(stamps[i], place->name, app));
+  for (std::size_t i = 0; i < holds.size(); ++i) {
+    if (has_one_known_name(holds[i])) {
+      calls.push_back(release_one(holds[i], app));
       places.push_back(i);
     } else {
       others.push_back(i);  // its procedure has a transaction of its own
@@ -156,7 +162,6 @@ Status MysqlBackend::release_some(std::span<const Stamp> stamps, std::string_vie
     const Result<std::vector<Answer>> answers = store_->run_together(calls, by);
     for (std::size_t i = 0; i < places.size(); ++i) {
       if (answers) {
-        known_.remove(stamps[places[i]]);
         ended[places[i]] = (*answers)[i].affected == 1 ? 1 : 0;
       } else if (answers.error().may_have_applied()) {
         return answers.error();
@@ -166,23 +171,22 @@ Status MysqlBackend::release_some(std::span<const Stamp> stamps, std::string_vie
     }
   }
   for (const std::size_t i : others) {
-    const Result<bool> one = release(stamps[i], app, by);
+    const Result<bool> one = release(holds[i], app, by);
     if (!one) return one.error();
     ended[i] = *one ? 1 : 0;
   }
   return {};
 }
 
-Result<bool> MysqlBackend::break_hold(Stamp stamp, TimePoint by) {
-  return end_hold(stamp, CallText(store_->name("_break")).number(stamp.value).str(), Sent::steering,
+Result<bool> MysqlBackend::break_hold(const HoldRef& hold, TimePoint by) {
+  return end_hold(CallText(store_->name("_break")).number(hold.stamp.value).str(), Sent::steering,
                   by);
 }
 
-Result<bool> MysqlBackend::end_hold(Stamp stamp, const std::string& call, Sent sent, TimePoint by) {
+Result<bool> MysqlBackend::end_hold(const std::string& call, Sent sent, TimePoint by) {
   const Result<Answer> done = store_->run(call, sent, by);
   if (!done) return done.error();
   if (done->rows.size() != 1) return nonsense(*store_);
-  known_.remove(stamp);
   return done->number(0) == 1;
 }
 

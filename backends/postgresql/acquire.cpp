@@ -86,10 +86,7 @@ Result<Reply> PostgresqlBackend::ask_once(const AcquireRequest& request, const E
       request.owner->instance, request.owner->epoch, request.owner->label, ears.waiter, ears.woken,
       ears.place ? channel_of(listener_) : std::string(),
       ears.place ? std::to_string(ears.place->number()) : std::string());
-  if (!result) {
-    if (result.error().may_have_applied()) doubts_.add(request.token, items.front().name);
-    return result.error();
-  }
+  if (!result) return result.error();
   Reply reply = parse_reply((*result)[0][0].c_str());
   if (reply.kind == Reply::Kind::granted && reply.grant.floors.empty()) {
     // The set was free.
@@ -112,12 +109,6 @@ Result<Reply> PostgresqlBackend::ask(const AcquireRequest& request, const Ears& 
   }
 }
 
-Result<AcquireOutcome> PostgresqlBackend::stale(TimePoint by) {
-  Result<SpaceConfig> config = load_config(by);
-  if (!config) return config.error();
-  return AcquireOutcome(Stale{*std::move(config)});
-}
-
 Result<AcquireOutcome> PostgresqlBackend::try_acquire(const AcquireRequest& request) {
   std::shared_ptr<Ticket> ticket = std::dynamic_pointer_cast<Ticket>(request.ticket);
   std::uint32_t collisions = 0;
@@ -133,7 +124,7 @@ Result<AcquireOutcome> PostgresqlBackend::try_acquire(const AcquireRequest& requ
         reply->grant.collisions = collisions;
         return AcquireOutcome(std::move(reply->grant));
       case Reply::Kind::stale:
-        return stale(request.by);
+        return AcquireOutcome(Stale{});
       case Reply::Kind::busy:
         break;
       default:
@@ -158,27 +149,13 @@ Result<AcquireOutcome> PostgresqlBackend::try_acquire(const AcquireRequest& requ
   }
 }
 
-void PostgresqlBackend::Doubts::add(const Token& token, const std::string& name) {
-  constexpr std::size_t most = 10'000;
-  const std::lock_guard lock(mutex_);
-  if (!names_.emplace(token.hex(), name).second) return;
-  order_.push_back(token.hex());
-  if (order_.size() <= most) return;
-  names_.erase(order_.front());
-  order_.pop_front();
-}
-
-std::string PostgresqlBackend::Doubts::name_of(const Token& token) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = names_.find(token.hex());
-  return found == names_.end() ? std::string() : found->second;
-}
-
-Result<std::optional<Grant>> PostgresqlBackend::resolve(const Token& token, TimePoint by) {
+Result<std::optional<Grant>> PostgresqlBackend::resolve(const HoldRef& attempt, TimePoint by) {
   Failure failure;
   std::uint32_t collisions = 0;
-  const Result<pqxx::result> result = store_->call(Use::plain, resolve_, by, failure, collisions,
-                                                   uuid_of(token), doubts_.name_of(token));
+  // Where no name is known, the holds are searched.
+  const std::string name = attempt.set != nullptr ? attempt.set->items().front().name : "";
+  const Result<pqxx::result> result =
+      store_->call(Use::plain, resolve_, by, failure, collisions, uuid_of(attempt.token), name);
   if (!result) return result.error();
   Reply reply = parse_reply((*result)[0][0].c_str());
   if (reply.kind == Reply::Kind::nothing) return std::optional<Grant>();

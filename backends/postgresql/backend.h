@@ -3,11 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
 
 #include "backends/postgresql/reply.h"
 #include "backends/postgresql/store.h"
@@ -22,13 +20,13 @@ class PostgresqlBackend final : public Backend {
 
   [[nodiscard]] Traits traits() const override;
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override;
-  Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) override;
+  Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) override;
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                            TimePoint by) override;
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override;
-  Result<std::vector<bool>> release_all(std::span<const Stamp> stamps, std::string_view app,
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override;
+  Result<std::vector<bool>> release_all(std::span<const HoldRef> holds, std::string_view app,
                                         TimePoint by) override;
-  Result<bool> break_hold(Stamp stamp, TimePoint by) override;
+  Result<bool> break_hold(const HoldRef& hold, TimePoint by) override;
   Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) override;
   void end_wait(WaitTicket& ticket, TimePoint by) override;
   Result<Inspection> inspect(const InspectQuery& query, TimePoint by) override;
@@ -51,26 +49,12 @@ class PostgresqlBackend final : public Backend {
   Result<Reply> ask(const AcquireRequest& request, const Ears& ears, std::uint32_t& collisions);
   Result<Reply> ask_once(const AcquireRequest& request, const Ears& ears, std::uint32_t& collisions,
                          Failure& failure);
-  Result<AcquireOutcome> stale(TimePoint by);
   template <class... Args>
   Result<bool> end_hold(const Statement& statement, TimePoint by, const Args&... args);
   Error nonsense(const std::string& where) const;
 
-  // The tokens of attempts without an answer, and where to look for their holds.
-  class Doubts {
-   public:
-    void add(const Token& token, const std::string& name);
-    [[nodiscard]] std::string name_of(const Token& token) const;
-
-   private:
-    mutable std::mutex mutex_;
-    std::unordered_map<std::string, std::string> names_;
-    std::deque<std::string> order_;
-  };
-
   std::unique_ptr<Store> store_;
   connections::Listener listener_;
-  Doubts doubts_;
   std::mutex sweep_mutex_;
   std::int64_t sweep_from_ = 0;  // where the next sweep continues
   std::string sweep_from_name_;

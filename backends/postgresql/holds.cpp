@@ -55,7 +55,7 @@ Result<RenewReply> PostgresqlBackend::renew(const Owner& owner,
   std::map<Stamp, std::int64_t> wanted;
   for (const RenewRequest& request : requests) {
     const std::int64_t lease = request.permanent ? -1 : micros(request.lease);
-    const auto [entry, fresh] = wanted.try_emplace(request.stamp, lease);
+    const auto [entry, fresh] = wanted.try_emplace(request.hold.stamp, lease);
     if (!fresh && entry->second >= 0)
       entry->second = lease < 0 ? -1 : std::max(entry->second, lease);
   }
@@ -81,23 +81,23 @@ Result<RenewReply> PostgresqlBackend::renew(const Owner& owner,
     }
   }
   for (const RenewRequest& request : requests) {
-    const auto found = renewed.find(request.stamp.value);
+    const auto found = renewed.find(request.hold.stamp.value);
     reply.renewals.push_back(found == renewed.end() ? std::nullopt
                                                     : std::optional<Renewal>(found->second));
   }
   return reply;
 }
 
-Result<bool> PostgresqlBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
-  return end_hold(release_, by, stamp.value, std::string(app));
+Result<bool> PostgresqlBackend::release(const HoldRef& hold, std::string_view app, TimePoint by) {
+  return end_hold(release_, by, hold.stamp.value, std::string(app));
 }
 
 // One statement, one commit: all of them or none.
-Result<std::vector<bool>> PostgresqlBackend::release_all(std::span<const Stamp> stamps,
+Result<std::vector<bool>> PostgresqlBackend::release_all(std::span<const HoldRef> holds,
                                                          std::string_view app, TimePoint by) {
   // Each stamp once and in order, so that no two calls wait for one another.
   std::set<std::int64_t> wanted;
-  for (const Stamp stamp : stamps) wanted.insert(stamp.value);
+  for (const HoldRef& hold : holds) wanted.insert(hold.stamp.value);
   Failure failure;
   std::uint32_t collisions = 0;
   const Result<pqxx::result> rows = store_->call(
@@ -109,12 +109,12 @@ Result<std::vector<bool>> PostgresqlBackend::release_all(std::span<const Stamp> 
     if (std::string_view(row[1].c_str()) == "R") ended_here.insert(row[0].as<std::int64_t>());
   }
   std::vector<bool> ended;
-  for (const Stamp stamp : stamps) ended.push_back(ended_here.erase(stamp.value) == 1);
+  for (const HoldRef& hold : holds) ended.push_back(ended_here.erase(hold.stamp.value) == 1);
   return ended;
 }
 
-Result<bool> PostgresqlBackend::break_hold(Stamp stamp, TimePoint by) {
-  return end_hold(break_, by, stamp.value);
+Result<bool> PostgresqlBackend::break_hold(const HoldRef& hold, TimePoint by) {
+  return end_hold(break_, by, hold.stamp.value);
 }
 
 template <class... Args>

@@ -100,8 +100,7 @@ Result<AcquireOutcome> RedisBackend::quarantine(const Reply& reply) const {
                    ", until all leases of before have ended"};
 }
 
-AcquireOutcome RedisBackend::granted(const Reply& reply, Duration lease,
-                                     const std::shared_ptr<const KnownHold>& hold, TimePoint sent) {
+AcquireOutcome RedisBackend::granted(const Reply& reply, const AcquireRequest& request) {
   Grant grant;
   if (reply.is_array()) {
     grant.stamp = Stamp{reply[1].number()};
@@ -110,14 +109,11 @@ AcquireOutcome RedisBackend::granted(const Reply& reply, Duration lease,
   } else {
     grant.store_time_us = reply.number();
     grant.stamp = Stamp{grant.store_time_us};
-    grant.lease = microseconds(micros(lease));
+    grant.lease = microseconds(micros(request.lease));
   }
   for (std::size_t i = 4; i < reply.size(); ++i) grant.floors.push_back({reply[i].number()});
-  if (grant.floors.empty()) grant.floors.assign(hold->items.size(), grant.stamp);
+  if (grant.floors.empty()) grant.floors.assign(request.set->size(), grant.stamp);
   store_->memory().saw(grant.stamp);
-  auto known = std::make_shared<KnownHold>(*hold);
-  known->since_us = grant.store_time_us;
-  known_.add(grant.stamp, std::move(known), sent + grant.lease);
   return grant;
 }
 
@@ -137,7 +133,6 @@ AcquireOutcome RedisBackend::busy(const Reply& reply, const AcquireRequest& requ
 }
 
 Result<AcquireOutcome> RedisBackend::attempt(const AcquireRequest& request,
-                                             const std::shared_ptr<const KnownHold>& hold,
                                              const std::shared_ptr<Ticket>& ticket) {
   // Both before the attempt is sent: what comes later is for the wait after it.
   const std::uint64_t session = listener_.session();
@@ -169,15 +164,11 @@ Result<AcquireOutcome> RedisBackend::attempt(const AcquireRequest& request,
   call.arguments.push_back(pack(request.token, *request.owner, items));
   call.arguments.push_back(modes_of(items));
   call.arguments.push_back(std::move(details));
-  const TimePoint sent = BootClock::now();
   const Result<Reply> reply = store_->run(scripts::acquire, call, request.by);
-  if (!reply) {
-    if (reply.error().may_have_applied()) known_.add_doubt(hold);
-    return reply.error();
-  }
+  if (!reply) return reply.error();
   const std::string_view kind = (*reply)[0].text();
-  if (reply->is_array() && kind == "A") return attempt(request, hold, ticket);
-  if (!reply->is_array() || kind == "G") return granted(*reply, request.lease, hold, sent);
+  if (reply->is_array() && kind == "A") return attempt(request, ticket);
+  if (!reply->is_array() || kind == "G") return granted(*reply, request);
   if (kind == "B") {
     if (ticket) {
       ticket->session = session;
@@ -192,10 +183,8 @@ Result<AcquireOutcome> RedisBackend::attempt(const AcquireRequest& request,
                      ": the stamps are used up (2^53, beyond which Redis does not count exactly): "
                      "somebody has raised their base too far; take another space"};
   }
-  if (kind != "S") return store_->nonsense(scripts::acquire.name);
-  Result<SpaceConfig> config = store_->load_config(request.by);
-  if (!config) return config.error();
-  return AcquireOutcome(std::in_place_type<Stale>, *std::move(config));
+  if (kind == "S") return AcquireOutcome(Stale{});
+  return store_->nonsense(scripts::acquire.name);
 }
 
 Result<AcquireOutcome> RedisBackend::try_acquire(const AcquireRequest& request) {
@@ -203,25 +192,21 @@ Result<AcquireOutcome> RedisBackend::try_acquire(const AcquireRequest& request) 
     return Error{Errc::invalid, "a stamp of " + std::to_string(request.min_stamp.value) +
                                     " or more is beyond what Redis counts exactly (2^53)"};
   }
-  auto hold = std::make_shared<KnownHold>();
-  hold->items.assign(request.set->items().begin(), request.set->items().end());
-  hold->owner = *request.owner;
-  hold->token = request.token;
   std::shared_ptr<Ticket> ticket;
   if (request.will_wait) {
     ticket = std::dynamic_pointer_cast<Ticket>(request.ticket);
     if (!ticket) {
       ticket = std::make_shared<Ticket>();
       ticket->place = listener_.new_place();
-      ticket->items = hold->items;
+      ticket->items.assign(request.set->items().begin(), request.set->items().end());
     }
   }
-  Result<AcquireOutcome> outcome = attempt(request, hold, ticket);
+  Result<AcquireOutcome> outcome = attempt(request, ticket);
   // The first who waits: once somebody listens it looks again, as what was sent before has
   // not been heard.
   if (outcome && ticket && std::holds_alternative<Busy>(*outcome) && ticket->session == 0 &&
       listener_.start(std::min(request.by, BootClock::now() + listen_within))) {
-    return attempt(request, hold, ticket);
+    return attempt(request, ticket);
   }
   return outcome;
 }

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "backends/redis/known_holds.h"
+#include "backends/redis/record.h"
 #include "backends/redis/store.h"
 #include "backends/redis/waiting.h"
 #include "lockset/backend.h"
@@ -24,13 +24,13 @@ class RedisBackend final : public Backend {
 
   [[nodiscard]] Traits traits() const override;
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override;
-  Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) override;
+  Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) override;
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                            TimePoint by) override;
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override;
-  Result<std::vector<bool>> release_all(std::span<const Stamp> stamps, std::string_view app,
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override;
+  Result<std::vector<bool>> release_all(std::span<const HoldRef> holds, std::string_view app,
                                         TimePoint by) override;
-  Result<bool> break_hold(Stamp stamp, TimePoint by) override;
+  Result<bool> break_hold(const HoldRef& hold, TimePoint by) override;
   Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) override;
   void end_wait(WaitTicket& ticket, TimePoint by) override;
   Result<Inspection> inspect(const InspectQuery& query, TimePoint by) override;
@@ -50,20 +50,18 @@ class RedisBackend final : public Backend {
 
   // --- acquire.cpp ---
   Result<AcquireOutcome> attempt(const AcquireRequest& request,
-                                 const std::shared_ptr<const KnownHold>& hold,
                                  const std::shared_ptr<Ticket>& ticket);
   Result<AcquireOutcome> quarantine(const Reply& reply) const;
-  AcquireOutcome granted(const Reply& reply, Duration lease,
-                         const std::shared_ptr<const KnownHold>& hold, TimePoint sent);
+  AcquireOutcome granted(const Reply& reply, const AcquireRequest& request);
   AcquireOutcome busy(const Reply& reply, const AcquireRequest& request,
                       std::shared_ptr<Ticket> ticket) const;
 
   // --- holds.cpp ---
-  Result<bool> end_hold(Stamp stamp, std::optional<std::string_view> app, TimePoint by);
-  Result<bool> ended(const Reply& reply, Stamp stamp, bool ours);
-  // What the store has about them, for holds that this client does not know; null if there is none.
-  Result<std::vector<std::shared_ptr<const KnownHold>>> look_up(const std::vector<Stamp>& stamps,
-                                                                TimePoint by);
+  Result<bool> end_hold(const HoldRef& hold, std::optional<std::string_view> app, TimePoint by);
+  Result<bool> ended(const Reply& reply, bool ours);
+  // The store's record of each of these holds; unset if there is none.
+  Result<std::vector<std::optional<Record>>> look_up(const std::vector<Stamp>& stamps,
+                                                     TimePoint by);
   Result<std::size_t> remove(const std::vector<Ended>& ended, TimePoint by);
   // Removes, among these ids and records of waiters, those of dead clients.
   Status forget_waiters(const Reply& dead, TimePoint by);
@@ -84,7 +82,6 @@ class RedisBackend final : public Backend {
 
   std::unique_ptr<Store> store_;
   connections::Listener listener_;
-  KnownHolds known_;
   std::mutex reclaiming_mutex_;
   Reclaiming reclaiming_;
   std::atomic<std::uint64_t> next_waiters_ = 0;  // where the next sweep continues among the waiters

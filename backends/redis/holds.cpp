@@ -16,27 +16,13 @@ constexpr std::size_t reclaim_page = 5000;
 // How many waiters, about: HSCAN takes it for a hint.
 constexpr std::size_t waiters_page = 2000;
 
-std::shared_ptr<const KnownHold> known_from(std::string_view record) {
-  std::optional<Record> read = unpack(record);
-  if (!read) return nullptr;
-  auto hold = std::make_shared<KnownHold>();
-  hold->items = std::move(read->items);
-  hold->owner = std::move(read->owner);
-  hold->since_us = read->since_us;
-  for (std::size_t i = 0; i < hold->token.bytes.size(); ++i) {
-    hold->token.bytes[i] =
-        static_cast<std::uint8_t>(std::stoul(read->token.substr(2 * i, 2), nullptr, 16));
-  }
-  return hold;
-}
-
 }  // namespace
 
 // --- looking up ---
 
-Result<std::vector<std::shared_ptr<const KnownHold>>> RedisBackend::look_up(
-    const std::vector<Stamp>& stamps, TimePoint by) {
-  std::vector<std::shared_ptr<const KnownHold>> holds;
+Result<std::vector<std::optional<Record>>> RedisBackend::look_up(const std::vector<Stamp>& stamps,
+                                                                 TimePoint by) {
+  std::vector<std::optional<Record>> records;
   for (std::size_t done = 0; done < stamps.size(); done += most_holds) {
     Call call;
     const std::size_t end = std::min(stamps.size(), done + most_holds);
@@ -45,26 +31,29 @@ Result<std::vector<std::shared_ptr<const KnownHold>>> RedisBackend::look_up(
     }
     const Result<Reply> reply = store_->run(scripts::find, call, by);
     if (!reply) return reply.error();
-    for (std::size_t i = 1; i <= end - done; ++i) holds.push_back(known_from((*reply)[i].text()));
+    for (std::size_t i = 1; i <= end - done; ++i) records.push_back(unpack((*reply)[i].text()));
   }
-  return holds;
+  return records;
 }
 
-Result<std::optional<Grant>> RedisBackend::resolve(const Token& token, TimePoint by) {
-  std::shared_ptr<const KnownHold> hold = known_.find(token);
+Result<std::optional<Grant>> RedisBackend::resolve(const HoldRef& attempt, TimePoint by) {
+  std::optional<std::vector<LockRequest>> items;
+  if (attempt.set != nullptr) {
+    items.emplace(attempt.set->items().begin(), attempt.set->items().end());
+  }
   // Twice, where its names are not known: the first answer tells them.
   for (int i = 0; i < 2; ++i) {
     Call call;
-    if (hold) add_keys(call, store_->keys(), hold->items, false);
-    call.arguments = {token.hex(), hold ? modes_of(hold->items) : std::string()};
-    const TimePoint sent = BootClock::now();
+    if (items) add_keys(call, store_->keys(), *items, false);
+    call.arguments = {attempt.token.hex(), items ? modes_of(*items) : std::string()};
     const Result<Reply> reply = store_->run(scripts::resolve, call, by);
     if (!reply) return reply.error();
     if ((*reply)[0].text() == "N") return std::optional<Grant>();
     if ((*reply)[0].text() != "G") return store_->nonsense(scripts::resolve.name);
-    if (!hold) {
-      hold = known_from((*reply)[4].text());
-      if (!hold) return store_->nonsense(scripts::resolve.name);
+    if (!items) {
+      std::optional<Record> record = unpack((*reply)[4].text());
+      if (!record) return store_->nonsense(scripts::resolve.name);
+      items = std::move(record->items);
       continue;
     }
     Grant grant;
@@ -75,9 +64,6 @@ Result<std::optional<Grant>> RedisBackend::resolve(const Token& token, TimePoint
       grant.floors.push_back({(*reply)[f].number()});
     }
     store_->memory().saw(grant.stamp);
-    if (auto full = known_from((*reply)[4].text())) {
-      known_.add(grant.stamp, std::move(full), sent + grant.lease);
-    }
     return std::optional<Grant>(std::move(grant));
   }
   return std::optional<Grant>();
@@ -85,59 +71,61 @@ Result<std::optional<Grant>> RedisBackend::resolve(const Token& token, TimePoint
 
 // --- ending ---
 
-Result<bool> RedisBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
-  return end_hold(stamp, app, by);
+Result<bool> RedisBackend::release(const HoldRef& hold, std::string_view app, TimePoint by) {
+  return end_hold(hold, app, by);
 }
 
-Result<bool> RedisBackend::break_hold(Stamp stamp, TimePoint by) {
-  return end_hold(stamp, std::nullopt, by);
+Result<bool> RedisBackend::break_hold(const HoldRef& hold, TimePoint by) {
+  return end_hold(hold, std::nullopt, by);
 }
 
 namespace {
 
-// `ours`: this client knows it, and it is of the application that ends it.
-Call ending(const Keys& keys, Stamp stamp, std::optional<std::string_view> app,
-            const KnownHold& hold, bool ours) {
+// Its caller took it, and releases it for the application that it was taken for.
+bool is_ours(const HoldRef& hold, std::optional<std::string_view> app) {
+  return hold.known() && (!app || hold.owner->app == *app);
+}
+
+Call ending(const Keys& keys, const HoldRef& hold, std::span<const LockRequest> items,
+            std::optional<std::string_view> app) {
   Call call;
-  add_keys(call, keys, hold.items, true);
-  call.arguments = {std::to_string(stamp.value), app ? packed(*app) : std::string(),
-                    modes_of(hold.items), app && ours ? "1" : "0"};
+  add_keys(call, keys, items, true);
+  call.arguments = {std::to_string(hold.stamp.value), app ? packed(*app) : std::string(),
+                    modes_of(items), app && is_ours(hold, app) ? "1" : "0"};
   return call;
 }
 
 }  // namespace
 
-Result<bool> RedisBackend::end_hold(Stamp stamp, std::optional<std::string_view> app,
+Result<bool> RedisBackend::end_hold(const HoldRef& hold, std::optional<std::string_view> app,
                                     TimePoint by) {
-  std::shared_ptr<const KnownHold> hold = known_.find(stamp);
-  // Another application's stays known.
-  const bool ours = hold && (!app || hold->owner.app == *app);
-  if (!hold) {
-    const auto found = look_up({stamp}, by);
+  std::span<const LockRequest> items;
+  std::optional<Record> record;
+  if (hold.set != nullptr) {
+    items = hold.set->items();
+  } else {
+    Result<std::vector<std::optional<Record>>> found = look_up({hold.stamp}, by);
     if (!found) return found.error();
-    hold = found->front();
-    if (!hold) return false;
+    record = std::move(found->front());
+    if (!record) return false;
+    items = record->items;
   }
   const Result<Reply> reply =
-      store_->run(scripts::release, ending(store_->keys(), stamp, app, *hold, ours), by);
+      store_->run(scripts::release, ending(store_->keys(), hold, items, app), by);
   if (!reply) return reply.error();
-  return ended(*reply, stamp, ours);
+  return ended(*reply, is_ours(hold, app));
 }
 
-// Those that this client knows in one round trip; what was not answered as usual, and all others,
+// Those whose names are known in one round trip; what was not answered as usual, and all others,
 // one by one.
-Result<std::vector<bool>> RedisBackend::release_all(std::span<const Stamp> stamps,
+Result<std::vector<bool>> RedisBackend::release_all(std::span<const HoldRef> holds,
                                                     std::string_view app, TimePoint by) {
-  std::vector<std::optional<bool>> done(stamps.size());
-  std::vector<bool> all_ours;
+  std::vector<std::optional<bool>> done(holds.size());
   std::vector<std::size_t> places;
   std::vector<Call> calls;
-  for (std::size_t i = 0; i < stamps.size(); ++i) {
-    const std::shared_ptr<const KnownHold> hold = known_.find(stamps[i]);
-    if (!hold) continue;
-    const bool ours = hold->owner.app == app;
-    calls.push_back(ending(store_->keys(), stamps[i], app, *hold, ours));
-    all_ours.push_back(ours);
+  for (std::size_t i = 0; i < holds.size(); ++i) {
+    if (holds[i].set == nullptr) continue;
+    calls.push_back(ending(store_->keys(), holds[i], holds[i].set->items(), app));
     places.push_back(i);
   }
   if (!calls.empty()) {
@@ -145,14 +133,14 @@ Result<std::vector<bool>> RedisBackend::release_all(std::span<const Stamp> stamp
     if (!replies) return replies.error();
     for (std::size_t i = 0; i < calls.size(); ++i) {
       if ((*replies)[i].is_nil()) continue;
-      const Result<bool> one = ended((*replies)[i], stamps[places[i]], all_ours[i]);
+      const Result<bool> one = ended((*replies)[i], is_ours(holds[places[i]], app));
       if (one) done[places[i]] = *one;
     }
   }
   std::vector<bool> result;
-  for (std::size_t i = 0; i < stamps.size(); ++i) {
+  for (std::size_t i = 0; i < holds.size(); ++i) {
     if (!done[i]) {
-      const Result<bool> one = end_hold(stamps[i], app, by);
+      const Result<bool> one = end_hold(holds[i], app, by);
       if (!one) return one.error();
       done[i] = *one;
     }
@@ -162,12 +150,11 @@ Result<std::vector<bool>> RedisBackend::release_all(std::span<const Stamp> stamp
 }
 
 // What a release or a break answers.
-Result<bool> RedisBackend::ended(const Reply& reply, Stamp stamp, bool ours) {
+Result<bool> RedisBackend::ended(const Reply& reply, bool ours) {
   const std::string_view kind = reply[0].text();
   if (kind == "O") return store_->takes_an_operator();
-  const bool was_live = ours && known_.remove(stamp);
-  // Lost by the store and not registered again so far: we alone know of it.
-  if (kind == "U") return was_live;
+  // The store lost it, and nobody has registered it again: its holder alone knows that it was live.
+  if (kind == "U") return ours;
   return reply.number() == 1;
 }
 

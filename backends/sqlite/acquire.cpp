@@ -49,7 +49,7 @@ class Step {
 
   AttemptResult run() {
     space_ = read_space(transaction_);
-    if (space_.version != request_.config_version) return {Stale{load(transaction_)}};
+    if (space_.version != request_.config_version) return {Stale{}};
     for (const LockRequest& item : request_.set->items()) {
       names_.push_back(look_at_name(transaction_, item.name, &expired_));
     }

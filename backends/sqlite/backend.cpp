@@ -40,7 +40,7 @@ std::optional<Renewal> renew_one(Transaction& transaction, std::string_view app,
       "expires_wall_us = max(expires_wall_us, ?2), lease_us = max(lease_us, ?3) "
       "WHERE stamp = ?4 AND app = ?5 AND (expires_boot_us IS NULL OR expires_boot_us > ?6) "
       "RETURNING expires_boot_us");
-  query.bind(boot_us, wall_us, lease_us, request.stamp.value, Text{app}, transaction.now_us);
+  query.bind(boot_us, wall_us, lease_us, request.hold.stamp.value, Text{app}, transaction.now_us);
   std::optional<Renewal> renewal;
   if (query.next()) {
     const std::optional<std::int64_t> ends_us = query.optional_integer(0);
@@ -112,7 +112,7 @@ AcquireOutcome SqliteBackend::crowd(const AcquireRequest& request, std::shared_p
   return AcquireOutcome(std::move(busy));
 }
 
-Result<std::optional<Grant>> SqliteBackend::resolve(const Token& token, TimePoint by) {
+Result<std::optional<Grant>> SqliteBackend::resolve(const HoldRef& attempt, TimePoint by) {
   return store_->read<std::optional<Grant>>(
       by, [&](Transaction& transaction) -> Result<std::optional<Grant>> {
         Grant grant;
@@ -122,7 +122,7 @@ Result<std::optional<Grant>> SqliteBackend::resolve(const Token& token, TimePoin
           Query row = transaction.db.use(
               "SELECT stamp, expires_boot_us, items FROM holds WHERE token = ?1 "
               "AND (expires_boot_us IS NULL OR expires_boot_us > ?2)");
-          if (!row.bind(Blob{bytes_of(token)}, transaction.now_us).next())
+          if (!row.bind(Blob{bytes_of(attempt.token)}, transaction.now_us).next())
             return std::optional<Grant>();
           grant.stamp = Stamp{row.integer(0)};
           const std::optional<std::int64_t> ends_us = row.optional_integer(1);
@@ -166,26 +166,26 @@ bool end_in(Transaction& transaction, Stamp stamp, std::optional<std::string_vie
 
 }  // namespace
 
-Result<bool> SqliteBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
-  return end_hold(stamp, app, by);
+Result<bool> SqliteBackend::release(const HoldRef& hold, std::string_view app, TimePoint by) {
+  return end_hold(hold.stamp, app, by);
 }
 
 // In one transaction: the releases share its gate and its fsync.
-Result<std::vector<bool>> SqliteBackend::release_all(std::span<const Stamp> stamps,
+Result<std::vector<bool>> SqliteBackend::release_all(std::span<const HoldRef> holds,
                                                      std::string_view app, TimePoint by) {
   using Ended = std::vector<bool>;
   return store_->write<Ended>(
       by,
       [&](Transaction& transaction) -> Result<Ended> {
         Ended ended;
-        for (const Stamp stamp : stamps) ended.push_back(end_in(transaction, stamp, app));
+        for (const HoldRef& hold : holds) ended.push_back(end_in(transaction, hold.stamp, app));
         return ended;
       },
       Store::Line::ahead);
 }
 
-Result<bool> SqliteBackend::break_hold(Stamp stamp, TimePoint by) {
-  return end_hold(stamp, {}, by);
+Result<bool> SqliteBackend::break_hold(const HoldRef& hold, TimePoint by) {
+  return end_hold(hold.stamp, {}, by);
 }
 
 Result<bool> SqliteBackend::end_hold(Stamp stamp, std::optional<std::string_view> app,

@@ -54,7 +54,7 @@ Acquire::Round Acquire::round() {
     if (!now) return now.error();
     config_ = *now;
     if (config_->stored.config.version != request_.config_version) {
-      return std::optional<AcquireOutcome>(Stale{config_->stored.config});
+      return std::optional<AcquireOutcome>(Stale{});
     }
   }
   const bool cached = may_use_cache_ && take_from_cache();

@@ -59,9 +59,9 @@ Result<AcquireOutcome> ZookeeperBackend::try_acquire(const AcquireRequest& reque
   return outcome;
 }
 
-Result<std::optional<Grant>> ZookeeperBackend::resolve(const Token& token, TimePoint by) {
+Result<std::optional<Grant>> ZookeeperBackend::resolve(const HoldRef& attempt, TimePoint by) {
   Result<std::optional<Grant>> found =
-      in_generation(by, [&](GenerationBackend& backend) { return backend.resolve(token, by); });
+      in_generation(by, [&](GenerationBackend& backend) { return backend.resolve(attempt, by); });
   if (found && *found) granted((*found)->stamp);
   return found;
 }
@@ -72,20 +72,20 @@ Result<RenewReply> ZookeeperBackend::renew(const Owner& owner,
       by, [&](GenerationBackend& backend) { return backend.renew(owner, requests, by); });
 }
 
-Result<bool> ZookeeperBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
+Result<bool> ZookeeperBackend::release(const HoldRef& hold, std::string_view app, TimePoint by) {
   return in_generation(by,
-                       [&](GenerationBackend& backend) { return backend.release(stamp, app, by); });
+                       [&](GenerationBackend& backend) { return backend.release(hold, app, by); });
 }
 
-Result<std::vector<bool>> ZookeeperBackend::release_all(std::span<const Stamp> stamps,
+Result<std::vector<bool>> ZookeeperBackend::release_all(std::span<const HoldRef> holds,
                                                         std::string_view app, TimePoint by) {
   return in_generation(
-      by, [&](GenerationBackend& backend) { return backend.release_all(stamps, app, by); });
+      by, [&](GenerationBackend& backend) { return backend.release_all(holds, app, by); });
 }
 
-Result<bool> ZookeeperBackend::break_hold(Stamp stamp, TimePoint by) {
+Result<bool> ZookeeperBackend::break_hold(const HoldRef& hold, TimePoint by) {
   return in_generation(by,
-                       [&](GenerationBackend& backend) { return backend.break_hold(stamp, by); });
+                       [&](GenerationBackend& backend) { return backend.break_hold(hold, by); });
 }
 
 Status ZookeeperBackend::await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) {

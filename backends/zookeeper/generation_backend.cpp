@@ -48,8 +48,8 @@ Result<AcquireOutcome> GenerationBackend::try_acquire(const AcquireRequest& requ
   return Acquire(*space_, reaper_, waiting_, request).run();
 }
 
-Result<std::optional<Grant>> GenerationBackend::resolve(const Token& token, TimePoint by) {
-  const std::string hex = token.hex();
+Result<std::optional<Grant>> GenerationBackend::resolve(const HoldRef& attempt, TimePoint by) {
+  const std::string hex = attempt.token.hex();
   const std::string path = space_->paths.hold(hex);
   while (true) {
     const Result<std::shared_ptr<Session>> session = space_->sessions.general(by);
@@ -105,7 +105,7 @@ Result<RenewReply> GenerationBackend::renew(const Owner& owner,
       return Error{Errc::unsupported,
                    space_->where + ": a hold ends with its session, and can't be made permanent"};
     }
-    const std::optional<OwnHolds::Known> own = space_->own.find(requests[i].stamp);
+    const std::optional<OwnHolds::Known> own = space_->own.find(requests[i].hold.stamp);
     if (own && own->live() && own->hold->app == owner.app) {
       by_session[own->hold->session()][own->hold->token].push_back(i);
     }
@@ -124,23 +124,23 @@ Result<RenewReply> GenerationBackend::renew(const Owner& owner,
   return reply;
 }
 
-Result<bool> GenerationBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
-  return end_hold(stamp, app, by);
+Result<bool> GenerationBackend::release(const HoldRef& hold, std::string_view app, TimePoint by) {
+  return end_hold(hold.stamp, app, by);
 }
 
 // Those that this client took are sent together, each in its own session. What has no answer that
 // counts, and all others, go one by one.
-Result<std::vector<bool>> GenerationBackend::release_all(std::span<const Stamp> stamps,
+Result<std::vector<bool>> GenerationBackend::release_all(std::span<const HoldRef> holds,
                                                          std::string_view app, TimePoint by) {
-  std::vector<std::optional<bool>> ended(stamps.size());
+  std::vector<std::optional<bool>> ended(holds.size());
   struct Part {
     std::vector<std::size_t> places;
     std::vector<std::shared_ptr<OwnHold>> holds;
     std::vector<Request> requests;
   };
   std::map<std::shared_ptr<Session>, Part> parts;
-  for (std::size_t i = 0; i < stamps.size(); ++i) {
-    const std::optional<OwnHolds::Known> own = space_->own.find(stamps[i]);
+  for (std::size_t i = 0; i < holds.size(); ++i) {
+    const std::optional<OwnHolds::Known> own = space_->own.find(holds[i].stamp);
     if (!own || !own->live() || own->hold->app != app) continue;
     const std::shared_ptr<Session> session = own->hold->session();
     if (session->stuck() || !session->connected()) continue;
@@ -162,9 +162,9 @@ Result<std::vector<bool>> GenerationBackend::release_all(std::span<const Stamp> 
     }
   }
   std::vector<bool> result;
-  for (std::size_t i = 0; i < stamps.size(); ++i) {
+  for (std::size_t i = 0; i < holds.size(); ++i) {
     if (!ended[i]) {
-      const Result<bool> one = end_hold(stamps[i], app, by);
+      const Result<bool> one = end_hold(holds[i].stamp, app, by);
       if (!one) return one.error();
       ended[i] = *one;
     }
@@ -173,8 +173,8 @@ Result<std::vector<bool>> GenerationBackend::release_all(std::span<const Stamp> 
   return result;
 }
 
-Result<bool> GenerationBackend::break_hold(Stamp stamp, TimePoint by) {
-  return end_hold(stamp, {}, by);
+Result<bool> GenerationBackend::break_hold(const HoldRef& hold, TimePoint by) {
+  return end_hold(hold.stamp, {}, by);
 }
 
 Result<bool> GenerationBackend::end_hold(Stamp stamp, std::optional<std::string_view> app,

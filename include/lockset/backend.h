@@ -134,22 +134,39 @@ struct Busy {
   std::uint32_t collisions = 0;  // as in Grant
 };
 
-// The request was made from a configuration that is not the store's.
-struct Stale {
-  SpaceConfig config;
-};
+// The request was made from another configuration than the store's. The caller loads the store's.
+struct Stale {};
 
 using AcquireOutcome = std::variant<Grant, Busy, Stale>;
 
+// A hold, or an attempt that may have become one, as far as the caller knows it. A backend needs
+// only the stamp (to resolve an attempt: the token). The rest saves a look-up, and lets a store
+// that lost its state register the hold again. Whatever is set must be right: a backend may trust
+// it. The pointers are valid during the call only.
+struct HoldRef {
+  HoldRef() = default;
+  // NOLINTBEGIN(google-explicit-constructor): each identifies a hold alone.
+  HoldRef(Stamp hold) : stamp(hold) {}
+  HoldRef(const Token& attempt) : token(attempt) {}
+  // NOLINTEND(google-explicit-constructor)
+
+  // The caller took this hold itself.
+  [[nodiscard]] bool known() const noexcept {
+    return set != nullptr && owner != nullptr && token != Token();
+  }
+
+  Stamp stamp;                     // 0: not known
+  Token token;                     // of the attempt; zero: not known
+  const LockSet* set = nullptr;    // null: not known
+  const Owner* owner = nullptr;    // who acquired it; null: not known
+  std::int64_t store_time_us = 0;  // of the grant, as in Grant; 0: not known
+};
+
 struct RenewRequest {
-  Stamp stamp;
+  HoldRef hold;
   Duration lease{};
   // Make the hold permanent; `lease` is then ignored.
   bool permanent = false;
-  // What the hold covers and the token of its attempt, if the caller knows them (otherwise null and
-  // zero). A store that lost its state registers the hold again from them.
-  const LockSet* set = nullptr;
-  Token token;
 };
 
 struct Renewal {
@@ -183,7 +200,7 @@ class Backend {
   [[nodiscard]] virtual Traits traits() const = 0;
 
   // Grants the whole set or nothing, in one atomic step:
-  //  1. If config_version differs from the store's: Stale, with the store's configuration.
+  //  1. If config_version differs from the store's: Stale.
   //  2. Expired holds on the set's names are removed.
   //  3. A read needs no live write on its name, and fewer live reads than its permits; a write
   //     needs no live read, and fewer live writes than its permits. If any item fails: Busy, and
@@ -195,30 +212,30 @@ class Backend {
   // finite lease and renew it.
   virtual Result<AcquireOutcome> try_acquire(const AcquireRequest& request) = 0;
 
-  // What became of the attempt with this token: its grant if it is live now, with what is left of
-  // its lease in Grant::lease (Duration::max() if permanent), else nothing. "Nothing" may turn into
-  // a grant later, while the request is still on its way.
-  virtual Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) = 0;
+  // What became of the attempt with `attempt.token`: its grant if it is live now, with what is left
+  // of its lease in Grant::lease (Duration::max() if permanent), else nothing. "Nothing" may turn
+  // into a grant later, while the request is still on its way.
+  virtual Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) = 0;
 
   // Renews live holds of `owner.app`, each independently, all in as few round trips as the store
   // allows. Never brings back a hold that has ended or expired. Renewing twice is harmless.
   virtual Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                                    TimePoint by) = 0;
 
-  // Ends the live hold with this stamp if it belongs to application `app`. True if this very call
+  // Ends the live hold `hold.stamp` if it belongs to application `app`. True if this very call
   // ended it: of two concurrent calls exactly one answers true. The hold ends as a whole, and
   // waiters for its names are woken.
-  virtual Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) = 0;
+  virtual Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) = 0;
 
   // Releases each of these as release does, all in as few round trips as the store allows: for a
-  // client that closes. The result has one element per stamp, in the same order: true if this very
+  // client that closes. The result has one element per hold, in the same order: true if this very
   // call ended the hold. After an error of any code, some holds may have been released. The default
   // releases them one by one.
-  virtual Result<std::vector<bool>> release_all(std::span<const Stamp> stamps, std::string_view app,
-                                                TimePoint by) {
+  virtual Result<std::vector<bool>> release_all(std::span<const HoldRef> holds,
+                                                std::string_view app, TimePoint by) {
     std::vector<bool> ended;
-    for (const Stamp stamp : stamps) {
-      Result<bool> one = release(stamp, app, by);
+    for (const HoldRef& hold : holds) {
+      Result<bool> one = release(hold, app, by);
       if (!one) return std::move(one).error();
       ended.push_back(*one);
     }
@@ -226,7 +243,7 @@ class Backend {
   }
 
   // As release, for a hold of any application.
-  virtual Result<bool> break_hold(Stamp stamp, TimePoint by) = 0;
+  virtual Result<bool> break_hold(const HoldRef& hold, TimePoint by) = 0;
 
   // Blocks until the set of the busy answer may have become free, until `until`, or until `stop`.
   // It is a hint: it may return for no reason, and correctness never depends on an early return. An

@@ -19,18 +19,18 @@ class ForwardingBackend : public Backend {
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
     return inner_->try_acquire(request);
   }
-  Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) override {
-    return inner_->resolve(token, by);
+  Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) override {
+    return inner_->resolve(attempt, by);
   }
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                            TimePoint by) override {
     return inner_->renew(owner, requests, by);
   }
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override {
-    return inner_->release(stamp, app, by);
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override {
+    return inner_->release(hold, app, by);
   }
-  Result<bool> break_hold(Stamp stamp, TimePoint by) override {
-    return inner_->break_hold(stamp, by);
+  Result<bool> break_hold(const HoldRef& hold, TimePoint by) override {
+    return inner_->break_hold(hold, by);
   }
   Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) override {
     return inner_->await_change(ticket, until, std::move(stop));

@@ -249,7 +249,7 @@ TEST_P(Ambiguity, ADelayedRenewalBringsNothingBack) {
   Client c(bad);
   const Grant grant = c.take({write("a")}, {.lease = 50ms});
   bad->script(Call::renew, Fault::delay);
-  const RenewRequest request{grant.stamp, 1min, false, nullptr, {}};
+  const RenewRequest request{grant.stamp, 1min};
   const Result<RenewReply> reply = bad->renew(c.owner(), {&request, 1}, soon());
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::indeterminate);
@@ -267,7 +267,7 @@ TEST_P(Ambiguity, ALostRenewalMayBeRepeated) {
   const TimePoint first_end = BootClock::now() + grant.lease;  // or a little earlier
   linger(300ms);
   bad->script(Call::renew, Fault::lose_reply);
-  const RenewRequest request{grant.stamp, 1min, false, nullptr, {}};
+  const RenewRequest request{grant.stamp, 1min};
   ASSERT_FALSE(bad->renew(c.owner(), {&request, 1}, soon()));
   // If a renewal restores the lease of the grant, the hold ends later than without it.
   EXPECT_TRUE(eventually([&] {

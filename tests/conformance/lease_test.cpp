@@ -103,14 +103,13 @@ TEST_P(Leases, ABatchRenewsEachByItself) {
     if (i % 5 == 0) {
       const Stamp gone = c.take({write(name)}).stamp;
       ASSERT_TRUE(c.release(gone));
-      requests.push_back({gone, 1min, false, nullptr, {}});
+      requests.push_back({gone, 1min});
       expected.push_back(false);
     } else if (i % 7 == 0) {
-      requests.push_back({foreign.take({write(name)}).stamp, 1min, false, nullptr, {}});
+      requests.push_back({foreign.take({write(name)}).stamp, 1min});
       expected.push_back(false);
     } else {
-      requests.push_back(
-          {c.take({write(name), write(name + "+")}).stamp, 1min, false, nullptr, {}});
+      requests.push_back({c.take({write(name), write(name + "+")}).stamp, 1min});
       expected.push_back(true);
     }
   }
@@ -130,7 +129,7 @@ TEST_P(Leases, ABatchSavesAllOfItsHolds) {
   TimePoint last_end;  // of the leases as granted, or slightly later
   for (int i = 0; i < 100; ++i) {
     const Grant grant = c.take({write("n" + std::to_string(i))}, {.lease = 30s});
-    requests.push_back({grant.stamp, 1min, false, nullptr, {}});
+    requests.push_back({grant.stamp, 1min});
     last_end = BootClock::now() + grant.lease;
   }
   linger(300ms);
@@ -157,8 +156,7 @@ TEST_P(Leases, AnEmptyBatchIsNothing) {
 TEST_P(Leases, TheSameStampTwiceInABatchIsHarmless) {
   Client c = client();
   const Grant grant = c.take({write("a")}, {.lease = 2s});
-  const RenewRequest requests[] = {{grant.stamp, 1min, false, nullptr, {}},
-                                   {grant.stamp, 1min, false, nullptr, {}}};
+  const RenewRequest requests[] = {{grant.stamp, 1min}, {grant.stamp, 1min}};
   const RenewReply reply = backend()->renew(c.owner(), requests, soon()).value();
   ASSERT_EQ(reply.renewals.size(), 2U);
   EXPECT_TRUE(reply.renewals[0]);

@@ -124,8 +124,8 @@ class Sequence {
     ASSERT_TRUE(model) << test::describe(model);
     ASSERT_EQ(real->index(), model->index())
         << "store: " << test::describe(real) << ", model: " << test::describe(model);
-    if (const Stale* stale = std::get_if<Stale>(&*real)) {
-      compare(stale->config, std::get<Stale>(*model).config);
+    if (std::holds_alternative<Stale>(*real)) {
+      compare(real_->load_config(soon()).value(), model_->load_config(soon()).value());
     }
     if (const Busy* busy = std::get_if<Busy>(&*real)) check_blocker(*busy, wanted);
     const Grant* grant = std::get_if<Grant>(&*real);
@@ -214,8 +214,8 @@ class Sequence {
     for (std::size_t i = 0; i < count; ++i) {
       const Known hold = pick();
       text += " " + std::to_string(hold.real.value);
-      real_requests.push_back({hold.real, 10min, permanent, nullptr, {}});
-      model_requests.push_back({hold.model, 10min, permanent, nullptr, {}});
+      real_requests.push_back({hold.real, 10min, permanent});
+      model_requests.push_back({hold.model, 10min, permanent});
     }
     say((permanent ? "make permanent by " : "renew by ") + owner.app + text);
     const Result<RenewReply> real = real_->renew(owner, real_requests, soon());

@@ -119,7 +119,7 @@ TEST_P(Permanent, IsRefusedWithoutTheTrait) {
   if (skip_unless(!traits().permanent_leases, "a refusal of permanent leases")) return;
   Client c = client();
   const Grant grant = c.take({write("a")}, {.lease = 10s});
-  const RenewRequest request{grant.stamp, 10s, true, nullptr, {}};
+  const RenewRequest request{grant.stamp, 10s, true};
   const Result<RenewReply> reply = backend()->renew(c.owner(), {&request, 1}, soon());
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::unsupported);

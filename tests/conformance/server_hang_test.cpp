@@ -24,7 +24,7 @@ class ServerHang : public ServerConformance {
            [&](TimePoint by) { return c.ask_once({write("late")}, {.lease = 1s, .by = by}); });
     expect("resolve", [&](TimePoint by) { return backend.resolve(Token::random(), by); });
     expect("renew", [&](TimePoint by) {
-      const RenewRequest request{stamp, 1s, false, nullptr, {}};
+      const RenewRequest request{stamp, 1s};
       return backend.renew(c.owner(), {&request, 1}, by);
     });
     expect("release", [&](TimePoint by) { return backend.release(Stamp{1}, "app", by); });

@@ -127,7 +127,7 @@ TEST_P(LostReply, ARenewalIsDone) {
     const Grant grant = c.take({write("a")}, {.lease = 10s, .token = token});
     const TimePoint first_end = BootClock::now() + grant.lease;  // or slightly earlier
     if (traits().session_leases) linger(300ms);
-    const RenewRequest request{grant.stamp, 60s, false, nullptr, {}};
+    const RenewRequest request{grant.stamp, 60s};
     const Result<RenewReply> reply = cut([&] {
       return c.backend().renew(c.owner(), {&request, 1}, soon());
     });
@@ -360,7 +360,7 @@ TEST_P(LostReply, ALateRenewalRevivesNothing) {
   Client c(proxied());
   warm_up(c, {write("a")});
   const Grant first = c.take({write("a")}, {.lease = 2s});
-  const RenewRequest request{first.stamp, 1min, false, nullptr, {}};
+  const RenewRequest request{first.stamp, 1min};
   proxy().hold_next_request();
   ASSERT_FALSE(c.backend().renew(c.owner(), {&request, 1}, BootClock::now() + 200ms));
   Client other = client("other");

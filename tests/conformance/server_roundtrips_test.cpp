@@ -96,7 +96,7 @@ TEST_P(RoundTrips, RenewingIsOneForAnyNumberOfHolds) {
   std::vector<RenewRequest> requests;
   for (int i = 0; i < 100; ++i) {
     const Grant grant = c.take({write("n" + std::to_string(i)), read("m" + std::to_string(i))});
-    requests.push_back({grant.stamp, 1min, false, nullptr, {}});
+    requests.push_back({c.known(grant.stamp), 1min});
   }
   for (const std::size_t count : {1U, 100U}) {
     SCOPED_TRACE(count);
@@ -121,7 +121,8 @@ TEST_P(RoundTrips, ReleasingManyIsOne) {
     const std::string n = std::to_string(i);
     stamps.push_back(c.take({write("n" + n), read("m" + n)}).stamp);
   }
-  const auto all = std::span<const Stamp>(stamps);
+  const std::vector<HoldRef> known = c.known(stamps);
+  const auto all = std::span<const HoldRef>(known);
   ASSERT_TRUE(backend->release_all(all.first(1), c.owner().app, soon()).value()[0]);  // warm
   // A third of them in each measurement.
   std::size_t next = 1;

@@ -40,7 +40,7 @@ Stamp Stores::take(const std::shared_ptr<MemoryStore>& store, const std::string&
   }
   if (permanent) {
     RenewRequest renewal;
-    renewal.stamp = grant->stamp;
+    renewal.hold = grant->stamp;
     renewal.permanent = true;
     EXPECT_TRUE(backend->renew(owner, {&renewal, 1}, soon()).ok());
   }

@@ -38,12 +38,12 @@ class WatchedBackend final : public ForwardingBackend {
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
     return judged<AcquireOutcome>(false, [&] { return ForwardingBackend::try_acquire(request); });
   }
-  Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) override {
+  Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) override {
     return judged<std::optional<Grant>>(true,
-                                        [&] { return ForwardingBackend::resolve(token, by); });
+                                        [&] { return ForwardingBackend::resolve(attempt, by); });
   }
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override {
-    return judged<bool>(false, [&] { return ForwardingBackend::release(stamp, app, by); });
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override {
+    return judged<bool>(false, [&] { return ForwardingBackend::release(hold, app, by); });
   }
   Result<Inspection> inspect(const InspectQuery& query, TimePoint by) override {
     return judged<Inspection>(true, [&] { return ForwardingBackend::inspect(query, by); });

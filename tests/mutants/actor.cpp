@@ -95,7 +95,7 @@ void Actor::keep(Stamp stamp, TimePoint asked) {
 }
 
 void Actor::renew(Stamp stamp) {
-  const RenewRequest request{stamp, load_.lease, false, nullptr, {}};
+  const RenewRequest request{stamp, load_.lease};
   (void)client_.backend().renew(client_.owner(), {&request, 1}, test::soon());
 }
 

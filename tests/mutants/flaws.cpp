@@ -38,11 +38,11 @@ class StampBeforeTheLock final : public ForwardingBackend {
     }
     return outcome;
   }
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override {
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override {
     Stamp known;
     {
       const std::lock_guard lock(mutex_);
-      known = inner_of_[stamp];
+      known = inner_of_[hold.stamp];
     }
     return inner().release(known, app, by);
   }
@@ -65,13 +65,13 @@ class ReleaseByName final : public ForwardingBackend {
     }
     return outcome;
   }
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override {
-    Result<bool> released = inner().release(stamp, app, by);
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override {
+    Result<bool> released = inner().release(hold, app, by);
     if (!released || *released) return released;
     InspectQuery query{InspectQuery::Match::name, {}};
     {
       const std::lock_guard lock(mutex_);
-      query.text = name_of_[stamp];
+      query.text = name_of_[hold.stamp];
     }
     const Result<Inspection> found = inner().inspect(query, by);
     if (!found || found->holds.empty()) return released;
@@ -118,9 +118,9 @@ class WitnessOfBefore final : public ForwardingBackend {
     }
     return outcome;
   }
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override {
-    Result<bool> released = inner().release(stamp, app, by);
-    if (released && *released) released_ = stamp.value;
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override {
+    Result<bool> released = inner().release(hold, app, by);
+    if (released && *released) released_ = hold.stamp.value;
     return released;
   }
 

@@ -70,7 +70,7 @@ TEST_P(MysqlCrash, LocksetGrantsAndRenewsNothingWithoutFlushes) {
     };
     refused(client.ask_once({write("b")}));
     refused(client.ask_once({write("b"), read("c")}));
-    const RenewRequest renewal{stamp, std::chrono::seconds(90), false, nullptr, {}};
+    const RenewRequest renewal{stamp, std::chrono::seconds(90)};
     refused(client.backend().renew(client.owner(), {&renewal, 1}, soon()));
     EXPECT_EQ(open_backend(address, soon()).error().code, Errc::misconfigured);
     EXPECT_EQ(client.holds().size(), 1U);

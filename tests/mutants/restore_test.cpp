@@ -84,10 +84,10 @@ class Living final : public ForwardingBackend {
     for (Stamp& floor : grant->floors) floor.value -= shift_.value;
     return outcome;
   }
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override {
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override {
     // A hold from before the wipe would stay in the old store, and block the client there.
-    if (flaw_ == Flaw::clings_to_the_old) (void)first_store_->release(stamp, app, by);
-    return where()->release(Stamp{stamp.value + shift_.value}, app, by);
+    if (flaw_ == Flaw::clings_to_the_old) (void)first_store_->release(hold, app, by);
+    return where()->release(Stamp{hold.stamp.value + shift_.value}, app, by);
   }
   Result<SpaceConfig> load_config(TimePoint by) override { return where()->load_config(by); }
 

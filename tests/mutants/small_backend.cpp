@@ -27,20 +27,20 @@ Result<AcquireOutcome> SmallBackend::try_acquire(const AcquireRequest& request) 
   return Error{Errc::indeterminate, error.what()};
 }
 
-Result<bool> SmallBackend::release(Stamp stamp, std::string_view, TimePoint) try {
-  const auto taken = taken_.extract(stamp);
-  return taken && give_back(taken.mapped(), stamp.value);
+Result<bool> SmallBackend::release(const HoldRef& hold, std::string_view, TimePoint) try {
+  const auto taken = taken_.extract(hold.stamp);
+  return taken && give_back(taken.mapped(), hold.stamp.value);
 } catch (const std::exception& error) {
   return Error{Errc::indeterminate, error.what()};
 }
 
-Result<std::optional<Grant>> SmallBackend::resolve(const Token&, TimePoint) {
+Result<std::optional<Grant>> SmallBackend::resolve(const HoldRef&, TimePoint) {
   return unsupported();
 }
 Result<RenewReply> SmallBackend::renew(const Owner&, std::span<const RenewRequest>, TimePoint) {
   return unsupported();
 }
-Result<bool> SmallBackend::break_hold(Stamp, TimePoint) { return unsupported(); }
+Result<bool> SmallBackend::break_hold(const HoldRef&, TimePoint) { return unsupported(); }
 Status SmallBackend::await_change(WaitTicket&, TimePoint, std::stop_token) { return unsupported(); }
 Result<Inspection> SmallBackend::inspect(const InspectQuery&, TimePoint) { return unsupported(); }
 Result<SpaceConfig> SmallBackend::change_config(const ConfigChange&, TimePoint) {

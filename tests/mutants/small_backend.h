@@ -18,13 +18,13 @@ class SmallBackend : public Backend {
   [[nodiscard]] Traits traits() const override { return {}; }
   // If one of the steps below throws, the answer is Errc::indeterminate.
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override;
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override;
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override;
   Result<SpaceConfig> load_config(TimePoint) override { return SpaceConfig{}; }
 
   // The store can't do more: Errc::unsupported.
-  Result<std::optional<Grant>> resolve(const Token&, TimePoint) override;
+  Result<std::optional<Grant>> resolve(const HoldRef&, TimePoint) override;
   Result<RenewReply> renew(const Owner&, std::span<const RenewRequest>, TimePoint) override;
-  Result<bool> break_hold(Stamp, TimePoint) override;
+  Result<bool> break_hold(const HoldRef&, TimePoint) override;
   Status await_change(WaitTicket&, TimePoint, std::stop_token) override;
   void end_wait(WaitTicket&, TimePoint) override {}
   Result<Inspection> inspect(const InspectQuery&, TimePoint) override;

@@ -44,7 +44,7 @@ TEST_P(Demotion, AServerThatBecameAReplicaGrantsAndChangesNothing) {
   refused_as_demoted(mine.ask_once({write("d")}), "a name that is new");
   refused_as_demoted(mine.ask_once({write("d"), write("e")}), "a set");
   refused_as_demoted(mine.ask_once({write("a")}), "a name that is held");
-  const RenewRequest request{one, 5min, false, nullptr, {}};
+  const RenewRequest request{one, 5min};
   refused_as_demoted(backend->renew(mine.owner(), {&request, 1}, soon()), "a renewal");
   refused_as_demoted(backend->release(one, "app", soon()), "the release of one name");
   refused_as_demoted(backend->release(set, "app", soon()), "the release of a set");
@@ -70,7 +70,7 @@ TEST_P(Demotion, ANewConnectionOfARunningClientIsRefused) {
   kill_sessions_of(address.user);
   refused_as_demoted(backend->load_config(soon()), "the configuration");
   refused_as_demoted(backend->inspect({}, soon()), "an inspection");
-  const RenewRequest request{stamp, 5min, false, nullptr, {}};
+  const RenewRequest request{stamp, 5min};
   refused_as_demoted(backend->renew(mine.owner(), {&request, 1}, soon()), "a renewal");
   promote();
   EXPECT_TRUE(mine.release(stamp));

@@ -148,8 +148,7 @@ void use(const std::string& address) {
   EXPECT_EQ(mine.holds().size(), 3U);
   for (const Stamp stamp : {one, set, other}) EXPECT_TRUE(mine.renew(stamp, 2min)) << stamp.value;
   // Also for several holds in one call.
-  const std::vector<RenewRequest> both{{one, 3min, false, nullptr, {}},
-                                       {set, 3min, false, nullptr, {}}};
+  const std::vector<RenewRequest> both{{one, 3min}, {set, 3min}};
   const auto renewed = mine.backend().renew(mine.owner(), both, soon());
   ASSERT_TRUE(renewed) << renewed.error().message;
   EXPECT_TRUE(renewed->renewals.at(0) && renewed->renewals.at(1));

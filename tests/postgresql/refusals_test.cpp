@@ -105,7 +105,7 @@ TEST_P(Refusals, AServerThatBecomesReadOnly) {
         << result.error().message;
   };
   expect_refused("an acquire", c.ask_once({write("b")}));
-  const RenewRequest request{stamp, 5min, false, nullptr, {}};
+  const RenewRequest request{stamp, 5min};
   expect_refused("a renewal", c.backend().renew(c.owner(), {&request, 1}, soon()));
   expect_refused("a release", c.backend().release(stamp, "app", soon()));
   expect_refused("a change", c.backend().change_config(SetPermits{"a", Mode::read, 2}, soon()));

@@ -103,7 +103,7 @@ TEST_P(Standby, ABrokenOffWaitIsNoSuccess) {
   const Stamp stamp = held("a");
   Client c(backend());
   expect_doubt<Result<RenewReply>>("a renewal", [&] {
-    const RenewRequest request{stamp, 2min, false, nullptr, {}};
+    const RenewRequest request{stamp, 2min};
     return backend()->renew(c.owner(), {&request, 1}, soon());
   });
   expect_doubt<Result<SpaceConfig>>("a change", [&] {

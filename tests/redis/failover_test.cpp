@@ -40,7 +40,7 @@ class RedisFailover : public RedisServerTest {
   }
   // Renews until the client has found the way to the new server.
   static bool renewed(Client& client, Stamp stamp) {
-    const RenewRequest request{stamp, 30s, false, nullptr, {}};
+    const RenewRequest request{client.known(stamp), 30s};
     bool there = false;
     EXPECT_TRUE(eventually([&] {
       const auto reply = client.backend().renew(client.owner(), {&request, 1}, soon());

@@ -38,7 +38,7 @@ TEST_F(RedisPools, ANewConnectionCostsOneRoundTrip) {
   proxy.reset_counts();
   proxy.far(20ms);
   EXPECT_TRUE(eventually([&] {
-    const RenewRequest request{stamp, 2min, false, nullptr, {}};
+    const RenewRequest request{one.known(stamp), 2min};
     return one.backend().renew(one.owner(), {&request, 1}, soon()).ok();
   }));
   // One to log in, one for the renewal.

@@ -140,7 +140,7 @@ TEST_F(RedisTest, ARestartWithoutPersistenceIsAQuarantine) {
   server_->kill();
   server_->start();
   EXPECT_TRUE(eventually([&] {
-    const RenewRequest request{grant.stamp, 30s, false, nullptr, {}};
+    const RenewRequest request{holder.known(grant.stamp), 30s};
     const Result<RenewReply> reply = holder.backend().renew(holder.owner(), {&request, 1}, soon());
     return reply && reply->renewals.at(0);
   }));
@@ -164,6 +164,21 @@ TEST_F(RedisTest, OfTwoRegistrationsTheLaterGrantWins) {
   EXPECT_FALSE(early.renew(first.stamp, 30s));
   EXPECT_TRUE(late.is_live(second.stamp));
   EXPECT_FALSE(late.is_live(first.stamp));
+}
+
+// SEM 9: a renewal that arrives after the release does not bring the hold back
+TEST_F(RedisTest, AReleaseInQuarantineIsNotUndone) {
+  Client holder = open("holder");
+  const Grant lost = holder.take({write("a")}, {.lease = 30s});
+  const Grant there = holder.take({write("b"), read("c")}, {.lease = 30s});
+  admin_->say({"FLUSHALL"});
+  ASSERT_TRUE(holder.renew(there.stamp, 30s)) << "registered again";
+  for (const Stamp stamp : {lost.stamp, there.stamp}) {
+    EXPECT_TRUE(holder.release(stamp));
+    EXPECT_FALSE(holder.renew(stamp, 30s));
+    EXPECT_FALSE(holder.release(stamp)) << "once";
+    EXPECT_FALSE(holder.is_live(stamp));
+  }
 }
 
 // SEM 17: a hold that a person broke does not come back at its next renewal

@@ -23,12 +23,6 @@ constexpr std::array<std::pair<std::string_view, Flaw>, 7> flaws{{
 class NewerConfigOnly final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
-  Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
-    Result<AcquireOutcome> outcome = inner().try_acquire(request);
-    if (!outcome) return outcome;
-    if (Stale* stale = std::get_if<Stale>(&*outcome)) stale->config = newest(stale->config);
-    return outcome;
-  }
   Result<SpaceConfig> load_config(TimePoint by) override { return newest(inner().load_config(by)); }
   Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override {
     return newest(inner().change_config(change, by));

@@ -167,29 +167,31 @@ Result<AcquireOutcome> Remote::try_acquire(const AcquireRequest& asked) {
   });
 }
 
-Result<std::optional<Grant>> Remote::resolve(const Token& token, TimePoint by) {
-  return call<std::optional<Grant>>(
-      by, [token](Backend& store) { return store.resolve(token, TimePoint::max()); });
+Result<std::optional<Grant>> Remote::resolve(const HoldRef& attempt, TimePoint by) {
+  return call<std::optional<Grant>>(by, [token = attempt.token](Backend& store) {
+    return store.resolve(token, TimePoint::max());
+  });
 }
 
 Result<RenewReply> Remote::renew(const Owner& owner, std::span<const RenewRequest> requests,
                                  TimePoint by) {
   std::vector<RenewRequest> copy(requests.begin(), requests.end());
-  for (RenewRequest& each : copy) each.set = nullptr;
+  for (RenewRequest& each : copy) each.hold = each.hold.stamp;  // the rest is the caller's
   return call<RenewReply>(
       by, [owner, copy](Backend& store) { return store.renew(owner, copy, TimePoint::max()); },
       Network::prompt);
 }
 
-Result<bool> Remote::release(Stamp stamp, std::string_view app, TimePoint by) {
-  return call<bool>(by, [stamp, app = std::string(app)](Backend& store) {
+Result<bool> Remote::release(const HoldRef& hold, std::string_view app, TimePoint by) {
+  return call<bool>(by, [stamp = hold.stamp, app = std::string(app)](Backend& store) {
     return store.release(stamp, app, TimePoint::max());
   });
 }
 
-Result<bool> Remote::break_hold(Stamp stamp, TimePoint by) {
-  return call<bool>(by,
-                    [stamp](Backend& store) { return store.break_hold(stamp, TimePoint::max()); });
+Result<bool> Remote::break_hold(const HoldRef& hold, TimePoint by) {
+  return call<bool>(by, [stamp = hold.stamp](Backend& store) {
+    return store.break_hold(stamp, TimePoint::max());
+  });
 }
 
 Status Remote::await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) {

@@ -54,8 +54,8 @@ class ReadOnly final : public ForwardingBackend {
   Result<RenewReply> renew(const Owner&, std::span<const RenewRequest>, TimePoint) override {
     return refused();
   }
-  Result<bool> release(Stamp, std::string_view, TimePoint) override { return refused(); }
-  Result<bool> break_hold(Stamp, TimePoint) override { return refused(); }
+  Result<bool> release(const HoldRef&, std::string_view, TimePoint) override { return refused(); }
+  Result<bool> break_hold(const HoldRef&, TimePoint) override { return refused(); }
   Result<SpaceConfig> change_config(const ConfigChange&, TimePoint) override { return refused(); }
   Result<std::size_t> reclaim(std::string_view, std::int64_t, TimePoint) override {
     return refused();
@@ -102,15 +102,15 @@ class Store::Front final : public ForwardingBackend {
     Result<RenewReply> reply = inner().renew(owner, requests, by);
     for (std::size_t i = 0; i < requests.size(); ++i) {
       const bool made = requests[i].permanent && reply->renewals[i];
-      if (made) store_.fates_[requests[i].stamp].permanent = true;
+      if (made) store_.fates_[requests[i].hold.stamp].permanent = true;
     }
     return reply;
   }
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override {
-    return ended(stamp, Fate::End::released, inner().release(stamp, app, by));
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override {
+    return ended(hold.stamp, Fate::End::released, inner().release(hold, app, by));
   }
-  Result<bool> break_hold(Stamp stamp, TimePoint by) override {
-    return ended(stamp, Fate::End::broken, inner().break_hold(stamp, by));
+  Result<bool> break_hold(const HoldRef& hold, TimePoint by) override {
+    return ended(hold.stamp, Fate::End::broken, inner().break_hold(hold, by));
   }
   Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override {
     const NoCalendar wrong(store_.clock_, store_.profile_.flaw == Flaw::counted_versions);

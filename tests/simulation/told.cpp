@@ -43,36 +43,36 @@ Result<AcquireOutcome> Noting::try_acquire(const AcquireRequest& request) {
   return outcome;
 }
 
-Result<std::optional<Grant>> Noting::resolve(const Token& token, TimePoint by) {
+Result<std::optional<Grant>> Noting::resolve(const HoldRef& attempt, TimePoint by) {
   const TimePoint sent = world_.now();
-  auto found = inner().resolve(token, by);
+  auto found = inner().resolve(attempt, by);
   if (found && *found) {
     ++world_.counts["doubts resolved to a grant"];
     promised((*found)->stamp, sent, (*found)->lease);
     if (promise(sent, (*found)->lease) <= world_.now()) ++process_.troubles;
     told_.attempts[world_.current()].push_back({sent, world_.now(), (*found)->stamp});
-    if (token == told_.app_token) told_.app = (*found)->stamp;
+    if (attempt.token == told_.app_token) told_.app = (*found)->stamp;
   }
   return found;
 }
 
 Result<RenewReply> Noting::renew(const Owner& owner, std::span<const RenewRequest> requests,
                                  TimePoint by) {
-  const bool by_renewer = requests.front().set != nullptr;
+  const bool by_renewer = requests.front().hold.known();
   for (const RenewRequest& each : requests) {
-    world_.record(process_, history::Renew{each.stamp});
+    world_.record(process_, history::Renew{each.hold.stamp});
     // One pass of the renewer may have begun before the end. (A renewal by stamp is intended.)
-    const auto over = told_.over.find(each.stamp);
+    const auto over = told_.over.find(each.hold.stamp);
     if (by_renewer && over != told_.over.end() && ++over->second > 1) {
       world_.complain("renewal after the end",
-                      "stamp " + std::to_string(each.stamp.value) + " is renewed by " +
+                      "stamp " + std::to_string(each.hold.stamp.value) + " is renewed by " +
                           process_.name + " again and again after it was lost or released");
     }
   }
   const TimePoint sent = world_.now();
   Result<RenewReply> reply = inner().renew(owner, requests, by);
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    const Stamp stamp = requests[i].stamp;
+    const Stamp stamp = requests[i].hold.stamp;
     // One of two stores may not have answered.
     const bool unanswered = !reply || (!reply->unanswered.empty() && reply->unanswered[i]);
     if (unanswered) {
@@ -126,17 +126,18 @@ void Noting::app_renewed(TimePoint sent) {
   }
 }
 
-Result<bool> Noting::release(Stamp stamp, std::string_view app, TimePoint by) {
-  told_.given_back.insert(stamp);
+Result<bool> Noting::release(const HoldRef& hold, std::string_view app, TimePoint by) {
+  told_.given_back.insert(hold.stamp);
   // This may record a renewal that its stopped caller considers too late: then the caller ends the
   // hold before it can report the loss.
-  if (told_.known.contains(stamp) && !told_.let_go.contains(stamp) && !told_.over.contains(stamp)) {
-    world_.record(process_, history::Release{stamp});
-    world_.record(process_, history::ReleaseUnknown{stamp});
+  if (told_.known.contains(hold.stamp) && !told_.let_go.contains(hold.stamp) &&
+      !told_.over.contains(hold.stamp)) {
+    world_.record(process_, history::Release{hold.stamp});
+    world_.record(process_, history::ReleaseUnknown{hold.stamp});
   }
   const TimePoint sent = world_.now();
-  Result<bool> done = inner().release(stamp, app, by);
-  if (done) told_.gone[stamp] = sent;
+  Result<bool> done = inner().release(hold, app, by);
+  if (done) told_.gone[hold.stamp] = sent;
   return done;
 }
 

@@ -83,10 +83,10 @@ class Noting final : public ForwardingBackend {
         told_(told) {}
 
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override;
-  Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) override;
+  Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) override;
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                            TimePoint by) override;
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override;
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override;
 
  private:
   void app_renewed(TimePoint sent);

@@ -135,7 +135,7 @@ TEST_F(SqliteCrowd, AReleaseAndARenewalGoAhead) {
   const Stamp stamp = mine.take({write("a")}).stamp;
   const Crowd crowd(path_);
   const TimePoint began = BootClock::now();
-  const RenewRequest request{stamp, 2min, false, nullptr, {}};
+  const RenewRequest request{stamp, 2min};
   const auto renewed = mine.backend().renew(mine.owner(), {&request, 1}, began + 60s);
   ASSERT_TRUE(renewed) << renewed.error().message;
   EXPECT_TRUE(renewed->renewals.at(0));

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "core/time_math.h"
 #include "tests/support/wait.h"
 
 namespace lockset::test {
@@ -64,7 +65,7 @@ std::string describe(const Result<AcquireOutcome>& outcome) {
   if (const auto* busy = std::get_if<Busy>(&*outcome)) {
     return "busy: " + in_quotes(busy->name) + " held by " + std::to_string(busy->holder.value);
   }
-  return "stale: version " + std::to_string(std::get<Stale>(*outcome).config.version);
+  return "stale";
 }
 
 Wanted sorted(Wanted items) {
@@ -124,16 +125,24 @@ Result<AcquireOutcome> Client::ask_once(const Wanted& wanted, const Ask& ask, At
   request.will_wait = ask.will_wait;
   request.ticket = ask.ticket;
   request.by = ask.by ? *ask.by : soon();
-  return attempt(*backend_, request);
+  const TimePoint sent = BootClock::now();
+  Result<AcquireOutcome> outcome = attempt(*backend_, request);
+  const Grant* const grant = outcome ? std::get_if<Grant>(&*outcome) : nullptr;
+  if (!outcome || grant != nullptr) {
+    attempts_.insert_or_assign(request.token, KnownHold{set, owner_, request.token});
+  }
+  if (grant != nullptr) granted(*grant, request.token, sent);
+  return outcome;
 }
 
 Result<AcquireOutcome> Client::ask(const Wanted& wanted, const Ask& ask, Attempt& attempt) {
   // Bounded: a backend that always answers stale must fail a test, not hang it.
   for (int i = 0; i < 1000; ++i) {
     Result<AcquireOutcome> outcome = ask_once(wanted, ask, attempt);
-    Stale* stale = outcome ? std::get_if<Stale>(&*outcome) : nullptr;
-    if (stale == nullptr) return outcome;
-    config_ = std::move(stale->config);
+    if (!outcome || !std::holds_alternative<Stale>(*outcome)) return outcome;
+    Result<SpaceConfig> config = backend_->load_config(ask.by ? *ask.by : soon());
+    if (!config) return std::move(config).error();
+    config_ = *std::move(config);
   }
   throw std::runtime_error("the backend answers stale again and again");
 }
@@ -158,22 +167,57 @@ Busy Client::meet_busy(const Wanted& wanted, const Ask& how) {
   return std::get<Busy>(*std::move(outcome));
 }
 
-bool Client::release(Stamp stamp) { return backend_->release(stamp, owner_.app, soon()).value(); }
+void Client::granted(const Grant& grant, const Token& token, TimePoint sent) {
+  const auto attempt = attempts_.find(token);
+  if (attempt == attempts_.end()) return;
+  attempt->second.stamp = grant.stamp;
+  attempt->second.store_time_us = grant.store_time_us;
+  granted_[grant.stamp] = {token, later(sent, grant.lease)};
+}
 
-bool Client::break_hold(Stamp stamp) { return backend_->break_hold(stamp, soon()).value(); }
+HoldRef Client::known(Stamp stamp) const {
+  const auto hold = granted_.find(stamp);
+  if (hold == granted_.end() || BootClock::now() >= hold->second.until) return stamp;
+  return attempts_.at(hold->second.token).ref();
+}
+
+HoldRef Client::known(const Token& token) const {
+  const auto attempt = attempts_.find(token);
+  return attempt == attempts_.end() ? HoldRef(token) : attempt->second.ref();
+}
+
+std::vector<HoldRef> Client::known(std::span<const Stamp> stamps) const {
+  std::vector<HoldRef> holds;
+  for (const Stamp stamp : stamps) holds.push_back(known(stamp));
+  return holds;
+}
+
+bool Client::release(Stamp stamp) {
+  return backend_->release(known(stamp), owner_.app, soon()).value();
+}
+
+bool Client::break_hold(Stamp stamp) { return backend_->break_hold(known(stamp), soon()).value(); }
 
 std::optional<Renewal> Client::renew(Stamp stamp, Duration lease) {
-  const RenewRequest request{stamp, lease, false, nullptr, {}};
-  return backend_->renew(owner_, {&request, 1}, soon()).value().renewals.at(0);
+  const RenewRequest request{known(stamp), lease};
+  const TimePoint sent = BootClock::now();
+  const std::optional<Renewal> renewal =
+      backend_->renew(owner_, {&request, 1}, soon()).value().renewals.at(0);
+  const auto hold = granted_.find(stamp);
+  if (renewal && hold != granted_.end()) hold->second.until = later(sent, renewal->lease);
+  return renewal;
 }
 
 std::optional<Renewal> Client::make_permanent(Stamp stamp) {
-  const RenewRequest request{stamp, std::chrono::milliseconds(1), true, nullptr, {}};
+  const RenewRequest request{known(stamp), std::chrono::milliseconds(1), true};
   return backend_->renew(owner_, {&request, 1}, soon()).value().renewals.at(0);
 }
 
 std::optional<Grant> Client::resolve(const Token& token) {
-  return backend_->resolve(token, soon()).value();
+  const TimePoint sent = BootClock::now();
+  const std::optional<Grant> grant = backend_->resolve(known(token), soon()).value();
+  if (grant) granted(*grant, token, sent);
+  return grant;
 }
 
 Inspection Client::inspect(const InspectQuery& query) {

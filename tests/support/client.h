@@ -7,11 +7,14 @@
 // Thread-safety: one thread per Client; many clients may share one backend.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "core/known_hold.h"
 #include "lockset/backend.h"
 
 namespace lockset::test {
@@ -67,6 +70,7 @@ class Client {
   // Throws unless busy.
   Busy meet_busy(const Wanted& wanted, const Ask& ask = {});
 
+  // These tell the backend all that this client knows about a hold or an attempt, as the core does.
   bool release(Stamp stamp);
   bool break_hold(Stamp stamp);
   std::optional<Renewal> renew(Stamp stamp, Duration lease);
@@ -81,6 +85,12 @@ class Client {
   void change(const ConfigChange& change);
   void reload();
 
+  // What this client knows about a hold or an attempt: only the stamp or the token, unless it asked
+  // for the hold itself and the lease that it knows of has not ended. Valid as long as the client.
+  [[nodiscard]] HoldRef known(Stamp stamp) const;
+  [[nodiscard]] HoldRef known(const Token& token) const;
+  [[nodiscard]] std::vector<HoldRef> known(std::span<const Stamp> stamps) const;
+
  private:
   using Attempt = Result<AcquireOutcome>(Backend&, const AcquireRequest&);
   Result<AcquireOutcome> ask_once(const Wanted& wanted, const Ask& ask, Attempt& attempt);
@@ -89,6 +99,14 @@ class Client {
   std::shared_ptr<Backend> backend_;
   Owner owner_;
   SpaceConfig config_;
+  struct Granted {
+    Token token;
+    TimePoint until;
+  };
+  void granted(const Grant& grant, const Token& token, TimePoint sent);
+
+  std::map<Token, KnownHold> attempts_;
+  std::map<Stamp, Granted> granted_;
 };
 
 }  // namespace lockset::test

@@ -177,8 +177,8 @@ Result<AcquireOutcome> FaultyBackend::try_acquire(const AcquireRequest& request)
       });
 }
 
-Result<std::optional<Grant>> FaultyBackend::resolve(const Token& token, TimePoint by) {
-  return reading(Call::resolve, [&] { return inner().resolve(token, by); });
+Result<std::optional<Grant>> FaultyBackend::resolve(const HoldRef& attempt, TimePoint by) {
+  return reading(Call::resolve, [&] { return inner().resolve(attempt, by); });
 }
 
 Result<RenewReply> FaultyBackend::renew(const Owner& owner, std::span<const RenewRequest> requests,
@@ -187,28 +187,26 @@ Result<RenewReply> FaultyBackend::renew(const Owner& owner, std::span<const Rene
       Call::renew, [&] { return inner().renew(owner, requests, by); },
       [&]() -> std::function<void()> {
         std::vector<RenewRequest> copies(requests.begin(), requests.end());
-        for (RenewRequest& copy : copies)
-          copy.set = nullptr;  // they point into the caller's
-                               // memory
+        for (RenewRequest& copy : copies) copy.hold = copy.hold.stamp;  // the rest is the caller's
         return [this, owner, copies] { (void)inner().renew(owner, copies, soon()); };
       });
 }
 
-Result<bool> FaultyBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
+Result<bool> FaultyBackend::release(const HoldRef& hold, std::string_view app, TimePoint by) {
   return changing(
-      Call::release, [&] { return inner().release(stamp, app, by); },
+      Call::release, [&] { return inner().release(hold, app, by); },
       [&]() -> std::function<void()> {
-        return [this, stamp, owner = std::string(app)] {
+        return [this, stamp = hold.stamp, owner = std::string(app)] {
           (void)inner().release(stamp, owner, soon());
         };
       });
 }
 
-Result<bool> FaultyBackend::break_hold(Stamp stamp, TimePoint by) {
+Result<bool> FaultyBackend::break_hold(const HoldRef& hold, TimePoint by) {
   return changing(
-      Call::break_hold, [&] { return inner().break_hold(stamp, by); },
+      Call::break_hold, [&] { return inner().break_hold(hold, by); },
       [&]() -> std::function<void()> {
-        return [this, stamp] { (void)inner().break_hold(stamp, soon()); };
+        return [this, stamp = hold.stamp] { (void)inner().break_hold(stamp, soon()); };
       });
 }
 

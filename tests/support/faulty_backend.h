@@ -78,11 +78,11 @@ class FaultyBackend final : public ForwardingBackend {
   [[nodiscard]] std::string describe() const;
 
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override;
-  Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) override;
+  Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) override;
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                            TimePoint by) override;
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override;
-  Result<bool> break_hold(Stamp stamp, TimePoint by) override;
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override;
+  Result<bool> break_hold(const HoldRef& hold, TimePoint by) override;
   Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) override;
   Result<Inspection> inspect(const InspectQuery& query, TimePoint by) override;
   Result<SpaceConfig> load_config(TimePoint by) override;

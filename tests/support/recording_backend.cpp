@@ -59,14 +59,14 @@ Result<AcquireOutcome> RecordingBackend::try_acquire(const AcquireRequest& reque
   return outcome;
 }
 
-Result<std::optional<Grant>> RecordingBackend::resolve(const Token& token, TimePoint by) {
+Result<std::optional<Grant>> RecordingBackend::resolve(const HoldRef& attempt, TimePoint by) {
   const TimePoint sent = recorder_->now();
-  Result<std::optional<Grant>> found = inner().resolve(token, by);
+  Result<std::optional<Grant>> found = inner().resolve(attempt, by);
   if (level_ != Level::attempts || !found || !*found) return found;
   std::optional<Open> asked;
   {
     const std::lock_guard lock(mutex_);
-    if (auto node = open_.extract(token)) asked = node.mapped();
+    if (auto node = open_.extract(attempt.token)) asked = node.mapped();
   }
   if (asked) {
     asked->sent = sent;
@@ -77,11 +77,12 @@ Result<std::optional<Grant>> RecordingBackend::resolve(const Token& token, TimeP
 
 Result<RenewReply> RecordingBackend::renew(const Owner& owner,
                                            std::span<const RenewRequest> requests, TimePoint by) {
-  for (const RenewRequest& request : requests) recorder_->record(history::Renew{request.stamp});
+  for (const RenewRequest& request : requests)
+    recorder_->record(history::Renew{request.hold.stamp});
   const TimePoint sent = recorder_->now();
   Result<RenewReply> reply = inner().renew(owner, requests, by);
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    const Stamp stamp = requests[i].stamp;
+    const Stamp stamp = requests[i].hold.stamp;
     if (!reply || i >= reply->renewals.size() || !reply->answered(i)) {
       recorder_->record(history::RenewUnknown{stamp});
     } else if (const std::optional<Renewal>& renewal = reply->renewals[i]) {
@@ -103,19 +104,19 @@ void RecordingBackend::note_end(Stamp stamp, const Result<bool>& answer) {
   }
 }
 
-Result<bool> RecordingBackend::release(Stamp stamp, std::string_view app, TimePoint by) {
-  if (level_ != Level::attempts) return inner().release(stamp, app, by);
-  recorder_->record(history::Release{stamp});
-  Result<bool> answer = inner().release(stamp, app, by);
-  note_end(stamp, answer);
+Result<bool> RecordingBackend::release(const HoldRef& hold, std::string_view app, TimePoint by) {
+  if (level_ != Level::attempts) return inner().release(hold, app, by);
+  recorder_->record(history::Release{hold.stamp});
+  Result<bool> answer = inner().release(hold, app, by);
+  note_end(hold.stamp, answer);
   return answer;
 }
 
-Result<bool> RecordingBackend::break_hold(Stamp stamp, TimePoint by) {
-  if (level_ != Level::attempts) return inner().break_hold(stamp, by);
-  recorder_->record(history::Release{stamp});
-  Result<bool> answer = inner().break_hold(stamp, by);
-  note_end(stamp, answer);
+Result<bool> RecordingBackend::break_hold(const HoldRef& hold, TimePoint by) {
+  if (level_ != Level::attempts) return inner().break_hold(hold, by);
+  recorder_->record(history::Release{hold.stamp});
+  Result<bool> answer = inner().break_hold(hold, by);
+  note_end(hold.stamp, answer);
   return answer;
 }
 

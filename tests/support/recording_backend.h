@@ -37,11 +37,11 @@ class RecordingBackend final : public ForwardingBackend {
                    Level level = Level::attempts);
 
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override;
-  Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) override;
+  Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) override;
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                            TimePoint by) override;
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override;
-  Result<bool> break_hold(Stamp stamp, TimePoint by) override;
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override;
+  Result<bool> break_hold(const HoldRef& hold, TimePoint by) override;
   Result<Inspection> inspect(const InspectQuery& query, TimePoint by) override;
   Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override;
 

@@ -71,7 +71,7 @@ TEST_F(RecordingBackendTest, WhatWasPerhapsDoneIsRecordedAsSuch) {
   const Stamp stamp = last<history::Granted>().stamp;
   EXPECT_TRUE(attempts_.resolve(token));  // recorded once only
   store_->script(Call::renew, Fault::lose_reply);
-  const RenewRequest renewal{stamp, std::chrono::seconds(10), false, nullptr, {}};
+  const RenewRequest renewal{stamp, std::chrono::seconds(10)};
   EXPECT_FALSE(attempts_.backend().renew(attempts_.owner(), {&renewal, 1}, soon()));
   store_->script(Call::release, Fault::lose_reply);
   EXPECT_FALSE(attempts_.backend().release(stamp, "app", soon()));

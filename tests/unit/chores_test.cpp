@@ -11,10 +11,15 @@ using namespace std::chrono_literals;
 
 using test::at;
 
+Chore due_at(TimePoint when, Stamp stamp) {
+  const LockSet set = LockSet::make({write("a")}).value();
+  return {{set, {}, Token::random(), stamp}, at(10s), when};
+}
+
 // SEM 14
 TEST(Chores, AreDueMoreSeldomEachTimeAndEndWithTheLease) {
   Chores chores;
-  chores.add({Stamp{7}, at(10s), at(1s)});
+  chores.add(due_at(at(1s), Stamp{7}));
   EXPECT_EQ(chores.next(), at(1s));
   EXPECT_FALSE(chores.take_due(at(999ms)));
   std::optional<Chore> due = chores.take_due(at(1s));
@@ -35,12 +40,12 @@ TEST(Chores, AreDueMoreSeldomEachTimeAndEndWithTheLease) {
 
 TEST(Chores, ComeInTheOrderInWhichTheyWereDue) {
   Chores chores;
-  chores.add({Stamp{1}, at(10s), at(3s)});
-  chores.add({Stamp{2}, at(10s), at(1s)});
-  chores.add({Stamp{3}, at(10s), at(2s)});
+  chores.add(due_at(at(3s), Stamp{1}));
+  chores.add(due_at(at(1s), Stamp{2}));
+  chores.add(due_at(at(2s), Stamp{3}));
   const auto next = [&] {
     const std::optional<Chore> due = chores.take_due(at(2s));
-    return due ? std::get<Stamp>(due->what) : Stamp{};
+    return due ? due->hold.stamp : Stamp{};
   };
   EXPECT_EQ(next(), Stamp{2});
   EXPECT_EQ(next(), Stamp{3});

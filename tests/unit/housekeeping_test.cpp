@@ -59,10 +59,10 @@ class SlowBackend final : public ForwardingBackend {
   SlowBackend(std::shared_ptr<Backend> inner, std::shared_ptr<Gates> gates)
       : ForwardingBackend(std::move(inner)), gates_(std::move(gates)) {}
 
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override {
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override {
     if (std::this_thread::get_id() == gates_->caller) return Error{Errc::unavailable, "slow"};
     gates_->release.pass();
-    return ForwardingBackend::release(stamp, app, by);
+    return ForwardingBackend::release(hold, app, by);
   }
   Result<SpaceConfig> load_config(TimePoint by) override {
     if (std::this_thread::get_id() != gates_->caller) gates_->load_config.pass();

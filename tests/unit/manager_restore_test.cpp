@@ -45,8 +45,8 @@ class ThroughPlace final : public ForwardingBackend {
                            TimePoint by) override {
     return make_memory_backend(place_.store())->renew(owner, requests, by);
   }
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override {
-    return make_memory_backend(place_.store())->release(stamp, app, by);
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override {
+    return make_memory_backend(place_.store())->release(hold, app, by);
   }
   Result<SpaceConfig> load_config(TimePoint by) override {
     return make_memory_backend(place_.store())->load_config(by);

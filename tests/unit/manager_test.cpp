@@ -58,16 +58,16 @@ class Switchable final : public ForwardingBackend {
     }
     return outcome;
   }
-  Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) override {
-    Result<std::optional<Grant>> found = ForwardingBackend::resolve(token, by);
+  Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) override {
+    Result<std::optional<Grant>> found = ForwardingBackend::resolve(attempt, by);
     if (found && *found && switches_->grant_stamp > 0) {
       (*found)->stamp = Stamp{switches_->grant_stamp};
     }
     return found;
   }
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override {
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override {
     if (switches_->down) return Error{Errc::unavailable, "down"};
-    Result<bool> result = ForwardingBackend::release(stamp, app, by);
+    Result<bool> result = ForwardingBackend::release(hold, app, by);
     if (switches_->lose_release_replies > 0) {
       --switches_->lose_release_replies;
       return Error{Errc::indeterminate, "the reply was lost"};

@@ -238,7 +238,7 @@ TEST_F(Ensemble, ADeposedLeaderRenewsNothing) {
   EXPECT_GT(next, gone);
   // The request waits for the old leader, which answers before it checks its followers.
   proxy.hold_next_request();
-  const RenewRequest request{gone, 1min, false, nullptr, {}};
+  const RenewRequest request{gone, 1min};
   Result<RenewReply> reply = Error{Errc::internal, "not asked"};
   {
     const std::jthread asking([&] {

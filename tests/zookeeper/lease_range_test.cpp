@@ -92,7 +92,7 @@ TEST_F(LeaseRange, ShortLeasesAreGrantedWhereTheyAreAskedFor) {
 TEST_F(LeaseRange, ThereIsNoHoldWithoutALease) {
   Client mine = open();
   const Stamp stamp = mine.take({write("a")}, {.lease = 5s}).stamp;
-  const RenewRequest request{stamp, 5s, true, nullptr, {}};
+  const RenewRequest request{stamp, 5s, true};
   const auto reply = mine.backend().renew(mine.owner(), {&request, 1}, soon());
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, Errc::unsupported);
@@ -132,7 +132,7 @@ TEST_F(LeaseRange, AShortenedSessionLosesWhatItCanNotKeep) {
   const auto renewed = [&](Stamp stamp, Duration lease) {
     std::optional<Renewal> renewal;
     EXPECT_TRUE(eventually([&] {
-      const RenewRequest request{stamp, lease, false, nullptr, {}};
+      const RenewRequest request{stamp, lease};
       const auto reply = mine.backend().renew(mine.owner(), {&request, 1}, soon());
       if (reply) renewal = reply->renewals.at(0);
       return reply.ok();

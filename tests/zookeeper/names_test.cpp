@@ -105,7 +105,7 @@ TEST_F(Names, TheLargestSetIsTakenWhole) {
   server().kill();
   server().start();
   EXPECT_TRUE(eventually([&] {
-    const RenewRequest request{stamp, 1min, false, nullptr, {}};
+    const RenewRequest request{stamp, 1min};
     const auto reply = mine.backend().renew(mine.owner(), {&request, 1}, soon());
     return reply && reply->renewals.at(0);
   }));
@@ -142,7 +142,7 @@ TEST_F(Names, MorePathsThanOneSessionShouldHaveAreInAnother) {
   std::vector<RenewRequest> requests;
   for (std::size_t i = 0; i < sets; ++i) {
     const Grant grant = mine.take(long_names(size, "s" + std::to_string(i) + "-", lock_sign));
-    requests.push_back({grant.stamp, 1min, false, nullptr, {}});
+    requests.push_back({grant.stamp, 1min});
   }
   std::map<std::int64_t, std::size_t> bytes;   // by session
   std::map<std::string, std::int64_t> owners;  // by token

@@ -139,7 +139,7 @@ TEST_F(Restored, ASessionThatGoesOnIsNoProofOfWhatWasTakenInIt) {
   std::optional<RenewReply> reply;
   EXPECT_TRUE(eventually(
       [&] {
-        const RenewRequest request{gone, 1min, false, nullptr, {}};
+        const RenewRequest request{gone, 1min};
         auto renewed = old.backend().renew(old.owner(), {&request, 1}, BootClock::now() + 2s);
         if (renewed) reply = *std::move(renewed);
         return reply.has_value();
@@ -166,7 +166,7 @@ TEST_F(Restored, WhatComesBackInASessionThatGoesOnIsRemoved) {
   EXPECT_EQ(fresh.meet_busy({write("back")}).holder, back) << "nothing is tested";
   EXPECT_TRUE(eventually(
       [&] {
-        const RenewRequest request{kept, 1min, false, nullptr, {}};
+        const RenewRequest request{kept, 1min};
         return old.backend().renew(old.owner(), {&request, 1}, BootClock::now() + 2s).ok();
       },
       long_time));

@@ -96,7 +96,7 @@ TEST_F(RoundTrips, ARenewalAsksForHoldsOnlyWhereOneWasBroken) {
   Client mine = client();
   std::vector<RenewRequest> requests;
   for (const LockRequest& name : names(count)) {
-    requests.push_back({mine.take({name}).stamp, 1min, false, nullptr, {}});
+    requests.push_back({mine.take({name}).stamp, 1min});
   }
   std::size_t renewed = 0;
   const auto renew = [&] {
@@ -108,7 +108,7 @@ TEST_F(RoundTrips, ARenewalAsksForHoldsOnlyWhereOneWasBroken) {
   };
   EXPECT_EQ(renew(), session);
   EXPECT_EQ(renewed, count);
-  requests.push_back({mine.take({write("later")}).stamp, 1min, false, nullptr, {}});
+  requests.push_back({mine.take({write("later")}).stamp, 1min});
   EXPECT_EQ(renew(), session);
   EXPECT_EQ(renewed, count + 1);
   for (const std::size_t broken : {std::size_t{3}, count}) {

@@ -3,7 +3,8 @@
 -- #
 -- # KEYS from 4: of n names the strings, then the sorted sets, then the lines. ARGV from 4:
 -- # stamp, its application as packed in records ('': anybody's), modes, and '1' if its holder
--- # releases it, else '0': then the holder has to hear of it.
+-- # releases it, else '0': then the holder has to hear of it. In quarantine every end is
+-- # entombed, so that a renewal which arrives late does not register the hold again.
 -- #
 -- # 1: ended by this call. {'N'}: no such live hold. {'U'}: no such live hold, in quarantine.
 -- # {'O'}: only an operator may end another application's.
@@ -30,9 +31,13 @@ if record then
   ends = tonumber(call('ZSCORE', L, stamp) or 0)
   call('ZREM', L, stamp)
 end
-if ARGV[7] == '0' then
+if not record and unsure and tonumber(call('ZSCORE', L, stamp) or 1) <= 0 then
+  return {'N'}  -- ended for good
+end
+if ARGV[7] == '0' or unsure then
   @ending@
-  if record and (unsure or ends > now) or unsure and ARGV[5] == '' then
+  if record and (unsure or ends > now)
+     or unsure and (ARGV[5] == '' or ARGV[7] == '1') then
     entomb(stamp, math.max(ends or 0, lost_until))
   end
 end

@@ -35,13 +35,13 @@ class Telling final : public ForwardingBackend {
     told_(false);
     return ForwardingBackend::try_acquire(request);
   }
-  Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) override {
+  Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) override {
     told_(false);
-    return ForwardingBackend::resolve(token, by);
+    return ForwardingBackend::resolve(attempt, by);
   }
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override {
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override {
     told_(false);
-    return ForwardingBackend::release(stamp, app, by);
+    return ForwardingBackend::release(hold, app, by);
   }
   Result<Inspection> inspect(const InspectQuery& query, TimePoint by) override {
     told_(false);

@@ -102,10 +102,10 @@ class DuplicateMakesASecondHold final : public ForwardingBackend {
     }
     return outcome;
   }
-  Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) override {
+  Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) override {
     const std::lock_guard lock(mutex_);
-    const auto found = tokens_.find(token);
-    return inner().resolve(found == tokens_.end() ? token : found->second, by);
+    const auto found = tokens_.find(attempt.token);
+    return inner().resolve(found == tokens_.end() ? attempt.token : found->second, by);
   }
 
  private:
@@ -130,9 +130,9 @@ class PermitsOffByOne final : public ForwardingBackend {
 class InParts : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override {
-    for (const Stamp part : take_parts(stamp)) (void)inner().release(part, app, by);
-    return inner().release(stamp, app, by);
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override {
+    for (const Stamp part : take_parts(hold.stamp)) (void)inner().release(part, app, by);
+    return inner().release(hold, app, by);
   }
 
  protected:

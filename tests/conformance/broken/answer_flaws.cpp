@@ -27,7 +27,7 @@ class InspectShowsAPart final : public ForwardingBackend {
 class ResolveFindsNothing final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
-  Result<std::optional<Grant>> resolve(const Token&, TimePoint) override {
+  Result<std::optional<Grant>> resolve(const HoldRef&, TimePoint) override {
     return std::optional<Grant>();
   }
 };
@@ -44,9 +44,9 @@ class ResolveFindsTheDead final : public ForwardingBackend {
     }
     return outcome;
   }
-  Result<std::optional<Grant>> resolve(const Token& token, TimePoint) override {
+  Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint) override {
     const std::lock_guard lock(mutex_);
-    const auto found = log_.find(token);
+    const auto found = log_.find(attempt.token);
     return found == log_.end() ? std::optional<Grant>() : found->second;
   }
 

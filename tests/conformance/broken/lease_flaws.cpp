@@ -81,12 +81,12 @@ class RenewalRevives final : public ForwardingBackend {
     }
     return all;
   }
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override {
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override {
     {
       const std::lock_guard lock(mutex_);
-      granted_.erase(stamp);  // otherwise a renewal would revive a released hold
+      granted_.erase(hold.stamp);  // otherwise a renewal would revive a released hold
     }
-    return inner().release(stamp, app, by);
+    return inner().release(hold, app, by);
   }
 
  private:
@@ -97,7 +97,7 @@ class RenewalRevives final : public ForwardingBackend {
   };
   bool revive(const RenewRequest& renewal, TimePoint by) {
     const std::lock_guard lock(mutex_);
-    const auto known = granted_.find(renewal.stamp);
+    const auto known = granted_.find(renewal.hold.stamp);
     if (known == granted_.end()) return false;
     const std::vector<std::uint32_t> permits(known->second.set.size(), 1);
     AcquireRequest again;
@@ -129,7 +129,7 @@ class RenewalShortens final : public ForwardingBackend {
     for (std::size_t i = 0; reply && i < requests.size(); ++i) {
       if (!reply->renewals[i] || requests[i].permanent) continue;
       reply->renewals[i]->lease = requests[i].lease;
-      ends_[requests[i].stamp] = BootClock::now() + requests[i].lease;
+      ends_[requests[i].hold.stamp] = BootClock::now() + requests[i].lease;
     }
     return reply;
   }

@@ -13,8 +13,8 @@ namespace {
 class ReleaseIgnoresApplication final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
-  Result<bool> release(Stamp stamp, std::string_view, TimePoint by) override {
-    return inner().break_hold(stamp, by);
+  Result<bool> release(const HoldRef& hold, std::string_view, TimePoint by) override {
+    return inner().break_hold(hold, by);
   }
 };
 
@@ -22,12 +22,12 @@ class ReleaseIgnoresApplication final : public ForwardingBackend {
 class ReleaseSucceedsTwice final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override {
-    Result<bool> released = inner().release(stamp, app, by);
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override {
+    Result<bool> released = inner().release(hold, app, by);
     if (!released) return released;
     const std::lock_guard lock(mutex_);
-    if (*released) released_.insert(stamp);
-    return released_.contains(stamp);
+    if (*released) released_.insert(hold.stamp);
+    return released_.contains(hold.stamp);
   }
 
  private:
@@ -46,7 +46,7 @@ class RenewalIgnoresApplication final : public ForwardingBackend {
     for (const RenewRequest& request : requests) {
       Owner other = owner;
       for (const HoldInfo& hold : all->holds) {
-        if (hold.stamp == request.stamp) other = hold.owner;
+        if (hold.stamp == request.hold.stamp) other = hold.owner;
       }
       Result<RenewReply> one = inner().renew(other, {&request, 1}, by);
       if (!one) return one;
@@ -61,8 +61,8 @@ class RenewalIgnoresApplication final : public ForwardingBackend {
 class BreakIgnoresStamp final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
-  Result<bool> break_hold(Stamp stamp, TimePoint by) override {
-    Result<bool> broken = inner().break_hold(stamp, by);
+  Result<bool> break_hold(const HoldRef& hold, TimePoint by) override {
+    Result<bool> broken = inner().break_hold(hold, by);
     if (!broken || *broken) return broken;
     const Result<Inspection> all = inner().inspect({}, by);
     if (!all || all->holds.empty()) return false;

@@ -21,22 +21,22 @@ class StampGoesBack final : public ForwardingBackend {
     if (Busy* busy = std::get_if<Busy>(&*outcome)) busy->holder = turned(busy->holder);
     return outcome;
   }
-  Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) override {
-    Result<std::optional<Grant>> found = inner().resolve(token, by);
+  Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) override {
+    Result<std::optional<Grant>> found = inner().resolve(attempt, by);
     if (found && *found) turn(**found);
     return found;
   }
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                            TimePoint by) override {
     std::vector<RenewRequest> others(requests.begin(), requests.end());
-    for (RenewRequest& one : others) one.stamp = turned(one.stamp);
+    for (RenewRequest& one : others) one.hold = turned(one.hold.stamp);
     return inner().renew(owner, others, by);
   }
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override {
-    return inner().release(turned(stamp), app, by);
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override {
+    return inner().release(turned(hold.stamp), app, by);
   }
-  Result<bool> break_hold(Stamp stamp, TimePoint by) override {
-    return inner().break_hold(turned(stamp), by);
+  Result<bool> break_hold(const HoldRef& hold, TimePoint by) override {
+    return inner().break_hold(turned(hold.stamp), by);
   }
   Result<Inspection> inspect(const InspectQuery& query, TimePoint by) override {
     Result<Inspection> all = inner().inspect(query, by);

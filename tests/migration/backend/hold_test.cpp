@@ -87,7 +87,7 @@ TEST_P(MigrateHold, PartLostIsTheHoldLostAlsoWhenTheOtherStoreIsAway) {
     const Stamp part = (lose_old ? fresh.in_old() : fresh.in_new()).at(0).stamp;
     ASSERT_TRUE(store.break_hold(part, soon()).value());
     (lose_old ? process.to_new : process.to_old)->down = true;
-    const RenewRequest request{stamp, seconds(30), false, nullptr, {}};
+    const RenewRequest request{stamp, seconds(30)};
     const auto reply = process.backend->renew(client.owner(), {&request, 1}, soon());
     ASSERT_TRUE(reply) << reply.error().message;
     EXPECT_TRUE(reply->answered(0));
@@ -103,7 +103,7 @@ TEST_P(MigrateHold, OneStoreAwayIsAnErrorWhereNothingWasAnswered) {
     Client client = Pair::client(process);
     const Stamp stamp = client.take(a).stamp;
     (old_away ? process.to_old : process.to_new)->down = true;
-    const RenewRequest request{stamp, seconds(30), false, nullptr, {}};
+    const RenewRequest request{stamp, seconds(30)};
     EXPECT_FALSE(process.backend->renew(client.owner(), {&request, 1}, soon()));
     (old_away ? process.to_old : process.to_new)->down = false;
     EXPECT_TRUE(client.renew(stamp, seconds(30)));
@@ -252,7 +252,7 @@ TEST_F(MigrateHolds, HoldsOfDifferentPhasesAreRenewedInOneCallAndEndedEachWhereI
   std::vector<RenewRequest> requests;
   const auto take = [&](const char* name) {
     const Stamp stamp = client.take({write(name)}).stamp;
-    requests.push_back({stamp, seconds(300), false, nullptr, {}});
+    requests.push_back({stamp, seconds(300)});
   };
   take("shadow");
   pair.mark_old(Step::dual_old);
@@ -278,13 +278,13 @@ TEST_F(MigrateHolds, HoldsOfDifferentPhasesAreRenewedInOneCallAndEndedEachWhereI
   EXPECT_FALSE(process.backend->renew(client.owner(), requests, soon()));
   process.to_old->down = false;
   // The earlier one is lost; the others are not.
-  ASSERT_TRUE(pair.old_store().break_hold(requests[0].stamp, soon()).value());
+  ASSERT_TRUE(pair.old_store().break_hold(requests[0].hold.stamp, soon()).value());
   reply = process.backend->renew(client.owner(), requests, soon()).value();
   EXPECT_FALSE(reply.renewals[0]);
   EXPECT_TRUE(reply.answered(0));
   EXPECT_TRUE(reply.renewals[1] && reply.renewals[2]);
-  EXPECT_TRUE(client.release(requests[1].stamp));
-  EXPECT_TRUE(client.release(requests[2].stamp));
+  EXPECT_TRUE(client.release(requests[1].hold.stamp));
+  EXPECT_TRUE(client.release(requests[2].hold.stamp));
   EXPECT_THAT(pair.in_old(), IsEmpty());
 }
 
@@ -297,8 +297,7 @@ TEST_F(MigrateHolds, HoldThatCantBeLookedUpDoesNotKeepTheOthersFromBeingRenewed)
   client.reload();
   process.to_new->down = true;
   // For example, another thread has just released it.
-  const RenewRequest requests[] = {{mine, seconds(30), false, nullptr, {}},
-                                   {Stamp{12345}, seconds(30), false, nullptr, {}}};
+  const RenewRequest requests[] = {{mine, seconds(30)}, {Stamp{12345}, seconds(30)}};
   const auto reply = process.backend->renew(client.owner(), requests, soon());
   ASSERT_TRUE(reply) << reply.error().message;
   EXPECT_TRUE(reply->renewals.at(0));
@@ -311,7 +310,7 @@ TEST_F(MigrateHolds, RenewalOfNothingThatIsThereTellsThePassingTimeAllTheSame) {
   Client client = Pair::client(process);
   const Grant grant = client.take(a);
   ASSERT_TRUE(client.release(grant.stamp));
-  const RenewRequest request{grant.stamp, seconds(30), false, nullptr, {}};
+  const RenewRequest request{grant.stamp, seconds(30)};
   const auto reply = process.backend->renew(client.owner(), {&request, 1}, soon()).value();
   EXPECT_FALSE(reply.renewals.at(0));
   EXPECT_GE(reply.store_time_us, grant.store_time_us);
@@ -477,7 +476,7 @@ TEST_F(MigrateHolds, InspectShowsTheEarlierEndOfBoth) {
       // Only one store receives the renewal.
       Way& away = *(old_away ? process.to_old : process.to_new);
       away.down = true;
-      const RenewRequest request{stamp, seconds(200), false, nullptr, {}};
+      const RenewRequest request{stamp, seconds(200)};
       EXPECT_FALSE(process.backend->renew(owner.owner(), {&request, 1}, soon()));
       away.down = false;
       EXPECT_LE(owner.holds().at(0).remaining.value(), seconds(20));

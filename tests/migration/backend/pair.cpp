@@ -72,8 +72,8 @@ Result<AcquireOutcome> Way::try_acquire(const AcquireRequest& request) {
   last_ticket = request.ticket.get();
   return send(Call::try_acquire, request.by, [&] { return inner().try_acquire(request); });
 }
-Result<std::optional<Grant>> Way::resolve(const Token& token, TimePoint by) {
-  return send(Call::resolve, by, [&] { return inner().resolve(token, by); });
+Result<std::optional<Grant>> Way::resolve(const HoldRef& attempt, TimePoint by) {
+  return send(Call::resolve, by, [&] { return inner().resolve(attempt, by); });
 }
 Result<RenewReply> Way::renew(const Owner& owner, std::span<const RenewRequest> requests,
                               TimePoint by) {
@@ -86,13 +86,13 @@ Result<RenewReply> Way::renew(const Owner& owner, std::span<const RenewRequest> 
   }
   return reply;
 }
-Result<bool> Way::release(Stamp stamp, std::string_view app, TimePoint by) {
-  return send(Call::release, by, [&] { return inner().release(stamp, app, by); });
+Result<bool> Way::release(const HoldRef& hold, std::string_view app, TimePoint by) {
+  return send(Call::release, by, [&] { return inner().release(hold, app, by); });
 }
-Result<bool> Way::break_hold(Stamp stamp, TimePoint by) {
+Result<bool> Way::break_hold(const HoldRef& hold, TimePoint by) {
   return send(Call::break_hold, by, [&]() -> Result<bool> {
     if (of_a_program) return operators_only();
-    return inner().break_hold(stamp, by);
+    return inner().break_hold(hold, by);
   });
 }
 void Way::end_wait(WaitTicket& ticket, TimePoint by) {

@@ -12,12 +12,6 @@ namespace {
 class Legacy final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
-  Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
-    Result<AcquireOutcome> outcome = inner().try_acquire(request);
-    if (!outcome) return outcome;
-    if (Stale* stale = std::get_if<Stale>(&*outcome)) stale->config.migration_phase = 0;
-    return outcome;
-  }
   Result<SpaceConfig> load_config(TimePoint by) override {
     Result<SpaceConfig> config = inner().load_config(by);
     if (config) config->migration_phase = 0;
@@ -69,7 +63,7 @@ class LeftOut final : public ForwardingBackend {
                            TimePoint by) override {
     Result<RenewReply> reply = inner().renew(owner, requests, by);
     for (std::size_t i = 0; reply && i < requests.size(); ++i) {
-      if (requests[i].stamp == Stamp{1}) reply->renewals[i] = Renewal{requests[i].lease};
+      if (requests[i].hold.stamp == Stamp{1}) reply->renewals[i] = Renewal{requests[i].lease};
     }
     return reply;
   }
