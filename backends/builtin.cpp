@@ -3,25 +3,8 @@
 #include <string>
 #include <system_error>
 
-#include "backends/memory/scheme.h"
-#include "backends/migrate/scheme.h"
+#include "backends/schemes.h"
 #include "core/shortage.h"
-#include "lockset/registry.h"
-#ifdef LOCKSET_HAS_MYSQL
-#include "backends/mysql/scheme.h"
-#endif
-#ifdef LOCKSET_HAS_POSTGRESQL
-#include "backends/postgresql/scheme.h"
-#endif
-#ifdef LOCKSET_HAS_REDIS
-#include "backends/redis/scheme.h"
-#endif
-#ifdef LOCKSET_HAS_SQLITE
-#include "backends/sqlite/scheme.h"
-#endif
-#ifdef LOCKSET_HAS_ZOOKEEPER
-#include "backends/zookeeper/scheme.h"
-#endif
 
 namespace lockset {
 namespace {

@@ -38,7 +38,7 @@ class Keeper {
     Duration io_timeout{};
     Duration refresh_config{};
     std::shared_ptr<Observer> observer;
-    LeaseClock clock{};  // the clock of the holds
+    LeaseClock clock{};  // of the holds
   };
 
   Keeper(Backend& backend, const Owner& owner, ConfigCache& config, Settings settings);

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "backends/memory/scheme.h"
+#include "backends/schemes.h"
 #include "core/wait_until.h"
 #include "lockset/memory_backend.h"
 

@@ -1,10 +1,9 @@
-#include "backends/migrate/scheme.h"
-
 #include <cctype>
 #include <string>
 #include <utility>
 
 #include "backends/migrate/backend.h"
+#include "backends/schemes.h"
 #include "lockset/migration.h"
 
 namespace lockset {
@@ -63,27 +62,21 @@ migrate::OpenStore opener(std::string address) {
   return [address = std::move(address)](TimePoint by) { return open_backend(address, by); };
 }
 
-Result<std::unique_ptr<Backend>> open_migration(const Url& url, TimePoint by) {
-  Result<Addresses> addresses = addresses_of(url);
-  if (!addresses) return addresses.error();
-  return migrate::open_migrate_backend(opener(addresses->from), opener(addresses->to), by);
+Result<std::unique_ptr<Backend>> open_migration(const Addresses& addresses, TimePoint by) {
+  return migrate::open_migrate_backend(opener(addresses.from), opener(addresses.to), by);
 }
 
-Status init_both(const Url& url, TimePoint by) {
-  const Result<Addresses> addresses = addresses_of(url);
-  if (!addresses) return addresses.error();
-  for (const std::string& each : {addresses->from, addresses->to}) {
+Status init_both(const Addresses& addresses, TimePoint by) {
+  for (const std::string& each : {addresses.from, addresses.to}) {
     if (Status status = init_space(each, by); !status) return status;
   }
   return {};
 }
 
-Result<std::vector<Finding>> examine_both(const Url& url, TimePoint by) {
-  const Result<Addresses> addresses = addresses_of(url);
-  if (!addresses) return addresses.error();
+Result<std::vector<Finding>> examine_both(const Addresses& addresses, TimePoint by) {
   std::vector<Finding> all;
   for (const auto& [which, address] :
-       {std::pair("old store", &addresses->from), std::pair("new store", &addresses->to)}) {
+       {std::pair("old store", &addresses.from), std::pair("new store", &addresses.to)}) {
     Result<std::vector<Finding>> found = examine_space(*address, by);
     if (!found) return found;
     for (Finding& each : *found) {
@@ -102,8 +95,8 @@ std::string migrate_url(std::string_view from, std::string_view to) {
 
 const Scheme migrate_scheme{.name = "migrate",
                             .example = example,
-                            .open = open_migration,
-                            .init = init_both,
-                            .examine = examine_both};
+                            .open = with_options<addresses_of, open_migration>,
+                            .init = with_options<addresses_of, init_both>,
+                            .examine = with_options<addresses_of, examine_both>};
 
 }  // namespace lockset

@@ -69,7 +69,7 @@ std::string acquire_text(const Store& store, const AcquireRequest& request) {
 Result<AcquireOutcome> MysqlBackend::try_acquire(const AcquireRequest& request) {
   std::uint32_t collisions = 0;
   const Result<Answer> answer = store_->run(acquire_text(*store_, request), Sent::change,
-                                            request.by, Store::Lane::common, &collisions);
+                                            request.by, Lane::common, &collisions);
   if (!answer) return answer.error();
   if (answer->rows.size() != 1) return nonsense(*store_);
   const std::string& outcome = answer->text(0);

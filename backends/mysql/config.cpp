@@ -70,7 +70,7 @@ Result<SpaceConfig> MysqlBackend::change_config(const ConfigChange& change, Time
   } else if (const auto* base = std::get_if<RaiseStampBase>(&change)) {
     call.bytes("stamp_base").null().null().number(base->at_least.value).null();
   }
-  const Result<Answer> rows = store_->run(call.str(), Sent::steering, by);
+  const Result<Answer> rows = store_->run(call.str(), Sent::change, by);
   if (!rows) return rows.error();
   return config_from(*rows);
 }

@@ -7,14 +7,18 @@
 #include <string_view>
 #include <utility>
 
+#include "backends/findings.h"
 #include "backends/mysql/errors.h"
+#include "backends/mysql/rights.h"
+#include "backends/mysql/schema.h"
 #include "backends/mysql/sql.h"
+#include "backends/server/lanes.h"
 #include "backends/server/server_clock.h"
 
 namespace lockset::mysql {
 namespace {
 
-using Level = Finding::Level;
+using namespace findings;
 
 // Names differ between servers and versions: those that are missing are not there.
 class Variables {
@@ -60,18 +64,15 @@ class Examination {
   }
 
  private:
-  void add(Level level, std::string subject, std::string text) {
-    findings_.push_back({level, std::move(subject), std::move(text)});
-  }
-  void check(bool good, Level otherwise, const std::string& subject, const std::string& fine,
+  void add(Finding finding) { findings_.push_back(std::move(finding)); }
+  void check(bool fit, Level otherwise, const std::string& subject, const std::string& as_it_is,
              const std::string& trouble) {
-    add(good ? Level::good : otherwise, subject, good ? fine : trouble);
+    add(good_if(fit, otherwise, subject, as_it_is, trouble));
   }
-  // For variables that every server has. One that is missing from the answer is unknown, which is
-  // not the same as wrong.
+  // For variables that every server has.
   bool could_read(const std::string& variable, Level otherwise) {
     if (variables_.has(variable)) return true;
-    add(otherwise, variable, "could not be read: the server's answer leaves it out");
+    add(unreadable(otherwise, variable, "the server's answer leaves it out"));
     return false;
   }
 
@@ -207,20 +208,15 @@ class Examination {
     check(time_passes_, Level::unsafe, "sysdate-is-now", "off",
           "the server runs with --sysdate-is-now: it judges leases by the time before a wait; "
           "start it without");
-    findings_.push_back(connections::examine_clock(server_us_, asked_us_, answered_us_));
+    add(connections::examine_clock(server_us_, asked_us_, answered_us_));
   }
 
   void capacity() {
-    const long most = variables_.number("max_connections");
-    const long used = variables_.number("Threads_connected");
-    const long wanted = static_cast<long>(options_.pool) + 1;
     if (could_read("max_connections", Level::warning) &&
         could_read("Threads_connected", Level::warning)) {
-      check(used + wanted <= most, Level::warning, "max_connections",
-            std::to_string(used) + " of " + std::to_string(most) + " in use",
-            std::to_string(used) + " of " + std::to_string(most) +
-                " in use, and a client may open " + std::to_string(wanted) +
-                ": raise it, or lower the parameter pool");
+      add(room("max_connections", variables_.number("Threads_connected"),
+               variables_.number("max_connections"),
+               static_cast<long>(connections::most_connections(options_.pool, false))));
     }
     if (could_read("wait_timeout", Level::warning)) {
       check(variables_.number("wait_timeout") >= 60, Level::warning, "wait_timeout",
@@ -230,20 +226,19 @@ class Examination {
   }
 
   void waiting() {
-    add(Level::good, "waiting",
-        "the server can't wake waiters: one thread in each client polls for all of them");
+    add(good("waiting",
+             "the server can't wake waiters: one thread in each client polls for all of them"));
   }
 
   Status connection() {
     const bool encrypted = !variables_.get("Ssl_cipher").empty();
     const bool verified = options_.ssl_mode >= SslMode::verify_ca;
     const bool local = !options_.socket.empty();
-    check(local || (encrypted && verified), Level::warning, "encryption",
-          local ? "a Unix socket" : "TLS, the server's certificate is verified",
-          encrypted ? "TLS, but the server's certificate is not verified: set "
-                      "ssl_mode=verify_identity and ssl_ca"
-                    : "none: set ssl_mode=verify_identity and ssl_ca, unless the network is "
-                      "trusted");
+    add(encryption(local, encrypted && verified,
+                   encrypted ? "TLS, but the server's certificate is not verified: set "
+                               "ssl_mode=verify_identity and ssl_ca"
+                             : "none: set ssl_mode=verify_identity and ssl_ca, unless the network "
+                               "is trusted"));
     check(connection_.has_deadlines(), Level::warning, "deadlines", "each call has its own",
           "the connection's socket could not be found: calls to a server that does not answer "
           "end after 30 s");
@@ -270,8 +265,23 @@ class Examination {
 
 }  // namespace
 
-Result<std::vector<Finding>> examine(Connection& connection, const Options& options, TimePoint by) {
+Result<std::vector<Finding>> examine_server(Connection& connection, const Options& options,
+                                            TimePoint by) {
   return Examination(connection, options, by).run();
+}
+
+Result<std::vector<Finding>> examine(const Options& options, TimePoint by) {
+  connections::SocketWatchdog watchdog;
+  const Result<std::unique_ptr<Connection>> connection = Connection::connect(options, watchdog, by);
+  if (!connection) return connection.error();
+  Result<std::vector<Finding>> findings = examine_server(**connection, options, by);
+  if (!findings) return findings;
+  findings->push_back(examine_schema(**connection, options, by));
+  if (findings->back().level != Finding::Level::good) return findings;
+  for (Finding& finding : examine_rights(**connection, options, by)) {
+    findings->push_back(std::move(finding));
+  }
+  return findings;
 }
 
 Result<bool> is_crowded(Connection& connection, const Options& options, TimePoint by) {
@@ -295,7 +305,7 @@ Result<bool> is_crowded(Connection& connection, const Options& options, TimePoin
 }
 
 Status refuse_unsafe(Connection& connection, const Options& options, TimePoint by) {
-  const Result<std::vector<Finding>> findings = examine(connection, options, by);
+  const Result<std::vector<Finding>> findings = examine_server(connection, options, by);
   if (!findings) return findings.error();
   for (const Finding& finding : *findings) {
     if (finding.level != Level::unsafe) continue;

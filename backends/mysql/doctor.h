@@ -12,7 +12,11 @@
 namespace lockset::mysql {
 
 // For `lockset doctor`: everything worth a line.
-Result<std::vector<Finding>> examine(Connection& connection, const Options& options, TimePoint by);
+Result<std::vector<Finding>> examine(const Options& options, TimePoint by);
+
+// The part of it that is known without a lock space.
+Result<std::vector<Finding>> examine_server(Connection& connection, const Options& options,
+                                            TimePoint by);
 
 // For each connection of an open store, two round trips. Errc::unavailable if the server is not the
 // one that is written to. True if fewer than an eighth of its connections are left: what waits
@@ -20,7 +24,7 @@ Result<std::vector<Finding>> examine(Connection& connection, const Options& opti
 // waiting end.
 Result<bool> is_crowded(Connection& connection, const Options& options, TimePoint by);
 
-// For open: Errc::misconfigured, with the remedy, for what examine() rates unsafe.
+// For open: Errc::misconfigured, with the remedy, for what examine_server() rates unsafe.
 Status refuse_unsafe(Connection& connection, const Options& options, TimePoint by);
 
 }  // namespace lockset::mysql

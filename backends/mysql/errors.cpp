@@ -1,6 +1,8 @@
 #include "backends/mysql/errors.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "backends/mysql/sql.h"
 
@@ -101,21 +103,26 @@ std::string account_in(std::string_view said) {
 }
 
 // A procedure may not be called: by a program that tries what operators do, or by who has no role.
-std::string missing_role(std::string_view said, Sent sent) {
+// Which it is says the end: "... for routine 'db.locks_break'".
+Error missing_role(const std::string& where, const std::string& said) {
   const std::string account = account_in(said);
   const std::string user = account.empty() ? "this user" : "user '" + account + "'";
   const std::string name = account.empty() ? "NAME" : account;
-  if (sent == Sent::steering) {
-    return user +
-           " may not change permits or break holds: that takes an operator's rights; run this as "
-           "an operator, or grant them: lockset init --operator " +
-           name;
+  Error error = takes_an_operator(where, user, name);
+  const std::vector<Procedure> all = procedures_of("");
+  const bool steers = std::any_of(all.begin(), all.end(), [&](const Procedure& each) {
+    return each.audience == Audience::operators && said.find(each.name + "'") != said.npos;
+  });
+  if (!steers) {
+    error.message = where + ": " + user +
+                    " lacks a program's rights here; grant them: lockset init --program " + name;
   }
-  return user + " lacks a program's rights here; grant them: lockset init --program " + name;
+  error.message += said;
+  return error;
 }
 
 // What tells people what to do; surely not applied, all of them.
-Error refusal(int code, const std::string& where, const std::string& said, Sent sent) {
+Error refusal(int code, const std::string& where, const std::string& said) {
   const auto misconfigured = [&](const std::string& text) {
     return make(Errc::misconfigured, where + ": " + text, said);
   };
@@ -149,7 +156,7 @@ Error refusal(int code, const std::string& where, const std::string& said, Sent 
           "this user lacks a right: lockset init --program USER gives a program's, --operator USER "
           "an operator's (lockset init itself needs more: see docs/backends/mysql.md)");
     case procaccess_denied:
-      return misconfigured(missing_role(said, sent));
+      return missing_role(where, said);
     case no_such_table:
     case no_such_routine:
     case wrong_argument_count:
@@ -203,7 +210,7 @@ Error refusal(int code, const std::string& where, const std::string& said, Sent 
     case cr_conn_host:
       // Before TLS has begun the server's number is in the text alone.
       if (said.find("1040 ") != std::string::npos) {
-        return refusal(con_count, where, said, sent);
+        return refusal(con_count, where, said);
       }
       return unavailable("no server can be reached: does it run, and is the address right?");
     case cr_ssl:
@@ -295,10 +302,8 @@ Error error_from(int code, std::string_view said, const std::string& where, Sent
                 where + ": the rows stayed locked by other transactions; nothing was applied",
                 quote);
   }
-  const bool changes = sent == Sent::change || sent == Sent::steering;
-  const bool can_know = !changes || surely_refused(code);
-  if (Error error = refusal(code, where, quote, sent); can_know && !error.message.empty())
-    return error;
+  const bool can_know = sent != Sent::change || surely_refused(code);
+  if (Error error = refusal(code, where, quote); can_know && !error.message.empty()) return error;
   if (code == not_kept) {
     return make(Errc::indeterminate,
                 where +
@@ -306,24 +311,10 @@ Error error_from(int code, std::string_view said, const std::string& where, Sent
                     "change was made, and may be lost where others go on",
                 quote);
   }
-  if (changes) {
-    return make(Errc::indeterminate,
-                where +
-                    (breaks_connection(code) ? ": the connection broke before the answer came"
-                                             : ": the server gave an unexpected answer") +
-                    "; the change may or may not have been made",
-                quote);
-  }
   if (sent == Sent::nothing || breaks_connection(code)) {
-    return make(Errc::unavailable, where + ": the connection failed", quote);
+    return no_answer(sent, where, quote);
   }
-  return make(Errc::internal, where + ": the server gave an unexpected answer", quote);
-}
-
-std::string one_line(std::string_view text) {
-  std::string line(text.substr(0, text.find_first_of("\r\n")));
-  while (line.ends_with(' ') || line.ends_with('.')) line.pop_back();
-  return line;
+  return unknown_answer(sent, where, quote);
 }
 
 }  // namespace lockset::mysql

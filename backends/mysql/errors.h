@@ -4,17 +4,10 @@
 #include <string>
 #include <string_view>
 
+#include "backends/answers.h"
 #include "lockset/error.h"
 
 namespace lockset::mysql {
-
-// What had been sent when it failed.
-enum class Sent {
-  nothing,  // while connecting
-  reading,  // a statement that changes nothing
-  change,
-  steering,  // a change that takes an operator's rights
-};
 
 // Ended in a rollback that the same call need not meet again: deadlocks, duplicate keys,
 // rows that somebody kept locked for too long.
@@ -29,8 +22,5 @@ bool takes_no_writes(int code) noexcept;
 // `code` is the server's or the client library's number, 0 if there is none; `said` is its message;
 // `where` names the store, for people.
 Error error_from(int code, std::string_view said, const std::string& where, Sent sent);
-
-// `text` on one line, without its end.
-std::string one_line(std::string_view text);
 
 }  // namespace lockset::mysql

@@ -44,7 +44,7 @@ Result<RenewReply> MysqlBackend::renew(const Owner& owner, std::span<const Renew
     const Result<Answer> rows =
         store_->run("SELECT stamp, name FROM " + store_->name("_locks") +
                         " FORCE INDEX (by_stamp) WHERE item = 0 AND stamp IN (" + unknown + ")",
-                    Sent::reading, by, Store::Lane::reserved);
+                    Sent::reading, by, Lane::renewal);
     if (!rows) return rows.error();
     for (std::size_t row = 0; row < rows->rows.size(); ++row) {
       names[rows->number(0, row)] = rows->text(1, row);
@@ -63,7 +63,7 @@ Result<RenewReply> MysqlBackend::renew(const Owner& owner, std::span<const Renew
   json += "]";
   const Result<Answer> rows =
       store_->run(CallText(store_->name("_renew")).bytes(owner.app).utf8(json).str(), Sent::change,
-                  by, Store::Lane::reserved);
+                  by, Lane::renewal);
   if (!rows) return rows.error();
   RenewReply reply;
   std::map<std::int64_t, Renewal> renewed;
@@ -179,7 +179,7 @@ Status MysqlBackend::release_some(std::span<const HoldRef> holds, std::string_vi
 }
 
 Result<bool> MysqlBackend::break_hold(const HoldRef& hold, TimePoint by) {
-  return end_hold(CallText(store_->name("_break")).number(hold.stamp.value).str(), Sent::steering,
+  return end_hold(CallText(store_->name("_break")).number(hold.stamp.value).str(), Sent::change,
                   by);
 }
 

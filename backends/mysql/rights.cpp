@@ -4,18 +4,19 @@
 #include <array>
 #include <utility>
 
+#include "backends/findings.h"
 #include "backends/mysql/call_text.h"
 #include "backends/mysql/errors.h"
 #include "backends/mysql/schema.h"
-#include "backends/server/address_parts.h"
+#include "backends/parameters.h"
 #include "backends/server/socket_watchdog.h"
 #include "lockset/lock_set.h"
 
 namespace lockset::mysql {
 namespace {
 
-using connections::invalid;
-using Level = Finding::Level;
+using addresses::invalid;
+using namespace findings;
 
 // What the servers say of grants.
 constexpr int no_such_user = 1133;            // MariaDB
@@ -324,8 +325,8 @@ std::vector<Finding> examine_rights(Connection& connection, const Options& optio
   std::vector<Finding> findings;
   const Result<Answer> definer = rights.say("CALL " + options.space + "_definer()");
   if (!definer || definer->rows.size() != 1) {
-    findings.push_back(
-        {Level::warning, "definer", "this user may not ask with whose rights the procedures work"});
+    findings.push_back(unreadable(Level::warning, "definer",
+                                  "this user may not ask with whose rights the procedures work"));
     return findings;
   }
   const std::string& owner = definer->text(0);
@@ -338,26 +339,21 @@ std::vector<Finding> examine_rights(Connection& connection, const Options& optio
        {"SUPER", "CONNECTION_ADMIN", "READ_ONLY ADMIN", "READ ONLY ADMIN"}) {
     if (has(name)) bypass += (bypass.empty() ? "" : ", ") + std::string(name);
   }
-  if (privileges.empty()) {
-    findings.push_back({Level::good, "definer",
-                        "the procedures work with the rights of " + owner +
-                            ", which has none outside of its databases"});
-  } else {
-    findings.push_back(
-        {Level::warning, "definer",
-         "the procedures work with the rights of " + owner +
-             ", which has some on the whole server" +
-             (bypass.empty() ? "" : " and may write to a read-only one (" + bypass + ")") +
-             ": whoever may make views, triggers or procedures in this database could use them; "
-             "run lockset init as an account with rights on this database alone"});
-  }
+  const std::string work = "the procedures work with the rights of " + owner;
+  findings.push_back(good_if(
+      privileges.empty(), Level::warning, "definer",
+      work + ", which has none outside of its databases",
+      work + ", which has some on the whole server" +
+          (bypass.empty() ? "" : " and may write to a read-only one (" + bypass + ")") +
+          ": whoever may make views, triggers or procedures in this database could use them; "
+          "run lockset init as an account with rights on this database alone"));
   const Result<Answer> me = rights.say("SELECT CURRENT_USER()");
   if (!me || me->rows.size() != 1) return findings;
   const std::string& name = me->text(0);
   const std::size_t at = std::min(name.rfind('@'), name.size());
   const Account account{name.substr(0, at), at < name.size() ? name.substr(at + 1) : ""};
   if (account.quoted() == owner) {
-    findings.push_back({Level::good, "role", "administrator: this account made the space"});
+    findings.push_back(findings::owner(account.quoted()));
     return findings;
   }
   // There is no stamp 0: nothing is broken, nothing is deleted.
@@ -365,16 +361,15 @@ std::vector<Finding> examine_rights(Connection& connection, const Options& optio
   const bool everything =
       rights.say("CALL " + options.space + "_end_rest(0)").ok() || !rights.denied();
   if (everything) {
-    findings.push_back(
-        {Level::warning, "role",
-         account.quoted() +
-             " may execute every procedure, an operator's too: for a program, lockset "
-             "init --program " +
-             shown(account) + " as the administrator, and REVOKE EXECUTE on the database"});
+    findings.push_back(warning(
+        "rights", account.quoted() +
+                      " may execute every procedure, an operator's too: for a program, lockset "
+                      "init --program " +
+                      shown(account) +
+                      " as the administrator, and REVOKE EXECUTE on the database"));
   } else {
-    findings.push_back({Level::good, "role",
-                        breaks ? "operator: may also break holds and change the configuration"
-                               : "program: may lock and look"});
+    findings.push_back(
+        findings::rights(account.quoted(), breaks ? Role::operators : Role::programs));
   }
   return findings;
 }

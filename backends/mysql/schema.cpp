@@ -4,11 +4,13 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/findings.h"
 #include "backends/mysql/call_text.h"
 #include "backends/mysql/rights.h"
 #include "backends/mysql/sql.h"
 #include "backends/mysql/strangers.h"
 #include "backends/server/socket_watchdog.h"
+#include "backends/text_hash.h"
 #include "lockset/lock_set.h"
 #include "lockset/space_config.h"
 
@@ -16,18 +18,11 @@ namespace lockset::mysql {
 namespace {
 
 constexpr int no_such_table_code = 1146;
-// FNV-1a: tells one text from another, and keeps no secret.
-std::string hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return std::to_string(hash);
-}
-
 // Which text of the procedures this program has.
 std::string fingerprint(const std::string& space) {
   std::string all;
   for (const Procedure& procedure : procedures_of(space)) all += procedure.sql;
-  return hash_of(all);
+  return std::to_string(text_hash(all));
 }
 
 std::string first_row(const std::string& space) {
@@ -84,7 +79,8 @@ class Init {
       : connection_(connection), options_(options), by_(by) {}
 
   Status run() {
-    const std::string name = "lockset init " + hash_of(options_.database + "." + options_.space);
+    const std::string name =
+        "lockset init " + std::to_string(text_hash(options_.database + "." + options_.space));
     const Result<Answer> turn = say("SELECT GET_LOCK('" + name + "', 10)");
     if (!turn) return turn.error();
     if (turn->number(0) != 1) {
@@ -183,14 +179,12 @@ Status check_schema(Connection& connection, const Options& options, TimePoint by
 Finding examine_schema(Connection& connection, const Options& options, TimePoint by) {
   const Result<Found> found = look(connection, options, by);
   const Status status = found ? judge(*found, options) : Status(found.error());
-  Finding finding{Finding::Level::good, "lock space",
-                  options.space + ", schema version " + std::to_string(schema_version)};
-  if (!status) {
-    finding.level = Finding::Level::unsafe;
-    finding.text = status.error().message;
-    finding.no_space = found && !found->there;
+  if (found && !found->there) {
+    return findings::no_space(Finding::Level::unsafe, status.error().message);
   }
-  return finding;
+  return findings::good_if(status.ok(), Finding::Level::unsafe, "space",
+                           options.space + ", schema version " + std::to_string(schema_version),
+                           status ? "" : status.error().message);
 }
 
 Status init(const Options& options, TimePoint by) {

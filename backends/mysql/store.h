@@ -9,23 +9,22 @@
 
 #include "backends/mysql/address.h"
 #include "backends/mysql/connection.h"
-#include "backends/server/pool.h"
+#include "backends/server/lanes.h"
 #include "backends/server/socket_watchdog.h"
 #include "lockset/clock.h"
 #include "lockset/error.h"
 
 namespace lockset::mysql {
 
+using connections::Lane;
+
 // Thread-safe.
 class Store {
  public:
-  // For what a call must never queue behind acquires.
-  enum class Lane : std::uint8_t { common, reserved };
-
   explicit Store(Options options);
 
-  // One statement over one connection. Deadlocks, duplicate keys and rows that stay locked
-  // are tried again, at once and then with pauses, until `by`; `collisions` counts them.
+  // One statement over one connection, made again as in connections::call_with_retries;
+  // `collisions` counts deadlocks, duplicate keys and rows that stay locked.
   Result<Answer> run(const std::string& sql, Sent sent, TimePoint by, Lane lane = Lane::common,
                      std::uint32_t* collisions = nullptr);
 
@@ -37,8 +36,8 @@ class Store {
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }
   // Closes the idle connections, except for `keep` of them.
   void close_idle(std::size_t keep) {
-    common_.close_idle(keep);
-    reserved_.close_idle();
+    lanes_.common.close_idle(keep);
+    lanes_.renewal.close_idle();
   }
 
   [[nodiscard]] const Options& options() const noexcept { return options_; }
@@ -53,17 +52,15 @@ class Store {
 
  private:
   Result<std::unique_ptr<Connection>> open_one();
-  Result<connections::Pool<Connection>::Lease> take(Lane lane, TimePoint by);
   // A server that is not written to any more is Errc::unavailable: a failover is under way, and
   // where the address leads to the server that is, the next connection reaches it.
   static Result<Answer> ask(Connection& connection, const std::string& sql, Sent sent, TimePoint by,
                             Failure& failure);
 
-  using Connections = connections::Pool<Connection>;
+  using Lanes = connections::Lanes<Connection>;
   const Options options_;
   connections::SocketWatchdog watchdog_;
-  Connections common_;
-  Connections reserved_;
+  Lanes lanes_;
   std::atomic<bool> crowded_ = false;
 };
 

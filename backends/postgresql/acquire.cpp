@@ -73,14 +73,14 @@ void PostgresqlBackend::end_wait(WaitTicket& ticket, TimePoint by) {
   std::uint32_t collisions = 0;
   // The row expires by itself if this fails.
   static_cast<void>(
-      store_->call(Use::plain, end_wait_, by, failure, collisions, mine->waiter, woken).ok());
+      store_->call(Lane::common, end_wait_, by, failure, collisions, mine->waiter, woken).ok());
 }
 
 Result<Reply> PostgresqlBackend::ask_once(const AcquireRequest& request, const Ears& ears,
                                           std::uint32_t& collisions, Failure& failure) {
   const auto items = request.set->items();
   const Result<pqxx::result> result = store_->call(
-      Use::acquire, acquire_, request.by, failure, collisions, array_of_names(items),
+      Lane::acquire, acquire_, request.by, failure, collisions, array_of_names(items),
       array_of_modes(items), array_of_numbers(request.permits), request.config_version,
       micros(request.lease), request.min_stamp.value, uuid_of(request.token), request.owner->app,
       request.owner->instance, request.owner->epoch, request.owner->label, ears.waiter, ears.woken,
@@ -103,7 +103,7 @@ Result<Reply> PostgresqlBackend::ask(const AcquireRequest& request, const Ears& 
     if (reply || failure.sqlstate != sqlstate_unknown_name) return reply;
     // A name that is used for the first time, or again after a long while.
     const Result<pqxx::result> known = store_->call(
-        Use::plain, know_, request.by, failure, collisions, array_of_names(request.set->items()));
+        Lane::common, know_, request.by, failure, collisions, array_of_names(request.set->items()));
     if (!known) return known.error();
     if (BootClock::now() >= request.by) return reply;
   }
@@ -155,7 +155,7 @@ Result<std::optional<Grant>> PostgresqlBackend::resolve(const HoldRef& attempt, 
   // Where no name is known, the holds are searched.
   const std::string name = attempt.set != nullptr ? attempt.set->items().front().name : "";
   const Result<pqxx::result> result =
-      store_->call(Use::plain, resolve_, by, failure, collisions, uuid_of(attempt.token), name);
+      store_->call(Lane::common, resolve_, by, failure, collisions, uuid_of(attempt.token), name);
   if (!result) return result.error();
   Reply reply = parse_reply((*result)[0][0].c_str());
   if (reply.kind == Reply::Kind::nothing) return std::optional<Grant>();

@@ -1,53 +1,26 @@
 #include "backends/postgresql/address.h"
 
 #include <algorithm>
-#include <array>
+#include <sstream>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "backends/parameters.h"
 #include "backends/server/address_parts.h"
 #include "lockset/lock_set.h"
 
 namespace lockset::postgresql {
 namespace {
 
+using namespace addresses;
+
 // libpq's own parameters that may be given; the same names, the same meaning.
-constexpr std::array passed_on{
-    "sslmode",
-    "sslrootcert",
-    "sslcert",
-    "sslkey",
-    "sslpassword",
-    "sslcrl",
-    "sslcrldir",
-    "sslsni",
-    "sslcompression",
-    "ssl_min_protocol_version",
-    "ssl_max_protocol_version",
-    "channel_binding",
-    "passfile",
-    "gssencmode",
-    "krbsrvname",
-    "gsslib",
-    "requirepeer",
-    "host",
-    "hostaddr",
-    "port",
-    "target_session_attrs",
-    "keepalives",
-    "keepalives_idle",
-    "keepalives_interval",
-    "keepalives_count",
-    "tcp_user_timeout",
-    "service",
-    "password",
-};
-
-constexpr std::string_view own_parameters =
-    "space, strategy, pool, connect_timeout, pooler, listen and libpq's (sslmode, sslrootcert, "
-    "sslcert, sslkey, passfile, host, ...)";
-
-Error invalid(const std::string& what) { return Error{Errc::invalid, "postgresql: " + what}; }
+constexpr std::string_view passed_on =
+    "sslmode sslrootcert sslcert sslkey sslpassword sslcrl sslcrldir sslsni sslcompression "
+    "ssl_min_protocol_version ssl_max_protocol_version channel_binding passfile gssencmode "
+    "krbsrvname gsslib requirepeer host hostaddr port target_session_attrs keepalives "
+    "keepalives_idle keepalives_interval keepalives_count tcp_user_timeout service password";
 
 void add(std::string& conninfo, std::string_view key, std::string_view value) {
   if (!conninfo.empty()) conninfo += ' ';
@@ -60,37 +33,32 @@ void add(std::string& conninfo, std::string_view key, std::string_view value) {
   conninfo += '\'';
 }
 
-Status read_space(Options& options, const std::string& value) {
-  if (Status status = connections::read_space(options.space, value); !status) return status;
-  if (value.starts_with("pg_") || value == "information_schema") {
-    return invalid("the schema " + in_quotes(value) + " is PostgreSQL's own: name another space");
-  }
-  return {};
+Reader schema_name(std::string& option) {
+  return [&option](const std::string& name, const std::string& value) -> Status {
+    if (value.starts_with("pg_") || value == "information_schema") {
+      return invalid("the schema " + in_quotes(value) + " is PostgreSQL's own: name another space");
+    }
+    return space_name(option)(name, value);
+  };
 }
 
-// Lockset's own parameters; false if `key` is none of them.
-Result<bool> read_own(Options& options, const std::string& key, const std::string& value) {
-  if (key == "space") {
-    if (Status status = read_space(options, value); !status) return status.error();
-  } else if (key == "strategy") {
-    if (value != "advisory" && value != "serializable") {
-      return invalid("strategy is advisory or serializable, not " + in_quotes(value));
-    }
-    options.strategy = value == "advisory" ? Strategy::advisory : Strategy::serializable;
-  } else if (key == "pool") {
-    if (Status status = connections::read_pool(options.pool, value); !status) return status.error();
-  } else if (key == "connect_timeout") {
-    Status status = connections::read_connect_timeout(options.connect_timeout, value);
-    if (!status) return status.error();
-  } else if (key == "pooler" || key == "listen") {
-    bool& option = key == "pooler" ? options.pooler : options.listen;
-    if (Status status = connections::read_switch(option, key, value); !status) {
-      return status.error();
-    }
-  } else {
-    return false;
+Parameters parameters_of(Options& options, std::string& conninfo) {
+  Parameters parameters{
+      {"space", schema_name(options.space)},
+      {"strategy", one_of(options.strategy, {{"advisory", Strategy::advisory},
+                                             {"serializable", Strategy::serializable}})},
+      {"pool", pool_size(options.pool)},
+      {"connect_timeout", connect_timeout(options.connect_timeout)},
+      {"pooler", on_or_off(options.pooler)},
+      {"listen", on_or_off(options.listen)},
+  };
+  std::istringstream names{std::string(passed_on)};
+  for (std::string name; names >> name;) {
+    parameters.push_back({name, [&conninfo](const std::string& key, const std::string& value) {
+                            return add(conninfo, key, value), Status();
+                          }});
   }
-  return true;
+  return parameters;
 }
 
 // "db1:5432,[::1]" taken apart: libpq's parameters for each.
@@ -98,8 +66,7 @@ Result<std::vector<std::string>> read_hosts(const std::string& text) {
   std::vector<std::string> hosts;
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
-    const Result<connections::HostPort> host =
-        connections::read_host(text.substr(begin, end - begin));
+    const Result<HostPort> host = read_host(text.substr(begin, end - begin));
     if (!host) return host.error();
     std::string& one = hosts.emplace_back();
     add(one, "host", host->host);
@@ -113,32 +80,23 @@ Result<std::vector<std::string>> read_hosts(const std::string& text) {
 
 Result<Options> parse_address(const Url& url) {
   Options options;
-  if (!url.has_authority) {
-    return invalid("write postgresql://user@host/database, not " + url.redacted());
-  }
-  bool listen_given = false;
+  Status server = check_authority(url, "postgresql://user@host/database");
+  if (!server) return server.error();
   std::string conninfo;
-  for (const auto& [key, value] : url.params) {
-    if (value.find('\0') != std::string::npos) return invalid("a parameter holds a zero byte");
-    const Result<bool> own = read_own(options, key, value);
-    if (!own) return own.error();
-    listen_given = listen_given || key == "listen";
-    if (*own) continue;
-    if (std::find(passed_on.begin(), passed_on.end(), key) == passed_on.end()) {
-      return invalid("unknown parameter " + in_quotes(key) + "; there are " +
-                     std::string(own_parameters));
-    }
-    if (!url.hosts.empty() && (key == "host" || key == "port")) {
-      return invalid(key + " stands in the address twice: before the path and as a parameter");
-    }
-    add(conninfo, key, value);
+  Status read = read_parameters(url, parameters_of(options, conninfo));
+  if (!read) return read.error();
+  for (const char* const key : {"host", "port"}) {
+    if (url.hosts.empty() || !url.params.contains(key)) continue;
+    return invalid(std::string(key) +
+                   " stands in the address twice: before the path and as a parameter");
   }
   // Behind a pooler each statement may run on another session, and LISTEN is lost.
-  if (options.pooler && !listen_given) options.listen = false;
+  if (options.pooler && !url.params.contains("listen")) options.listen = false;
 
   const std::string database = url.path.empty() ? "" : url.path.substr(1);
   if (database.find('/') != std::string::npos) {
-    return invalid("the path is the name of one database, not " + in_quotes(database));
+    return invalid("the path of a postgresql: address is the name of one database, not " +
+                   in_quotes(database));
   }
   if (!database.empty()) add(conninfo, "dbname", database);
   if (!url.user.empty()) add(conninfo, "user", url.user);

@@ -43,7 +43,7 @@ Result<SpaceConfig> config_from(const pqxx::result& rows, const std::string& sho
 Result<SpaceConfig> PostgresqlBackend::load_config(TimePoint by) {
   Failure failure;
   std::uint32_t collisions = 0;
-  const Result<pqxx::result> rows = store_->call(Use::plain, load_, by, failure, collisions);
+  const Result<pqxx::result> rows = store_->call(Lane::common, load_, by, failure, collisions);
   if (!rows) return rows.error();
   return config_from(*rows, store_->options().shown);
 }
@@ -55,7 +55,7 @@ Result<SpaceConfig> PostgresqlBackend::change_config(const ConfigChange& change,
                          std::optional<std::int64_t> value) -> Result<SpaceConfig> {
     const std::string text = value ? std::to_string(*value) : std::string();
     const Result<pqxx::result> rows =
-        store_->call(Use::plain, change_, by, failure, collisions, what, name, mode,
+        store_->call(Lane::common, change_, by, failure, collisions, what, name, mode,
                      value ? text.c_str() : static_cast<const char*>(nullptr));
     if (!rows) return rows.error();
     return config_from(*rows, store_->options().shown);
@@ -68,8 +68,8 @@ Result<SpaceConfig> PostgresqlBackend::change_config(const ConfigChange& change,
   }
   if (const auto* phase = std::get_if<SetMigrationPhase>(&change)) {
     if (!phase->only_at_version) return apply("m", "", "", phase->phase);
-    const Result<pqxx::result> rows = store_->call(Use::plain, change_at_, by, failure, collisions,
-                                                   *phase->only_at_version, phase->phase);
+    const Result<pqxx::result> rows = store_->call(
+        Lane::common, change_at_, by, failure, collisions, *phase->only_at_version, phase->phase);
     if (!rows) return rows.error();
     return config_from(*rows, store_->options().shown);
   }

@@ -5,10 +5,12 @@
 #include <cstdlib>
 #include <pqxx/pqxx>
 
+#include "backends/findings.h"
 #include "backends/postgresql/connection.h"
 #include "backends/postgresql/rights.h"
 #include "backends/postgresql/script.h"
 #include "backends/postgresql/settings.h"
+#include "backends/server/lanes.h"
 #include "backends/server/server_clock.h"
 #include "backends/server/socket_watchdog.h"
 #include "lockset/lock_set.h"
@@ -16,7 +18,7 @@
 namespace lockset::postgresql {
 namespace {
 
-using Level = Finding::Level;
+using namespace findings;
 
 // Whether this user may do a program's work, and an operator's; whether everybody may call more
 // than about(); whether somebody else may put something into the schema, or did.
@@ -61,12 +63,9 @@ class Examination {
   }
 
  private:
-  void add(Level level, std::string subject, std::string text, bool no_space = false) {
-    findings_.push_back({level, std::move(subject), std::move(text), no_space});
-  }
-  void add(bool good, std::string subject, std::string as_it_is, std::string trouble) {
-    add(good ? Level::good : Level::warning, std::move(subject),
-        good ? std::move(as_it_is) : std::move(trouble));
+  void add(Finding finding) { findings_.push_back(std::move(finding)); }
+  void warn_unless(bool fit, std::string subject, std::string as_it_is, std::string trouble) {
+    add(good_if(fit, Level::warning, std::move(subject), std::move(as_it_is), std::move(trouble)));
   }
 
   Result<pqxx::result> ask(const std::string& sql) {
@@ -76,7 +75,7 @@ class Examination {
   std::optional<pqxx::row> row_of(const std::string& subject, const std::string& sql) {
     Result<pqxx::result> result = ask(sql);
     if (result && !result->empty()) return (*result)[0];
-    add(Level::warning, subject, "can't be looked at: " + (result ? "" : result.error().message));
+    add(unreadable(Level::warning, subject, result ? "no answer" : result.error().message));
     return {};
   }
 
@@ -101,13 +100,11 @@ class Examination {
     const bool local = (*row)[0].as<bool>() && !options_.pooler;
     const bool encrypted = (*row)[1].as<bool>() && !options_.pooler;
     const bool verified = verifies_server();
-    add(local || verified, "encryption",
-        local ? "a Unix socket" : "TLS, the server's certificate is verified",
-        encrypted ? "TLS, but the server's certificate is not verified: set sslmode=verify-full "
-                    "and sslrootcert"
-                  : "not required by the address: set sslmode=verify-full and sslrootcert, unless "
-                    "the network "
-                    "is trusted");
+    add(encryption(local, verified,
+                   encrypted ? "TLS, but the server's certificate is not verified: set "
+                               "sslmode=verify-full and sslrootcert"
+                             : "not required by the address: set sslmode=verify-full and "
+                               "sslrootcert, unless the network is trusted"));
   }
 
   // libpq connects then with a verified certificate or not at all.
@@ -126,27 +123,24 @@ class Examination {
     if (!row) return;
     const bool pooled = (*row)[0].as<int>() != connection_.native().backendpid();
     if (pooled && !options_.pooler) {
-      add(Level::unsafe, "pooler",
-          "a connection pooler stands between, and programs refuse it: add pooler=on to the "
-          "address, or name the server itself");
-    } else if (options_.pooler) {
-      add(Level::warning, "pooler",
-          std::string(pooled ? "stands between" : "pooler=on, though none was seen") +
-              ": statements are not prepared, no session settings, " +
-              (options_.listen ? "and LISTEN works in session mode only"
-                               : "and waiters poll instead of being woken"));
-    } else {
-      add(Level::good, "pooler",
-          "none; waiters are " +
-              std::string(options_.listen ? "woken" : "left to poll (listen=off)"));
+      add(unsafe("pooler",
+                 "a connection pooler stands between, and programs refuse it: add pooler=on to the "
+                 "address, or name the server itself"));
+      return;
     }
+    warn_unless(
+        !options_.pooler, "pooler",
+        "none; waiters are " + std::string(options_.listen ? "woken" : "left to poll (listen=off)"),
+        std::string(pooled ? "stands between" : "pooler=on, though none was seen") +
+            ": statements are not prepared, no session settings, " +
+            (options_.listen ? "and LISTEN works in session mode only"
+                             : "and waiters poll instead of being woken"));
   }
 
   void look_at_space() {
     const Result<Ownership> found = ownership(connection_, options_, by_);
     if (!found || (found->there && !(found->trusted && found->about))) {
-      add(Level::unsafe, "space",
-          found ? not_trusted(options_, *found).message : found.error().message);
+      add(unsafe("space", found ? not_trusted(options_, *found).message : found.error().message));
       return;
     }
     const Result<pqxx::result> about =
@@ -155,28 +149,29 @@ class Examination {
             options_.space + "\".about() a");
     if (!about) {
       const bool denied = failure_.sqlstate == "42501";
-      add(Level::unsafe, "space",
-          denied ? not_allowed(options_, Role::programs, connection_.user(), failure_.said).message
-                 : about.error().message,
-          !denied);
+      add(denied ? unsafe("space",
+                          not_allowed(options_, Role::programs, connection_.user(), failure_.said)
+                              .message)
+                 : no_space(Level::unsafe, about.error().message));
       return;
     }
     const int version = (*about)[0][0].as<int>(-1);
     const std::string strategy = (*about)[0][1].as<std::string>("");
     if (version < 0) {
-      add(Level::unsafe, "space", is_incomplete(options_.shown).message);
+      add(unsafe("space", is_incomplete(options_.shown).message));
       return;
     }
     if (version != schema_version) {
-      add(Level::unsafe, "space",
-          "has version " + std::to_string(version) + " of the schema, and this program serves " +
-              std::to_string(schema_version) +
-              (version > schema_version ? ": use a newer program" : ": run lockset init"));
+      add(unsafe("space",
+                 "has version " + std::to_string(version) +
+                     " of the schema, and this program serves " + std::to_string(schema_version) +
+                     (version > schema_version ? ": use a newer program" : ": run lockset init")));
       return;
     }
     const Strategy made = strategy == "serializable" ? Strategy::serializable : Strategy::advisory;
     strategy_ = made;
-    add((*about)[0][2].as<std::string>("") == script_digest(options_.space, made), "space",
+    warn_unless(
+        (*about)[0][2].as<std::string>("") == script_digest(options_.space, made), "space",
         options_.space + ", schema version " + std::to_string(version) + ", strategy=" + strategy,
         "its functions differ from those that this program installs: run lockset init");
     look_at_rights(found->owner, found->mine);
@@ -188,27 +183,25 @@ class Examination {
     const std::string user = in_quotes(connection_.user());
     const std::string remedy = ": have " + in_quotes(owner) + " run lockset init";
     if (!(*row)[0].as<bool>(false)) {
-      add(Level::unsafe, "rights",
-          not_allowed(options_, Role::programs, connection_.user(),
-                      "permission denied for the functions of the space")
-              .message);
+      add(unsafe("rights", not_allowed(options_, Role::programs, connection_.user(),
+                                       "permission denied for the functions of the space")
+                               .message));
     } else if ((*row)[2].as<bool>()) {
-      add(Level::warning, "rights",
-          "everybody who may use the schema may call its functions, an operator's too (a backup "
-          "put "
-          "back without its rights?)" +
-              remedy + ", then lockset init --program and --operator for those who need them");
+      add(warning("rights",
+                  "everybody who may use the schema may call its functions, an operator's too (a "
+                  "backup put back without its rights?)" +
+                      remedy +
+                      ", then lockset init --program and --operator for those who need "
+                      "them"));
     } else if ((*row)[3].as<bool>()) {
-      add(Level::warning, "rights",
-          "others than the owner may make something in the schema or change its tables, or have: "
-          "what they make may run with the owner's rights" +
-              remedy);
+      add(warning("rights",
+                  "others than the owner may make something in the schema or change its tables, "
+                  "or have: what they make may run with the owner's rights" +
+                      remedy));
+    } else if (mine) {
+      add(findings::owner(user));
     } else {
-      add(Level::good, "rights",
-          user + (mine                        ? " is the owner of the space"
-                  : (*row)[1].as<bool>(false) ? " is an operator"
-                                              : " is a program: it may not change permits or break "
-                                                "holds"));
+      add(rights(user, (*row)[1].as<bool>(false) ? Role::operators : Role::programs));
     }
   }
 
@@ -221,7 +214,8 @@ class Examination {
     if (!row) return;
     const bool synchronous = (*row)[0].as<bool>();
     const bool followed = (*row)[1].as<std::int64_t>() > 0;
-    add(synchronous || !followed, "replication",
+    warn_unless(
+        synchronous || !followed, "replication",
         synchronous ? "synchronous" : "no standby is connected",
         "standbys follow, but not synchronously: a failover may lose the last grants, so that a "
         "name is granted twice; set synchronous_standby_names");
@@ -234,18 +228,14 @@ class Examination {
                             "(SELECT sum(numbackends)::int FROM pg_stat_database), "
                             "current_setting('max_locks_per_transaction')::int");
     if (!row) return;
-    const int room = (*row)[0].as<int>() - (*row)[1].as<int>() - (*row)[2].as<int>(0);
-    const std::string count = "room for " + std::to_string(std::max(room, 0)) + " of " +
-                              std::to_string((*row)[0].as<int>()) + " more";
-    add(room >= static_cast<int>(options_.pool), "max_connections",
-        count + "; " + need_of_one() + ", and a busy one up to " +
-            std::to_string(options_.pool + 3),
-        count + ", and one busy program may open " + std::to_string(options_.pool + 3) + " (" +
-            need_of_one() + "): raise max_connections, or lower pool=");
+    add(room("max_connections", (*row)[2].as<int>(0), (*row)[0].as<int>() - (*row)[1].as<int>(),
+             static_cast<long>(connections::most_connections(options_.pool, options_.listen)),
+             need_of_one()));
     const int locks = (*row)[3].as<int>();
-    add(locks >= most_name_locks, "max_locks_per_transaction", std::to_string(locks),
-        std::to_string(locks) + ": many large sets at once may find no room for their locks; set " +
-            std::to_string(most_name_locks) + " or more");
+    warn_unless(locks >= most_name_locks, "max_locks_per_transaction", std::to_string(locks),
+                std::to_string(locks) +
+                    ": many large sets at once may find no room for their locks; set " +
+                    std::to_string(most_name_locks) + " or more");
   }
 
   // Connections of a process with one thread.
@@ -263,14 +253,14 @@ class Examination {
         "WHERE state LIKE 'idle in transaction%' AND datname = current_database()), 0)::int, "
         "current_setting('idle_in_transaction_session_timeout')");
     if (!row) return;
-    add((*row)[0].as<bool>(), "autovacuum", "on",
-        "off, so that the lock tables grow and slow down: set autovacuum=on");
+    warn_unless((*row)[0].as<bool>(), "autovacuum", "on",
+                "off, so that the lock tables grow and slow down: set autovacuum=on");
     const int idle = (*row)[1].as<int>();
-    add(idle < 300, "open transactions", "none left idle for long",
-        "one has been idle for " + std::to_string(idle) +
-            " s, which keeps the lock tables from being tidied: end it, or set "
-            "idle_in_transaction_session_timeout (now " +
-            (*row)[2].as<std::string>() + ")");
+    warn_unless(idle < 300, "open transactions", "none left idle for long",
+                "one has been idle for " + std::to_string(idle) +
+                    " s, which keeps the lock tables from being tidied: end it, or set "
+                    "idle_in_transaction_session_timeout (now " +
+                    (*row)[2].as<std::string>() + ")");
   }
 
   void look_at_clock() {
@@ -278,8 +268,8 @@ class Examination {
     const auto row =
         row_of("clock", "SELECT (date_part('epoch', clock_timestamp()) * 1000000)::bigint");
     if (!row) return;
-    findings_.push_back(connections::examine_clock((*row)[0].as<std::int64_t>(), asked,
-                                                   connections::calendar_us()));
+    add(connections::examine_clock((*row)[0].as<std::int64_t>(), asked,
+                                   connections::calendar_us()));
   }
 
   const Options& options_;

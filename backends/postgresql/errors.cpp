@@ -95,19 +95,6 @@ bool worth_repeating(std::string_view state) noexcept {
   return state == "40001" || state == "40P01" || state == "55P03";
 }
 
-std::string one_line(std::string_view text) {
-  std::string line;
-  for (const char c : text) {
-    if (c == '\n' || c == '\r' || c == '\t') {
-      if (!line.empty() && line.back() != ' ') line += ' ';
-    } else {
-      line += c;
-    }
-  }
-  while (!line.empty() && line.back() == ' ') line.pop_back();
-  return line;
-}
-
 Error is_incomplete(const std::string& shown) {
   return {Errc::unavailable, "PostgreSQL (" + shown +
                                  "): the space has no configuration: it is being put back from a "
@@ -116,7 +103,7 @@ Error is_incomplete(const std::string& shown) {
 
 Error error_from(std::string_view sqlstate, std::string_view said, const std::string& where,
                  Sent sent) {
-  const std::string prefix = "PostgreSQL (" + where + "): ";
+  const std::string name = "PostgreSQL (" + where + ")";
   // What follows the first line of a server's message points into a statement of ours.
   if (!sqlstate.empty() && sent != Sent::nothing) said = said.substr(0, said.find('\n'));
   if (const std::size_t line = said.find("\nLINE "); line != std::string_view::npos) {
@@ -125,24 +112,15 @@ Error error_from(std::string_view sqlstate, std::string_view said, const std::st
   const std::string quoted =
       " [" + one_line(said) + (sqlstate.empty() ? "" : ", SQLSTATE " + std::string(sqlstate)) + "]";
   const Refusal refusal = sqlstate.empty() ? Refusal{Errc::internal, {}} : refusal_of(sqlstate);
-  if (!refusal.what.empty()) return {refusal.code, prefix + std::string(refusal.what) + quoted};
-  switch (sent) {
-    case Sent::nothing:
-      if (about_certificates(said)) {
-        return {Errc::misconfigured,
-                prefix +
-                    "no TLS connection of the wanted kind: check sslmode, sslrootcert and the "
-                    "server's certificate" +
-                    quoted};
-      }
-      return {Errc::unavailable, prefix + "can't connect" + quoted};
-    case Sent::reading:
-      return {Errc::unavailable, prefix + "the server did not answer" + quoted};
-    case Sent::change:
-      break;
+  if (!refusal.what.empty())
+    return {refusal.code, name + ": " + std::string(refusal.what) + quoted};
+  if (sent == Sent::nothing && about_certificates(said)) {
+    return {Errc::misconfigured, name +
+                                     ": no TLS connection of the wanted kind: check sslmode, "
+                                     "sslrootcert and the server's certificate" +
+                                     quoted};
   }
-  return {Errc::indeterminate,
-          prefix + "no answer to a request that was sent and may have been applied" + quoted};
+  return no_answer(sent, name, quoted);
 }
 
 }  // namespace lockset::postgresql

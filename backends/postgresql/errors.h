@@ -4,16 +4,10 @@
 #include <string>
 #include <string_view>
 
+#include "backends/answers.h"
 #include "lockset/error.h"
 
 namespace lockset::postgresql {
-
-// What had been sent when it failed.
-enum class Sent {
-  nothing,  // while connecting
-  reading,  // a statement that changes nothing
-  change,
-};
 
 // Ends in a rollback that the same statement need not meet again: serialization failures,
 // deadlocks, and locks that somebody kept for too long.
@@ -31,8 +25,5 @@ Error error_from(std::string_view sqlstate, std::string_view said, const std::st
 
 // Some of the space's rows are missing; `shown` names the store, for people.
 Error is_incomplete(const std::string& shown);
-
-// `text` on one line, without its end.
-std::string one_line(std::string_view text);
 
 }  // namespace lockset::postgresql

@@ -68,7 +68,7 @@ Result<RenewReply> PostgresqlBackend::renew(const Owner& owner,
   Failure failure;
   std::uint32_t collisions = 0;
   const Result<pqxx::result> rows =
-      store_->call(Use::renewal, renew_, by, failure, collisions, owner.app,
+      store_->call(Lane::renewal, renew_, by, failure, collisions, owner.app,
                    array_of_numbers(stamps), array_of_numbers(leases));
   if (!rows) return rows.error();
   RenewReply reply;
@@ -101,7 +101,7 @@ Result<std::vector<bool>> PostgresqlBackend::release_all(std::span<const HoldRef
   Failure failure;
   std::uint32_t collisions = 0;
   const Result<pqxx::result> rows = store_->call(
-      Use::plain, release_all_, by, failure, collisions,
+      Lane::common, release_all_, by, failure, collisions,
       array_of_numbers(std::vector<std::int64_t>(wanted.begin(), wanted.end())), std::string(app));
   if (!rows) return rows.error();
   std::set<std::int64_t> ended_here;
@@ -123,7 +123,7 @@ Result<bool> PostgresqlBackend::end_hold(const Statement& statement, TimePoint b
   Failure failure;
   std::uint32_t collisions = 0;
   const Result<pqxx::result> result =
-      store_->call(Use::plain, statement, by, failure, collisions, args...);
+      store_->call(Lane::common, statement, by, failure, collisions, args...);
   if (!result) return result.error();
   return std::string_view((*result)[0][0].c_str()) == "R";
 }
@@ -138,7 +138,7 @@ Result<std::size_t> PostgresqlBackend::sweep(TimePoint by) {
     Failure failure;
     std::uint32_t collisions = 0;
     const Result<pqxx::result> rows =
-        store_->call(Use::plain, sweep_, by, failure, collisions, sweep_from_, sweep_from_name_);
+        store_->call(Lane::common, sweep_, by, failure, collisions, sweep_from_, sweep_from_name_);
     if (!rows) return rows.error();
     const pqxx::row row = (*rows)[0];
     removed += row[0].as<std::size_t>();
@@ -156,7 +156,7 @@ Result<Inspection> PostgresqlBackend::inspect(const InspectQuery& query, TimePoi
   Failure failure;
   std::uint32_t collisions = 0;
   const Result<pqxx::result> rows =
-      store_->call(Use::plain, inspect_, by, failure, collisions, match, query.text);
+      store_->call(Lane::common, inspect_, by, failure, collisions, match, query.text);
   if (!rows) return rows.error();
   return inspection_from(*rows);
 }
@@ -167,7 +167,7 @@ Result<std::size_t> PostgresqlBackend::reclaim(std::string_view app, std::int64_
   std::uint32_t collisions = 0;
   const std::string name(app);
   const Result<pqxx::result> result =
-      store_->call(Use::plain, reclaim_, by, failure, collisions, name, epoch);
+      store_->call(Lane::common, reclaim_, by, failure, collisions, name, epoch);
   if (!result) return result.error();
   const std::string answer = (*result)[0][0].as<std::string>();
   if (answer.starts_with('H')) {

@@ -56,7 +56,7 @@ Status check_account(std::string_view account) {
   return {};
 }
 
-Result<std::string> printed_rights(const Options& options, Role role, std::string_view account) {
+Result<std::string> rights_script(const Options& options, Role role, std::string_view account) {
   if (Status status = check_account(account); !status) return std::move(status).error();
   const std::string what = role == Role::programs ? "a program's rights" : "an operator's rights";
   return "-- Lockset: " + what + " on the space " + options.space + " for " + std::string(account) +
@@ -88,17 +88,18 @@ Status allow(const Options& options, Role role, std::string_view account, TimePo
 
 Error not_allowed(const Options& options, Role role, const std::string& user,
                   std::string_view said) {
-  const std::string prefix = "PostgreSQL (" + options.shown + "): user " + in_quotes(user);
-  const std::string option = role == Role::programs ? "--program " : "--operator ";
-  const std::string command = "lockset init " + option + for_shell(user);
-  return {Errc::misconfigured,
-          prefix +
-              (role == Role::programs
-                   ? " has no right to use this space: an administrator grants it: " + command
-                   : " may not change permits or break holds: that takes an operator's rights; run "
-                     "this as an operator, or grant them: " +
-                         command) +
-              " [" + one_line(said) + ", SQLSTATE 42501]"};
+  const std::string where = "PostgreSQL (" + options.shown + ")";
+  const std::string who = "user " + in_quotes(user);
+  const std::string account = for_shell(user);
+  Error error = takes_an_operator(where, who, account);
+  if (role == Role::programs) {
+    error.message = where + ": " + who +
+                    " has no right to use this space: an administrator grants it: lockset init "
+                    "--program " +
+                    account;
+  }
+  error.message += " [" + one_line(said) + ", SQLSTATE 42501]";
+  return error;
 }
 
 Result<Ownership> ownership(Connection& connection, const Options& options, TimePoint by) {

@@ -21,7 +21,7 @@ inline constexpr std::string_view safe_path = "SET LOCAL search_path = pg_catalo
 Status check_account(std::string_view account);
 
 // For psql.
-Result<std::string> printed_rights(const Options& options, Role role, std::string_view account);
+Result<std::string> rights_script(const Options& options, Role role, std::string_view account);
 
 // In one transaction.
 Status allow(const Options& options, Role role, std::string_view account, TimePoint by);

@@ -6,25 +6,16 @@
 #include <vector>
 
 #include "backends/postgresql/statements.h"
+#include "backends/text_hash.h"
 #include "lockset/registry.h"
 
 namespace lockset::postgresql {
 namespace {
 
-// FNV-1a.
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xCBF29CE484222325;
-  for (const char c : text) {
-    hash ^= static_cast<std::uint8_t>(c);
-    hash *= 0x100000001B3;
-  }
-  return hash;
-}
-
 // Advisory locks are the whole database's: a class of its own for each space and use. A
 // class that somebody else happens to use costs waiting, no more.
 std::string lock_class(const std::string& space, std::string_view use) {
-  const std::uint64_t hash = hash_of("lockset/" + space + "/" + std::string(use));
+  const std::uint64_t hash = text_hash("lockset/" + space + "/" + std::string(use));
   return std::to_string(static_cast<std::int32_t>(hash ^ (hash >> 32)));
 }
 
@@ -144,7 +135,7 @@ std::string_view to_string(Strategy strategy) noexcept {
 std::string script_digest(const std::string& space, Strategy strategy) {
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016llx",
-                static_cast<unsigned long long>(hash_of(body(space, strategy))));
+                static_cast<unsigned long long>(text_hash(body(space, strategy))));
   return digits;
 }
 

@@ -1,5 +1,7 @@
 #include "backends/postgresql/settings.h"
 
+#include "backends/findings.h"
+
 namespace lockset::postgresql {
 namespace {
 
@@ -32,10 +34,9 @@ Settings read_settings(const pqxx::row& row, int first) {
 
 std::vector<Finding> judge(const Settings& settings, bool all) {
   std::vector<Finding> findings;
-  const auto say = [&](bool good, Level level, const std::string& subject,
+  const auto say = [&](bool fit, Level level, const std::string& subject,
                        const std::string& as_it_is, const std::string& trouble) {
-    if (!good) findings.push_back({level, subject, trouble});
-    if (good && all) findings.push_back({Level::good, subject, as_it_is});
+    if (!fit || all) findings.push_back(findings::good_if(fit, level, subject, as_it_is, trouble));
   };
   const std::string version =
       std::to_string(settings.version / 10000) + "." + std::to_string(settings.version % 10000);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <thread>
 #include <vector>
 
 #include "backends/postgresql/settings.h"
@@ -16,16 +15,8 @@ using std::chrono::milliseconds;
 // What a session may wait for one lock. Such a wait ends as surely not applied, so it is
 // shorter than the usual deadline of a call, which leaves the outcome open.
 constexpr milliseconds lock_timeout{2000};
-constexpr std::size_t renewal_connections = 2;
 
 std::string quoted(const std::string& name) { return "\"" + name + "\""; }
-
-std::uint64_t random_seed() {
-  const Token token = Token::random();
-  std::uint64_t seed = 0;
-  for (std::size_t i = 0; i < 8; ++i) seed = seed << 8 | token.bytes[i];
-  return seed;
-}
 
 // The session's settings, as one SQL expression that sets them. Not by libpq's `options`,
 // which poolers refuse; and only if the server's process is the one that we are connected
@@ -103,14 +94,15 @@ Status check_version(const About& about, const Options& options) {
 
 }  // namespace
 
-Store::Store(const Options& options) : options_(options), random_(random_seed()) {
+Store::Store(const Options& options) : options_(options) {
   const auto opener = [this](Isolation isolation) {
     return [this, isolation] { return connect(isolation); };
   };
   const std::string shown = "PostgreSQL (" + options_.shown + ")";
   plain_most_ = options_.pool;
   plain_ = std::make_unique<Pool>(options_.pool, opener(Isolation::read_committed), shown);
-  renewal_ = std::make_unique<Pool>(renewal_connections, opener(Isolation::read_committed), shown);
+  renewal_ = std::make_unique<Pool>(connections::renewal_connections,
+                                    opener(Isolation::read_committed), shown);
 }
 
 Result<std::unique_ptr<Store>> Store::open(const Options& options, TimePoint by) {
@@ -145,11 +137,6 @@ Result<std::unique_ptr<Store>> Store::open(const Options& options, TimePoint by)
   return store;
 }
 
-Store::Pool& Store::pool(Use use) noexcept {
-  if (use == Use::renewal) return *renewal_;
-  return use == Use::acquire && acquire_ ? *acquire_ : *plain_;
-}
-
 void Store::share(std::shared_ptr<Ear> ear) {
   const std::lock_guard lock(ear_mutex_);
   ear_ = std::move(ear);
@@ -160,10 +147,10 @@ void Store::share(std::shared_ptr<Ear> ear) {
 Status Store::connect_for_waiting(TimePoint by) {
   if (acquire_) {
     // Given back at once: who waits for the other kind with one in hand stands in others' way.
-    const Result<Line> one = take(Use::acquire, by);
+    const Result<Line> one = take(Lane::acquire, by);
     if (!one) return one.error();
   }
-  const Result<Line> other = take(Use::plain, by);
+  const Result<Line> other = take(Lane::common, by);
   return other ? Status() : other.error();
 }
 
@@ -172,14 +159,13 @@ void Store::close_idle() {
   if (acquire_) acquire_->close_idle();
 }
 
-Result<Line> Store::take(Use use, TimePoint by) {
-  Pool& from = pool(use);
-  if (&from != plain_.get()) {
-    Result<Pool::Lease> lease = from.take(by);
+Result<Line> Store::take(Lane lane, TimePoint by) {
+  if (lane == Lane::renewal || (lane == Lane::acquire && acquire_)) {
+    Result<Pool::Lease> lease = (lane == Lane::renewal ? renewal_ : acquire_)->take(by);
     if (lease) return Line(*std::move(lease));
     // Where the server takes no more connections, those that there are have to do.
-    if (use != Use::renewal || !lease.error().retryable()) return lease.error();
-    Result<Line> other = take(Use::plain, by);
+    if (lane != Lane::renewal || !lease.error().retryable()) return lease.error();
+    Result<Line> other = take(Lane::common, by);
     return other ? std::move(other) : Result<Line>(lease.error());
   }
   if (std::optional<Pool::Lease> idle = plain_->take_idle()) return Line(*std::move(idle));
@@ -308,21 +294,11 @@ Error Store::say_what_is_there(Line& line, TimePoint by, const Error& otherwise)
   return error;
 }
 
-bool Store::worth_waiting(const Failure& failure, std::uint32_t tries, TimePoint by) {
-  const TimePoint now = BootClock::now();
-  // It waited for a lock that long already.
-  if (failure.sqlstate == "55P03") return now + lock_timeout < by;
-  if (tries <= 2) return now < by;
-  // Full jitter: those who collided come back apart.
-  const milliseconds most(std::min(64, 1 << std::min(tries - 2, 6U)));
-  Duration pause{};
-  {
-    const std::lock_guard lock(random_mutex_);
-    pause = random_.between(Duration::zero(), most);
-  }
-  if (now + pause >= by) return false;
-  std::this_thread::sleep_for(pause);
-  return true;
+connections::Attempt Store::attempt_of(const Failure& failure, TimePoint by) noexcept {
+  if (failure.broken) return connections::Attempt::broken;
+  // It waited for a lock that long already, and would again.
+  const bool late = failure.sqlstate == "55P03" && BootClock::now() + lock_timeout >= by;
+  return failure.repeat() && !late ? connections::Attempt::collided : connections::Attempt::last;
 }
 
 }  // namespace lockset::postgresql

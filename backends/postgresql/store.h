@@ -13,20 +13,16 @@
 
 #include "backends/postgresql/address.h"
 #include "backends/postgresql/connection.h"
-#include "backends/postgresql/lane.h"
+#include "backends/postgresql/line.h"
 #include "backends/postgresql/rights.h"
+#include "backends/server/lanes.h"
 #include "backends/server/pool.h"
+#include "backends/server/retry.h"
 #include "backends/server/socket_watchdog.h"
-#include "core/random.h"
 
 namespace lockset::postgresql {
 
-// Over which connections a call goes.
-enum class Use {
-  plain,
-  acquire,  // strategy=serializable: connections of their own, set to that level
-  renewal,  // never behind the others
-};
+using connections::Lane;
 
 // Thread-safe.
 class Store {
@@ -59,44 +55,37 @@ class Store {
   [[nodiscard]] Statement statement(const std::string& name, const std::string& call, Sent sent,
                                     Role role = Role::programs);
 
-  // Repeats what the server rolled back for others' sake, until `by`, and counts it in
-  // `collisions`. `failure` is filled where there is an error of the server's.
+  // Made again as in connections::call_with_retries; `collisions` counts what the server rolled
+  // back for others' sake. `failure` is filled where there is an error of the server's.
   template <class... Args>
-  Result<pqxx::result> call(Use use, const Statement& statement, TimePoint by, Failure& failure,
+  Result<pqxx::result> call(Lane lane, const Statement& statement, TimePoint by, Failure& failure,
                             std::uint32_t& collisions, const Args&... args) {
-    const bool serializable = use == Use::acquire && strategy_ == Strategy::serializable;
-    // To read again does no harm, so a connection that broke need not be known to others.
-    std::uint32_t readings = statement.sent == Sent::reading ? 3 : 1;
-    for (std::uint32_t tries = 1;; ++tries) {
-      Result<Line> line = take(use, by);
-      if (!line) {
-        if (!line.error().retryable() || --readings == 0) return line.error();
-        continue;
-      }
-      Result<pqxx::result> result = (*line)->call(
-          statement, serializable ? Isolation::serializable : Isolation::read_committed, by,
-          failure, args...);
-      if (result) return result;
-      if (failure.broken) {
-        line->broken();
-        if (--readings == 0 || BootClock::now() >= by) return result;
-        continue;
-      }
-      if (failure.sqlstate == "42501") {
-        return not_allowed(options_, statement.role, (*line)->user(), failure.said);
-      }
-      if (is_missing(failure.sqlstate)) return say_what_is_there(*line, by, result.error());
-      if (!failure.repeat() || !worth_waiting(failure, tries, by)) return result;
-      if (failure.sqlstate.starts_with("40")) ++collisions;
-    }
+    const bool serializable = lane == Lane::acquire && strategy_ == Strategy::serializable;
+    return connections::call_with_retries(
+        statement.sent, by, [&] { return take(lane, by); },
+        [&](Line& line, connections::Attempt& attempt) -> Result<pqxx::result> {
+          Result<pqxx::result> result = line->call(
+              statement, serializable ? Isolation::serializable : Isolation::read_committed, by,
+              failure, args...);
+          if (result) return result;
+          attempt = attempt_of(failure, by);
+          if (failure.broken) return result;
+          if (failure.sqlstate == "42501") {
+            return not_allowed(options_, statement.role, line->user(), failure.said);
+          }
+          if (is_missing(failure.sqlstate)) return say_what_is_there(line, by, result.error());
+          if (failure.sqlstate.starts_with("40")) ++collisions;
+          return result;
+        });
   }
 
  private:
   using Pool = Line::Pool;
 
   explicit Store(const Options& options);
-  Pool& pool(Use use) noexcept;
-  Result<Line> take(Use use, TimePoint by);
+  // Not connections::Lanes: acquires may have connections of their own, and other calls may go over
+  // the one that listens.
+  Result<Line> take(Lane lane, TimePoint by);
   Result<std::unique_ptr<Connection>> connect(Isolation isolation);
   // Sets the session up, and refuses what would break a promise.
   Status set_up(Connection& connection, Isolation isolation, TimePoint by);
@@ -104,8 +93,7 @@ class Store {
   static bool is_missing(std::string_view sqlstate) noexcept;
   // A function of our version is not there: has the space been upgraded meanwhile?
   Error say_what_is_there(Line& line, TimePoint by, const Error& otherwise);
-  // Sleeps before another try; false if there is no time for one.
-  bool worth_waiting(const Failure& failure, std::uint32_t tries, TimePoint by);
+  static connections::Attempt attempt_of(const Failure& failure, TimePoint by) noexcept;
 
   const Options options_;
   Strategy strategy_ = Strategy::advisory;                // constant once open() is through
@@ -117,8 +105,6 @@ class Store {
   bool ending_ = false;                                     // guarded by opening_mutex_
   std::set<connections::SocketWatchdog::Socket*> opening_;  // guarded by opening_mutex_
   std::size_t statements_ = 0;
-  std::mutex random_mutex_;
-  Random random_;
   std::atomic<bool> crowded_ = false;
   std::atomic<bool> open_ = false;  // open() went well
   std::mutex ear_mutex_;

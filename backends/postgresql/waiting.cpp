@@ -11,7 +11,7 @@
 #include <pqxx/pqxx>
 
 #include "backends/postgresql/connection.h"
-#include "backends/postgresql/lane.h"
+#include "backends/postgresql/line.h"
 
 namespace lockset::postgresql {
 namespace {

@@ -160,8 +160,10 @@ bool Connection::write(const std::string& wire, bool& all) {
 Error Connection::failed(Sent sent, bool late) {
   const std::string system = std::system_category().message(errno);
   broken_ = true;
-  if (late) return broken("no answer in time", options_.shown(), sent);
-  return broken(context_->err != 0 ? context_->errstr : system.c_str(), options_.shown(), sent);
+  const std::string why = late                 ? "no answer in time"
+                          : context_->err != 0 ? context_->errstr
+                                               : system;
+  return no_answer(sent, options_.shown(), " (" + why + ")");
 }
 
 Result<Reply> Connection::call(const Command& command, Sent sent, TimePoint by) {

@@ -5,15 +5,17 @@
 #include <string>
 #include <utility>
 
+#include "backends/findings.h"
 #include "backends/redis/keys.h"
 #include "backends/redis/rights.h"
 #include "backends/redis/scripts.h"
+#include "backends/server/lanes.h"
 #include "backends/server/server_clock.h"
 
 namespace lockset::redis {
 namespace {
 
-using Level = Finding::Level;
+using namespace findings;
 
 long number(const std::string& text) { return std::strtol(text.c_str(), nullptr, 10); }
 
@@ -44,16 +46,16 @@ class Examination {
 
   Result<std::vector<Finding>> run() {
     server();
-    encryption();
+    examine_encryption();
     eviction();
     persistence();
     replicas();
     capacity();
     if (Status fit = check_rights(connection_, options_, by_); !fit) {
-      add(Level::unsafe, "rights", fit.error().message);
+      add(unsafe("rights", fit.error().message));
       return std::move(findings_);  // it could not read the space either
     }
-    if (Status status = role(); !status) return status.error();
+    if (Status status = examine_rights(); !status) return status.error();
     if (Status status = clock(); !status) return status.error();
     if (Status status = space(); !status) return status.error();
     wake_ups();  // last: the connection only listens from then on
@@ -61,9 +63,7 @@ class Examination {
   }
 
  private:
-  void add(Level level, std::string subject, std::string text, bool no_space = false) {
-    findings_.push_back({level, std::move(subject), std::move(text), no_space});
-  }
+  void add(Finding finding) { findings_.push_back(std::move(finding)); }
   // A setting; "" if this user may not see it.
   std::string setting(const char* name) {
     const Result<Reply> reply = connection_.call({"CONFIG", "GET", name}, Sent::reading, by_);
@@ -72,41 +72,32 @@ class Examination {
   }
 
   void server() {
-    add(Level::good, "version", "Redis " + info_.get("redis_version"));
+    add(good("version", "Redis " + info_.get("redis_version")));
     if (info_.get("cluster_enabled") == "1") {
-      add(Level::warning, "cluster_enabled",
-          "a node of a cluster: the address has to name the one that serves the lock space; "
-          "Lockset follows no redirection");
+      add(warning("cluster_enabled",
+                  "a node of a cluster: the address has to name the one that serves the lock "
+                  "space; Lockset follows no redirection"));
     }
   }
 
   // rediss: verifies whose certificate it is, always.
-  void encryption() {
-    if (options_.tls) {
-      add(Level::good, "encryption", "TLS, the server's certificate is verified");
-    } else if (!options_.socket.empty()) {
-      add(Level::good, "encryption", "a Unix socket");
-    } else {
-      add(Level::warning, "encryption",
-          std::string("none: ") +
-              (has_tls() ? "use rediss: and ssl_ca" : "put a tunnel before the server") +
-              ", unless the network is trusted");
-    }
+  void examine_encryption() {
+    add(encryption(!options_.tls && !options_.socket.empty(), options_.tls,
+                   std::string("none: ") +
+                       (has_tls() ? "use rediss: and ssl_ca" : "put a tunnel before the server") +
+                       ", unless the network is trusted"));
   }
 
   void eviction() {
     const std::string policy = info_.get("maxmemory_policy");
-    if (info_.evicts()) {
-      add(info_.limited() ? Level::unsafe : Level::warning, "maxmemory_policy",
-          policy + (info_.limited() ? "" : " (no maxmemory is set yet)") + ": " + eviction_remedy);
-    } else {
-      add(Level::good, "maxmemory_policy", policy + ": nothing is thrown away");
-    }
+    add(good_if(
+        !info_.evicts(), info_.limited() ? Level::unsafe : Level::warning, "maxmemory_policy",
+        policy + ": nothing is thrown away",
+        policy + (info_.limited() ? "" : " (no maxmemory is set yet)") + ": " + eviction_remedy));
     if (number(info_.get("evicted_keys")) > 0) {
-      add(Level::warning, "evicted_keys",
-          info_.get("evicted_keys") +
-              " keys were thrown away since the server started: locks "
-              "may have been among them");
+      add(warning("evicted_keys", info_.get("evicted_keys") +
+                                      " keys were thrown away since the server started: locks may "
+                                      "have been among them"));
     }
   }
 
@@ -117,18 +108,17 @@ class Examination {
         ": after a restart holds may be gone; nothing is granted then for the longest lease";
     if (!logs) {
       const std::string save = setting("save");
-      add(Level::warning, "appendonly",
-          std::string("no") + (save.empty() ? "" : ", save " + save) + consequence +
-              "; set appendonly yes and appendfsync always to keep them");
+      add(warning("appendonly", std::string("no") + (save.empty() ? "" : ", save " + save) +
+                                    consequence +
+                                    "; set appendonly yes and appendfsync always to keep them"));
     } else if (sync.empty()) {
-      add(Level::warning, "appendfsync",
-          "this user may not see it (CONFIG GET): it should be always");
-    } else if (sync != "always") {
-      add(Level::warning, "appendfsync",
-          sync + ": a crash may take the last grants with it" + consequence +
-              "; set appendfsync always");
+      add(unreadable(Level::warning, "appendfsync",
+                     "this user may not see it (CONFIG GET); it should be always"));
     } else {
-      add(Level::good, "appendfsync", "always: what was answered is on the disk");
+      add(good_if(sync == "always", Level::warning, "appendfsync",
+                  "always: what was answered is on the disk",
+                  sync + ": a crash may take the last grants with it" + consequence +
+                      "; set appendfsync always"));
     }
   }
 
@@ -136,39 +126,27 @@ class Examination {
     const long count = number(info_.get("connected_slaves"));
     const long least = number(setting("min-replicas-to-write"));
     if (count > 0 && least < 1) {
-      add(Level::warning, "min-replicas-to-write",
-          "0, with " + std::to_string(count) +
-              " replicas: a primary that is cut off goes on granting beside the one promoted in "
-              "its place; set it to 1, and min-replicas-max-lag below half the shortest lease");
+      add(warning("min-replicas-to-write",
+                  "0, with " + std::to_string(count) +
+                      " replicas: a primary that is cut off goes on granting beside the one "
+                      "promoted in its place; set it to 1, and min-replicas-max-lag below half the "
+                      "shortest lease"));
     }
   }
 
   void capacity() {
     const long most = number(info_.get("maxclients"));
-    const long free = most - number(info_.get("connected_clients"));
-    // The pool, two for renewals, one that listens.
-    const long need = static_cast<long>(options_.pool) + 3;
-    if (most > 0 && free < need) {
-      add(Level::warning, "maxclients",
-          std::to_string(most) + ", of which " + std::to_string(free) +
-              " are free: one client of Lockset takes up to " + std::to_string(need) +
-              "; raise maxclients or lower the parameter pool");
+    const long wanted = static_cast<long>(connections::most_connections(options_.pool, true));
+    if (most > 0) {
+      add(room("maxclients", number(info_.get("connected_clients")), most, wanted));
     }
   }
 
-  Status role() {
+  Status examine_rights() {
     const Result<bool> may = is_operator(connection_, options_, by_);
     if (!may) return may.error();
-    const std::string user = options_.user.empty() ? "default" : options_.user;
-    if (*may) {
-      add(Level::good, "role",
-          "user '" + user +
-              "' is an operator: it may also change permits and break holds; programs need less "
-              "(lockset init --program)");
-    } else {
-      add(Level::good, "role",
-          "user '" + user + "' is a program: it may not change permits or break holds");
-    }
+    const std::string user = in_quotes(options_.user.empty() ? "default" : options_.user);
+    add(rights(user, *may ? Role::operators : Role::programs));
     return {};
   }
 
@@ -188,30 +166,24 @@ class Examination {
     if (!reply) return reply.error();
     const std::string schema((*reply)[0].text());
     if (schema.empty()) {
-      add(Level::unsafe, "space",
-          "there is no lock space " + options_.space +
-              ": run lockset init. If there was one, the server has lost it; init declares it "
-              "empty, so wait until the longest lease of before has ended",
-          true);
-    } else if (schema != schema_version) {
-      add(Level::unsafe, "space",
-          "version " + schema + " of the schema; this program serves version " +
-              std::string(schema_version));
+      add(no_space(Level::unsafe,
+                   "there is no lock space " + options_.space +
+                       ": run lockset init. If there was one, the server has lost it; init "
+                       "declares it empty, so wait until the longest lease of before has ended"));
     } else {
-      add(Level::good, "space", options_.space + ", version " + schema + " of the schema");
+      add(good_if(schema == schema_version, Level::unsafe, "space",
+                  options_.space + ", version " + schema + " of the schema",
+                  "version " + schema + " of the schema; this program serves version " +
+                      std::string(schema_version)));
     }
-    const std::int64_t now = std::chrono::duration_cast<std::chrono::microseconds>(
-                                 std::chrono::system_clock::now().time_since_epoch())
-                                 .count();
-    const std::int64_t left = (*reply)[1].number() - now;
+    const std::int64_t left = (*reply)[1].number() - connections::calendar_us();
     if (left > 0) {
-      add(Level::warning, "quarantine",
-          "the state was lost or may have been: no new grants for another " +
-              format_duration(std::chrono::seconds(left / 1'000'000 + 1)));
+      add(warning("quarantine", "the state was lost or may have been: no new grants for another " +
+                                    format_duration(std::chrono::seconds(left / 1'000'000 + 1))));
     } else if (!schema.empty() && (*reply)[2].text() != connection_.run_id()) {
-      add(Level::warning, "quarantine",
-          "the server is another process than the one that granted last: the next call begins "
-          "a quarantine of the longest lease");
+      add(warning("quarantine",
+                  "the server is another process than the one that granted last: the next call "
+                  "begins a quarantine of the longest lease"));
     }
     return {};
   }
@@ -220,10 +192,9 @@ class Examination {
     const std::string channel = Keys(options_.space).channel("doctor");
     const Result<Reply> heard = connection_.call({"SUBSCRIBE", channel}, Sent::reading, by_);
     if (heard && !heard->is_error()) return;
-    add(Level::warning, "channels",
-        "this user may not subscribe to " + Keys(options_.space).channel("*") +
-            ": waiters poll instead of being woken; grant it with &" +
-            Keys(options_.space).channel("*"));
+    add(warning("channels", "this user may not subscribe to " + Keys(options_.space).channel("*") +
+                                ": waiters poll instead of being woken; grant it with &" +
+                                Keys(options_.space).channel("*")));
   }
 
   Connection& connection_;
@@ -267,7 +238,7 @@ Result<std::vector<Finding>> examine(const Options& options, TimePoint by) {
   if (Info info((*connection)->info()); info.too_old() || info.get("role") == "slave") {
     const Status status = refuse_unsafe((*connection)->info(), options);
     return std::vector<Finding>{
-        {Level::unsafe, info.too_old() ? "version" : "role", status.error().message, false}};
+        unsafe(info.too_old() ? "version" : "role", status.error().message)};
   }
   return Examination(**connection, options, by).run();
 }

@@ -82,14 +82,9 @@ bool tells(std::string_view said, std::string_view word) {
          said.find(": -" + std::string(word), script) != std::string_view::npos;
 }
 
+// Where in a script it was tells people nothing.
 std::string in_brackets(std::string_view said) {
-  std::string line(said.substr(0, said.find_first_of("\r\n")));
-  // Where in a script it was tells people nothing.
-  if (const std::size_t script = line.find(" script:"); script != std::string::npos) {
-    line.erase(script);
-  }
-  while (line.ends_with(' ') || line.ends_with('.') || line.ends_with(',')) line.pop_back();
-  return " (" + line + ")";
+  return " (" + one_line(said.substr(0, said.find(" script:"))) + ")";
 }
 
 }  // namespace
@@ -111,24 +106,7 @@ Error refused(std::string_view said, const std::string& where, Sent sent, Errc n
                    where + ": " + std::string(one.text) + in_brackets(said)};
     }
   }
-  if (sent == Sent::change) {
-    return Error{Errc::indeterminate,
-                 where + ": an unexpected error; the change may or may not have been made" +
-                     in_brackets(said)};
-  }
-  return Error{Errc::internal,
-               where + ": the server gave an unexpected answer" + in_brackets(said)};
-}
-
-Error broken(std::string_view why, const std::string& where, Sent sent) {
-  const std::string quote = " (" + std::string(why) + ")";
-  if (sent == Sent::change) {
-    return Error{Errc::indeterminate, where +
-                                          ": the connection broke before the answer came; the "
-                                          "change may or may not have been made" +
-                                          quote};
-  }
-  return Error{Errc::unavailable, where + ": the connection failed" + quote};
+  return unknown_answer(sent, where, in_brackets(said));
 }
 
 }  // namespace lockset::redis

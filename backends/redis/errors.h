@@ -4,16 +4,10 @@
 #include <string>
 #include <string_view>
 
+#include "backends/answers.h"
 #include "lockset/error.h"
 
 namespace lockset::redis {
-
-// What had been sent when it failed.
-enum class Sent {
-  nothing,  // while connecting, or not all of the request
-  reading,  // a request that does no harm, however often it is done
-  change,
-};
 
 // The server's error reply `said`: "OOM command not allowed ...". `where` names the store.
 // An error that a script ran into counts as the script's. Scripts are written so that the
@@ -24,9 +18,6 @@ enum class Sent {
 // address.
 Error refused(std::string_view said, const std::string& where, Sent sent,
               Errc no_primary = Errc::misconfigured);
-
-// The connection failed: `why`, as the system says it.
-Error broken(std::string_view why, const std::string& where, Sent sent);
 
 // The one that said so may not be the one to ask by now: one that was demoted, cut off from its
 // replicas, or started anew behind the same address. What it says of the request alone is none

@@ -82,7 +82,7 @@ Status RedisBackend::renew_some(const Owner& owner, std::span<Renewing> some, Re
       call.keys.push_back(store_->keys().shared(item.name));
     }
   }
-  const Result<Reply> answer = store_->run(scripts::renew, call, by, Store::Lane::reserved);
+  const Result<Reply> answer = store_->run(scripts::renew, call, by, Lane::renewal);
   if (!answer) return answer.error();
   if ((*answer)[0].text() != "W" || answer->size() != 3 + some.size()) {
     return store_->nonsense(scripts::renew.name);
@@ -123,7 +123,7 @@ Status RedisBackend::reregister(const Owner& owner, Renewing& one, TimePoint by)
     for (const LockRequest& item : one.items()) {
       call.arguments.push_back(std::to_string(config->permits_of(item.name).of(item.mode)));
     }
-    const Result<Reply> reply = store_->run(scripts::reregister, call, by, Store::Lane::reserved);
+    const Result<Reply> reply = store_->run(scripts::reregister, call, by, Lane::renewal);
     if (!reply) return reply.error();
     const std::string_view kind = (*reply)[0].text();
     if (kind == "W") {

@@ -24,10 +24,10 @@ std::string trial_script();
 Result<bool> is_operator(Connection& connection, const Options& options, TimePoint by);
 
 // A line for redis-cli. Errc::invalid for what can't be a user's name.
-Result<std::string> role_script(const Options& options, Role role, std::string_view user);
+Result<std::string> rights_script(const Options& options, Role role, std::string_view user);
 
 // Gives an existing user the role: adds what it needs, and takes away keys of the space that the
 // role lacks. Its passwords, and its rights to other keys, stay.
-Status give_role(const Options& options, Role role, std::string_view user, TimePoint by);
+Status allow(const Options& options, Role role, std::string_view user, TimePoint by);
 
 }  // namespace lockset::redis

@@ -223,7 +223,7 @@ class Giving {
 
 }  // namespace
 
-Result<std::string> role_script(const Options& options, Role role, std::string_view user) {
+Result<std::string> rights_script(const Options& options, Role role, std::string_view user) {
   if (Status good = check_name(user); !good) return good.error();
   std::string text = "ACL SETUSER " + quoted(user);
   // All keys that it had: else an operator would stay one.
@@ -234,7 +234,7 @@ Result<std::string> role_script(const Options& options, Role role, std::string_v
   return text + "\n";
 }
 
-Status give_role(const Options& options, Role role, std::string_view user, TimePoint by) {
+Status allow(const Options& options, Role role, std::string_view user, TimePoint by) {
   if (Status good = check_name(user); !good) return good;
   connections::SocketWatchdog watchdog;
   const Result<std::unique_ptr<Connection>> connection = connect_safely(options, watchdog, by);

@@ -1,52 +1,33 @@
-#include "backends/redis/scheme.h"
-
 #include "backends/redis/address.h"
 #include "backends/redis/backend.h"
 #include "backends/redis/doctor.h"
 #include "backends/redis/rights.h"
 #include "backends/redis/schema.h"
 #include "backends/redis/store.h"
+#include "backends/schemes.h"
 
 namespace lockset {
+namespace redis {
 namespace {
 
-Result<std::unique_ptr<Backend>> open_redis(const Url& url, TimePoint by) {
-  const Result<redis::Options> options = redis::parse_address(url);
-  if (!options) return options.error();
-  auto store = std::make_unique<redis::Store>(*options);
+Result<std::unique_ptr<Backend>> open_space(const Options& options, TimePoint by) {
+  auto store = std::make_unique<Store>(options);
   if (Status fit = store->check(by); !fit) return fit.error();
-  return std::unique_ptr<Backend>(new redis::RedisBackend(std::move(store)));
-}
-
-Status init_redis(const Url& url, TimePoint by) {
-  const Result<redis::Options> options = redis::parse_address(url);
-  return options ? redis::init(*options, by) : options.error();
-}
-
-Result<std::vector<Finding>> examine_redis(const Url& url, TimePoint by) {
-  const Result<redis::Options> options = redis::parse_address(url);
-  if (!options) return options.error();
-  return redis::examine(*options, by);
-}
-
-Result<std::string> rights_script_redis(const Url& url, Role role, std::string_view account) {
-  const Result<redis::Options> options = redis::parse_address(url);
-  if (!options) return options.error();
-  return redis::role_script(*options, role, account);
-}
-
-Status allow_redis(const Url& url, Role role, std::string_view account, TimePoint by) {
-  const Result<redis::Options> options = redis::parse_address(url);
-  if (!options) return options.error();
-  return redis::give_role(*options, role, account, by);
+  return std::unique_ptr<Backend>(new RedisBackend(std::move(store)));
 }
 
 }  // namespace
+}  // namespace redis
 
-const Scheme redis_scheme{"redis",    "redis://:password@cache/0?space=lockset",
-                          open_redis, init_redis,
-                          nullptr,    examine_redis,
-                          "rediss",   rights_script_redis,
-                          allow_redis};
+const Scheme redis_scheme{
+    .name = "redis",
+    .example = "redis://:password@cache/0?space=lockset",
+    .open = with_options<redis::parse_address, redis::open_space>,
+    .init = with_options<redis::parse_address, redis::init>,
+    .examine = with_options<redis::parse_address, redis::examine>,
+    .also = "rediss",
+    .rights_script = with_options<redis::parse_address, redis::rights_script>,
+    .allow = with_options<redis::parse_address, redis::allow>,
+};
 
 }  // namespace lockset

@@ -7,13 +7,12 @@
 #include "backends/redis/doctor.h"
 #include "backends/redis/record.h"
 #include "backends/redis/rights.h"
+#include "backends/server/retry.h"
 
 namespace lockset::redis {
 namespace {
 
 using std::chrono::microseconds;
-
-constexpr std::size_t renewal_connections = 2;
 
 constexpr const Script* all_scripts[script_count] = {
     &scripts::acquire,    &scripts::find,         &scripts::release, &scripts::renew,
@@ -43,10 +42,8 @@ std::vector<std::string> config_fields(const SpaceConfig& config) {
 Store::Store(Options options)
     : options_(std::move(options)),
       keys_(options_.space),
-      common_(
-          options_.pool, [this] { return open_one(); }, options_.shown()),
-      reserved_(
-          renewal_connections, [this] { return open_one(); }, options_.shown()) {
+      lanes_(
+          options_.pool, [this] { return open_one(); }, options_.shown()) {
   for (const Script* const script : all_scripts) texts_[script->number] = script->text();
 }
 
@@ -73,11 +70,7 @@ Error Store::nonsense(std::string_view where) const {
 
 Error Store::takes_an_operator() const {
   const std::string user = options_.user.empty() ? "default" : options_.user;
-  return Error{Errc::misconfigured,
-               options_.shown() + ": user '" + user +
-                   "' may not change permits or break holds: that takes an operator's rights; run "
-                   "this as an operator, or grant them: lockset init --operator " +
-                   user};
+  return lockset::takes_an_operator(options_.shown(), "user '" + user + "'", user);
 }
 
 Error Store::other_schema(std::string_view schema) const {
@@ -164,46 +157,40 @@ Status Store::restore(Connection& connection, TimePoint by) {
 }
 
 Result<Reply> Store::run(const Script& script, const Call& call, TimePoint by, Lane lane) {
-  // To read again does no harm, so a connection that broke need not be known to others.
-  int readings = script.sent == Sent::reading ? 3 : 1;
-  for (int restorations = 0;;) {
-    Result<Connections::Lease> lease = (lane == Lane::reserved ? reserved_ : common_).take(by);
-    if (!lease) {
-      if (!lease.error().retryable() || --readings <= 0 || BootClock::now() >= by) {
-        return lease.error();
-      }
-      continue;
-    }
-    Marks marks = memory_.marks();
-    if (call.marks) {
-      marks.version = call.marks->version;
-      marks.stamp = call.marks->stamp;
-    }
-    Result<Reply> reply = run_once(**lease, script, call, marks, by);
-    if (!reply) {
-      lease->broken();
-      if (--readings <= 0 || BootClock::now() >= by) return reply;
-      continue;
-    }
-    if (reply->is_error()) {
-      const Error error = refused(reply->text(), options_.shown(), script.sent, no_primary());
-      if (asks_for_another_server(reply->text())) lease->broken();
-      return error;
-    }
-    const Reply kind = (*reply)[0];
-    if (kind.text() == "V") return other_schema((*reply)[1].text());
-    if (kind.text() != "L") return reply;
-    if (++restorations > 5) return nonsense("a restoration");
-    if (Status status = restore(**lease, by); !status) {
-      lease->broken();
-      return status.error();
-    }
-  }
+  return connections::call_with_retries(
+      script.sent, by, [&] { return lanes_.take(lane, by); },
+      [&](Lanes::Lease& lease, connections::Attempt& attempt) -> Result<Reply> {
+        for (int restorations = 0;; ++restorations) {
+          Marks marks = memory_.marks();
+          if (call.marks) {
+            marks.version = call.marks->version;
+            marks.stamp = call.marks->stamp;
+          }
+          Result<Reply> reply = run_once(*lease, script, call, marks, by);
+          if (!reply) {
+            attempt = connections::Attempt::broken;
+            return reply;
+          }
+          if (reply->is_error()) {
+            const Error error = refused(reply->text(), options_.shown(), script.sent, no_primary());
+            if (asks_for_another_server(reply->text())) lease.broken();
+            return error;
+          }
+          const Reply kind = (*reply)[0];
+          if (kind.text() == "V") return other_schema((*reply)[1].text());
+          if (kind.text() != "L") return reply;
+          if (restorations == 5) return nonsense("a restoration");
+          if (Status status = restore(*lease, by); !status) {
+            lease.broken();
+            return status.error();
+          }
+        }
+      });
 }
 
 Result<std::vector<Reply>> Store::run_all(const Script& script, const std::vector<Call>& calls,
                                           TimePoint by) {
-  Result<Connections::Lease> lease = common_.take(by);
+  Result<Lanes::Lease> lease = lanes_.common.take(by);
   if (!lease) return lease.error();
   const Marks marks = memory_.marks();
   std::vector<Words> words(calls.size());  // the commands refer into it
@@ -264,7 +251,7 @@ Result<SpaceConfig> Store::load_config(TimePoint by) {
 Status Store::check(TimePoint by) {
   open_by_ = by;
   {
-    Result<Connections::Lease> lease = common_.take(by);
+    Result<Lanes::Lease> lease = lanes_.common.take(by);
     if (!lease) return lease.error();
     if (Status status = check_rights(**lease, options_, by); !status) return status.error();
     for (std::size_t i = 0; i < script_count; ++i) {
@@ -278,9 +265,9 @@ Status Store::check(TimePoint by) {
   }
   const Result<SpaceConfig> config = load_config(by);
   if (!config) return config.error();
-  // Each pool has a connection from the start, so that where the server takes no more of them,
-  // neither is left with none.
-  if (const Result<Connections::Lease> lease = reserved_.take(by); !lease) return lease.error();
+  // For renewals, too, a connection from the start: where the server takes no more of them, neither
+  // lane is left with none.
+  if (const Result<Lanes::Lease> lease = lanes_.renewal.take(by); !lease) return lease.error();
   open_by_ = TimePoint::max();
   open_ = true;
   return {};

@@ -15,7 +15,7 @@
 #include "backends/redis/keys.h"
 #include "backends/redis/newest_state.h"
 #include "backends/redis/scripts.h"
-#include "backends/server/pool.h"
+#include "backends/server/lanes.h"
 #include "backends/server/socket_watchdog.h"
 #include "lockset/clock.h"
 #include "lockset/error.h"
@@ -31,16 +31,16 @@ struct Call {
   std::optional<Marks> marks = {};
 };
 
+using connections::Lane;
+
 // Thread-safe.
 class Store {
  public:
-  // For what a call must never queue behind acquires.
-  enum class Lane : std::uint8_t { common, reserved };
-
   explicit Store(Options options);
 
-  // One round trip, where nothing unusual happens. A script that the server does not know
-  // is sent whole. Where the space has lost its state, or part of it, it is put back first
+  // One round trip, where nothing unusual happens. Made again as in connections::call_with_retries:
+  // scripts never collide, for the server runs one at a time. A script that the server does not
+  // know is sent whole. Where the space has lost its state, or part of it, it is put back first
   // from what this client knows, under quarantine.
   Result<Reply> run(const Script& script, const Call& call, TimePoint by, Lane lane = Lane::common);
 
@@ -70,7 +70,7 @@ class Store {
   }
 
  private:
-  using Connections = connections::Pool<Connection>;
+  using Lanes = connections::Lanes<Connection>;
 
   Result<std::unique_ptr<Connection>> open_one();
   // A call in the form for the server; refers to the call and to the keys.
@@ -92,8 +92,7 @@ class Store {
   connections::SocketWatchdog watchdog_;  // outlives the connections
   std::array<std::string, script_count> texts_;
   std::array<std::string, script_count> hashes_;  // constant once check() is through
-  Connections common_;
-  Connections reserved_;
+  Lanes lanes_;
 };
 
 // Connects, and refuses settings that would break a promise; for a pool, doctor and init.

@@ -1,63 +1,12 @@
 #include "backends/server/address_parts.h"
 
 #include <algorithm>
-#include <fstream>
-#include <utility>
+#include <cstdlib>
 
+#include "backends/parameters.h"
 #include "lockset/lock_set.h"
 
-namespace lockset::connections {
-
-Error invalid(std::string text) { return Error{Errc::invalid, std::move(text)}; }
-
-Status read_space(std::string& space, const std::string& value) {
-  const bool simple = std::all_of(value.begin(), value.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
-  });
-  if (value.empty() || value.size() > 32 || !simple) {
-    return invalid("space must be 1 to 32 of a-z, 0-9 and _, not " + in_quotes(value));
-  }
-  space = value;
-  return {};
-}
-
-Status read_pool(std::size_t& pool, const std::string& value) {
-  if (parse_number<std::size_t>(value, 1, 1000, pool)) return {};
-  return invalid("pool must be 1 to 1000, not " + in_quotes(value));
-}
-
-Status read_duration(Duration& option, Duration least, const std::string& key,
-                     const std::string& value) {
-  const Result<Duration> duration = parse_duration(value);
-  if (!duration || *duration < least || *duration > std::chrono::hours(1)) {
-    return invalid(key + " must be " + format_duration(least) + " to 1h, not " + in_quotes(value));
-  }
-  option = *duration;
-  return {};
-}
-
-Status read_connect_timeout(Duration& timeout, const std::string& value) {
-  return read_duration(timeout, std::chrono::milliseconds(100), "connect_timeout", value);
-}
-
-Status read_switch(bool& option, const std::string& key, const std::string& value) {
-  if (value != "on" && value != "off") {
-    return invalid(key + " is on or off, not " + in_quotes(value));
-  }
-  option = value == "on";
-  return {};
-}
-
-Status read_password_file(std::string& password, const std::string& path) {
-  std::ifstream file(path);
-  if (!file || !std::getline(file, password)) {
-    return Error{Errc::misconfigured,
-                 "the password_file " + in_quotes(path) +
-                     " can't be read: it holds the password in its first line"};
-  }
-  if (password.ends_with('\r')) password.pop_back();
-  return {};
-}
+namespace lockset::addresses {
 
 Result<HostPort> read_host(std::string_view text) {
   std::string_view host = text;
@@ -108,4 +57,28 @@ std::string show_host(const std::string& host, std::uint16_t port) {
   return (is_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
-}  // namespace lockset::connections
+Status check_authority(const Url& url, std::string_view example) {
+  if (url.has_authority) return {};
+  return invalid("a " + url.scheme + ": address names a server: " + std::string(example) +
+                 ", not " + url.redacted());
+}
+
+void add_password(std::string& password, const Url& url, const char* variable) {
+  if (!password.empty() || url.params.contains("password_file")) return;
+  if (const char* const given = std::getenv(variable)) password = given;
+}
+
+Status check_password(const std::string& user, const std::string& password,
+                      std::string_view variable) {
+  if (user.empty() || !password.empty()) return {};
+  return invalid("the user " + in_quotes(user) +
+                 " has no password: give it in the address, in password_file or in " +
+                 std::string(variable));
+}
+
+Status check_certificate(const std::string& ssl_cert, const std::string& ssl_key) {
+  if (ssl_cert.empty() == ssl_key.empty()) return {};
+  return invalid("ssl_cert and ssl_key belong together: give both or none");
+}
+
+}  // namespace lockset::addresses

@@ -1,6 +1,5 @@
 // The connections to one server: opened when needed, kept for the next call, thrown
-// away when broken. A backend keeps a second, small pool for renewals, so that they
-// never stand behind acquires.
+// away when broken.
 #pragma once
 
 #include <algorithm>

@@ -6,9 +6,9 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <string_view>
 #include <system_error>
 
+#include "backends/parameters.h"
 #include "lockset/lock_set.h"
 
 namespace lockset::sqlite {
@@ -36,19 +36,6 @@ Result<std::string> default_path() {
   return home + "/.local/state/lockset/lockset.db";
 }
 
-Status read_parameter(Options& options, const std::string& key, const std::string& value) {
-  if (key != "synchronous") {
-    return Error{Errc::invalid,
-                 "unknown parameter " + in_quotes(key) +
-                     " in a sqlite: address; the only one is synchronous=full|normal"};
-  }
-  if (value != "full" && value != "normal") {
-    return Error{Errc::invalid, "synchronous is full or normal, not " + in_quotes(value)};
-  }
-  options.synchronous_full = value == "full";
-  return {};
-}
-
 }  // namespace
 
 Result<Options> parse_address(const Url& url) {
@@ -72,9 +59,10 @@ Result<Options> parse_address(const Url& url) {
     return Error{Errc::misconfigured, "can't make " + in_quotes(*path) + " absolute: " +
                                           failed.message() + "; write sqlite:/abs/path"};
   }
-  for (const auto& [key, value] : url.params) {
-    if (Status status = read_parameter(options, key, value); !status) return status.error();
-  }
+  Status read = addresses::read_parameters(
+      url, {{"synchronous",
+             addresses::one_of(options.synchronous_full, {{"full", true}, {"normal", false}})}});
+  if (!read) return read.error();
   return options;
 }
 

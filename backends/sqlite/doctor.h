@@ -3,11 +3,13 @@
 
 #include <vector>
 
+#include "backends/sqlite/address.h"
+#include "lockset/clock.h"
 #include "lockset/registry.h"
 
 namespace lockset::sqlite {
 
-// Scheme::examine. Makes no file but SQLite's own -wal and -shm, as every reader does.
-Result<std::vector<Finding>> examine(const Url& url, TimePoint by);
+// Makes no file but SQLite's own -wal and -shm, as every reader does.
+Result<std::vector<Finding>> examine(const Options& options, TimePoint by);
 
 }  // namespace lockset::sqlite

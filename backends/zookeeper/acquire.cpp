@@ -3,17 +3,13 @@
 #include <zookeeper/zookeeper.h>
 
 #include <algorithm>
-#include <chrono>
-#include <random>
-#include <thread>
 #include <utility>
 
+#include "backends/server/retry.h"
 #include "backends/zookeeper/admission.h"
 
 namespace lockset::zookeeper {
 namespace {
-
-using std::chrono::microseconds;
 
 // How far the stamps may fall behind the server's clock before they are raised to it, and
 // how far a grant's: see ConfigNode::raise_base.
@@ -40,11 +36,13 @@ Result<AcquireOutcome> Acquire::run() {
     Round done = round();
     if (!done) return done.error();
     if (*done) return *std::move(*done);
-    if (BootClock::now() >= request_.by) {
-      return Error{Errc::unavailable,
-                   space_.where + ": others were faster until the deadline; nothing was applied"};
-    }
+    if (BootClock::now() >= request_.by) return too_late();
   }
+}
+
+Error Acquire::too_late() const {
+  return {Errc::unavailable,
+          space_.where + ": others were faster until the deadline; nothing was applied"};
 }
 
 Acquire::Round Acquire::round() {
@@ -368,19 +366,8 @@ Acquire::Round Acquire::refused(const Reply& reply) {
     Waiting::left(*ticket_);
   }
   for (const LockRequest& item : items_) space_.names.missed(item.name);
-  ++collisions_;
-  pause();
+  if (!connections::pause_after(++collisions_, request_.by)) return too_late();
   return again();
-}
-
-// Those who collided must not meet again.
-void Acquire::pause() {
-  if (collisions_ <= 1) return;
-  thread_local std::minstd_rand random(std::random_device{}());
-  const std::int64_t most_us = std::min<std::int64_t>(50'000, 250LL << std::min(collisions_, 10U));
-  std::uniform_int_distribution<std::int64_t> pause_us(0, most_us);
-  std::this_thread::sleep_until(
-      std::min(request_.by, BootClock::now() + microseconds(pause_us(random))));
 }
 
 Acquire::Round Acquire::again() { return std::optional<AcquireOutcome>(); }

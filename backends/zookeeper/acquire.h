@@ -40,7 +40,7 @@ class Acquire {
   Request grant_request(std::size_t& first_set) const;
   [[nodiscard]] std::string record() const;
   [[nodiscard]] Duration effective_lease() const;
-  void pause();
+  [[nodiscard]] Error too_late() const;
   static Round again();
 
   OpenSpace& space_;

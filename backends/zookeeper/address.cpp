@@ -1,10 +1,9 @@
 #include "backends/zookeeper/address.h"
 
 #include <chrono>
-#include <cstdlib>
 #include <string_view>
-#include <utility>
 
+#include "backends/parameters.h"
 #include "backends/server/address_parts.h"
 #include "backends/zookeeper/paths.h"
 #include "lockset/lock_set.h"
@@ -12,22 +11,19 @@
 namespace lockset::zookeeper {
 namespace {
 
-using connections::invalid;
-
-constexpr std::string_view known_parameters =
-    "space, pool, connect_timeout, session_timeout, short_leases, password_file";
+using namespace addresses;
 
 Status read_hosts(Options& options, const Url& url) {
   std::string_view rest = url.hosts.empty() ? std::string_view("127.0.0.1") : url.hosts;
   for (bool more = true; more;) {
     const std::size_t comma = rest.find(',');
     more = comma != std::string_view::npos;
-    const Result<connections::HostPort> one = connections::read_host(rest.substr(0, comma));
+    const Result<HostPort> one = read_host(rest.substr(0, comma));
     if (!one) return one.error();
     if (one->host.empty()) return invalid("an empty host in " + in_quotes(url.hosts));
     const std::string comma_before = options.hosts.empty() ? "" : ",";
     const std::uint16_t port = one->port.value_or(2181);
-    options.hosts += comma_before + connections::show_host(one->host, port);
+    options.hosts += comma_before + show_host(one->host, port);
     options.library_hosts += comma_before + one->host + ":" + std::to_string(port);
     if (more) rest.remove_prefix(comma + 1);
   }
@@ -57,23 +53,15 @@ Status read_user(Options& options, const Url& url) {
   return {};
 }
 
-Status read_parameter(Options& options, const std::string& key, const std::string& value) {
-  if (key == "space") return connections::read_space(options.space, value);
-  if (key == "password_file") {
-    return connections::read_password_file(options.password, value);
-  }
-  if (key == "connect_timeout") {
-    return connections::read_connect_timeout(options.connect_timeout, value);
-  }
-  if (key == "session_timeout") {
-    return connections::read_duration(options.session_timeout, std::chrono::seconds(1), key, value);
-  }
-  if (key == "pool") return connections::read_pool(options.pool, value);
-  if (key == "short_leases") {
-    return connections::read_switch(options.short_leases, key, value);
-  }
-  return invalid("unknown parameter " + in_quotes(key) + " in a zookeeper: address; known are " +
-                 std::string(known_parameters));
+Parameters parameters_of(Options& options) {
+  return {
+      {"space", space_name(options.space)},
+      {"pool", pool_size(options.pool)},
+      {"connect_timeout", connect_timeout(options.connect_timeout)},
+      {"session_timeout", duration_from(std::chrono::seconds(1), options.session_timeout)},
+      {"short_leases", on_or_off(options.short_leases)},
+      {"password_file", password_file(options.password)},
+  };
 }
 
 }  // namespace
@@ -85,23 +73,16 @@ std::string Options::shown() const {
 
 Result<Options> parse_address(const Url& url) {
   Options options;
-  if (!url.has_authority) {
-    return invalid("a zookeeper: address names servers: zookeeper://host:2181/path, not " +
-                   url.redacted());
-  }
+  Status servers = check_authority(url, "zookeeper://host:2181/path");
+  if (!servers) return servers.error();
   if (Status status = read_hosts(options, url); !status) return status.error();
   if (Status status = read_user(options, url); !status) return status.error();
   if (Status status = read_chroot(options, url); !status) return status.error();
-  for (const auto& [key, value] : url.params) {
-    if (Status status = read_parameter(options, key, value); !status) return status.error();
-  }
-  if (!options.user.empty() && options.password.empty() && !url.params.contains("password_file")) {
-    if (const char* password = std::getenv("ZOOKEEPER_PASSWORD")) options.password = password;
-  }
-  if (!options.user.empty() && options.password.empty()) {
-    return invalid("no password for the user " + in_quotes(options.user) +
-                   ": give it in the address, a password_file or ZOOKEEPER_PASSWORD");
-  }
+  Status read = read_parameters(url, parameters_of(options));
+  if (!read) return read.error();
+  if (!options.user.empty()) add_password(options.password, url, "ZOOKEEPER_PASSWORD");
+  Status password = check_password(options.user, options.password, "ZOOKEEPER_PASSWORD");
+  if (!password) return password.error();
   return options;
 }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "backends/findings.h"
 #include "backends/zookeeper/acl.h"
 #include "backends/zookeeper/paths.h"
 #include "backends/zookeeper/records.h"
@@ -15,6 +16,8 @@
 
 namespace lockset::zookeeper {
 namespace {
+
+using namespace findings;
 
 // Duration's own words for a session's timeout.
 std::string shown(Duration duration) { return format_duration(duration); }
@@ -39,39 +42,35 @@ Finding examine_leases(Duration shortest, Duration longest) {
   const std::string text = "sessions of " + shown(shortest) + " to " + shown(longest) +
                            ": leases of " + shown(least) + " to " + shown(longest) +
                            ", those above " + shown(whole) + " are shortened to that";
-  if (longest < usual) {
-    return {Finding::Level::warning, "session timeouts",
-            text + "; the usual lease of 30s is refused: raise maxSessionTimeout, or set a lease"};
-  }
-  return {Finding::Level::good, "session timeouts", text};
+  return good_if(
+      longest >= usual, Level::warning, "session timeouts", text,
+      text + "; the usual lease of 30s is refused: raise maxSessionTimeout, or set a lease");
+}
+
+std::string refusal(const Reply& reply, const Options& options) {
+  return error_from(reply.code, options.shown(), Sent::reading).message;
 }
 
 // A member of an ensemble publishes its configuration there.
 Finding examine_servers(Session& session, const Options& options, TimePoint by) {
   const Result<Replies> replies = session.run({get("/zookeeper/config")}, by);
-  if (!replies) return {Finding::Level::warning, "servers", replies.error().message};
+  if (!replies) return unreadable(Level::warning, "servers", replies.error().message);
   const Reply& reply = replies->back();
-  if (!reply.ok()) {
-    return {Finding::Level::warning, "servers",
-            error_from(reply.code, options.shown(), Sent::reading).message};
-  }
-  if (reply.text.empty()) {
-    return {Finding::Level::warning, "servers",
-            "a standalone one: clients that connect while it starts may get no answer for two "
-            "thirds of their session's timeout, as an ensemble's do not"};
-  }
-  return {Finding::Level::good, "servers", "members of an ensemble"};
+  if (!reply.ok()) return unreadable(Level::warning, "servers", refusal(reply, options));
+  return good_if(!reply.text.empty(), Level::warning, "servers", "members of an ensemble",
+                 "a standalone one: clients that connect while it starts may get no answer for two "
+                 "thirds of their session's timeout, as an ensemble's do not");
 }
 
 // What the user may do, by the rights on the settings, where the digests are not shown to most.
-Finding examine_access(Session& session, const Options& options, TimePoint by) {
+Finding examine_rights(Session& session, const Options& options, TimePoint by) {
   if (options.user.empty()) {
-    return {Finding::Level::warning, "access",
-            "no user in the address: everybody who reaches the servers may break and forge holds; "
-            "name one, also for lockset init"};
+    return warning("rights",
+                   "no user in the address: everybody who reaches the servers may break and forge "
+                   "holds; name one, also for lockset init");
   }
-  const std::string user = "user " + in_quotes(options.user);
-  Finding unknown{Finding::Level::good, "access", "the nodes are for the " + user};
+  const std::string user = in_quotes(options.user);
+  Finding unknown = good("rights", "the nodes are for the user " + user);
   const Result<Replies> head = session.run({get(head_path(options.root()))}, by);
   const std::optional<std::string> generation =
       head && head->front().ok() ? generation_from(head->front().text) : std::nullopt;
@@ -83,14 +82,13 @@ Finding examine_access(Session& session, const Options& options, TimePoint by) {
   for (const AclEntry& entry : rights) {
     if (entry.scheme != "digest" || !entry.id.starts_with(options.user + ":")) continue;
     if (entry.rights != ZOO_PERM_ALL) {
-      return {Finding::Level::good, "access",
-              user + ((entry.rights & ZOO_PERM_WRITE) != 0 ? " is an operator" : " is a program")};
+      return findings::rights(
+          user, (entry.rights & ZOO_PERM_WRITE) != 0 ? Role::operators : Role::programs);
     }
-    if (rights.size() > 1) return {Finding::Level::good, "access", "the space belongs to " + user};
-    return {Finding::Level::good, "access",
-            "the space belongs to " + user +
-                ", and whoever has its password may change permits and break holds: give programs "
-                "users of their own with lockset init --program"};
+    return owner(user, rights.size() > 1
+                           ? ""
+                           : ", and so may everybody who has its password: give programs users of "
+                             "their own with lockset init --program");
   }
   return unknown;
 }
@@ -98,38 +96,28 @@ Finding examine_access(Session& session, const Options& options, TimePoint by) {
 Finding examine_space(Session& session, const Options& options, TimePoint by) {
   const std::string where = head_path(options.root());
   const Result<Replies> replies = session.run({sync(where), get(where)}, by);
-  if (!replies) return {Finding::Level::warning, "lock space", replies.error().message};
+  if (!replies) return unreadable(Level::warning, "space", replies.error().message);
   const Reply& reply = replies->back();
   if (reply.code == ZNONODE) {
-    return {Finding::Level::unsafe, "lock space",
-            "there is none at " + options.root() + ": run lockset init", true};
+    return no_space(Level::unsafe, "there is none at " + options.root() + ": run lockset init");
   }
-  if (!reply.ok()) {
-    return {Finding::Level::unsafe, "lock space",
-            error_from(reply.code, options.shown(), Sent::reading).message};
-  }
+  if (!reply.ok()) return unsafe("space", refusal(reply, options));
   const std::optional<std::string> generation = generation_from(reply.text);
   if (!generation) {
-    const char* const text = config_from_version_1(reply.text)
-                                 ? "of an older version of Lockset: run lockset init"
-                                 : "of another version of Lockset";
-    return {Finding::Level::unsafe, "lock space", text};
+    return unsafe("space", config_from_version_1(reply.text)
+                               ? "of an older version of Lockset: run lockset init"
+                               : "of another version of Lockset");
   }
   const Paths paths(options.root(), *generation);
   const Result<Replies> read = session.run({get(paths.config()), get(paths.settings())}, by);
-  if (!read) return {Finding::Level::warning, "lock space", read.error().message};
+  if (!read) return unreadable(Level::warning, "space", read.error().message);
   if (read->front().code == ZNONODE) {
-    return {Finding::Level::unsafe, "lock space",
-            "there is no more than a part of it at " + options.root() + ": run lockset init", true};
+    return no_space(Level::unsafe, "there is no more than a part of it at " + options.root() +
+                                       ": run lockset init");
   }
-  if (!read->front().ok()) {
-    return {Finding::Level::unsafe, "lock space",
-            error_from(read->front().code, options.shown(), Sent::reading).message};
-  }
-  if (!config_from(read->front().text, read->back().text)) {
-    return {Finding::Level::unsafe, "lock space", "of another version of Lockset"};
-  }
-  return {Finding::Level::good, "lock space", options.root()};
+  if (!read->front().ok()) return unsafe("space", refusal(read->front(), options));
+  return good_if(config_from(read->front().text, read->back().text).has_value(), Level::unsafe,
+                 "space", options.root(), "of another version of Lockset");
 }
 
 }  // namespace
@@ -145,9 +133,10 @@ Result<std::vector<Finding>> examine(const Options& options, TimePoint by) {
   if (!longest) return longest.error();
   findings.push_back(examine_leases(*shortest, *longest));
   findings.push_back(examine_servers(**session, options, by));
-  findings.push_back(examine_access(**session, options, by));
-  findings.push_back(
-      {Finding::Level::warning, "transport", "not encrypted: the client library has no TLS"});
+  findings.push_back(examine_rights(**session, options, by));
+  findings.push_back(encryption(false, false,
+                                "none, as the client library has no TLS: put a tunnel before the "
+                                "servers, unless the network is trusted"));
   findings.push_back(examine_space(**session, options, by));
   return findings;
 }

@@ -41,11 +41,9 @@ bool ends_session(int code) noexcept {
 }
 
 Error not_an_operator(const std::string& user, const std::string& where) {
-  return {Errc::misconfigured,
-          where + ": " + (user.empty() ? "a program without a user" : "user " + in_quotes(user)) +
-              " may not change permits or break holds: that takes an operator's rights; run this "
-              "as an operator, or grant them: lockset init --operator " +
-              (user.empty() ? "USER" : user) + ":DIGEST"};
+  return takes_an_operator(where,
+                           user.empty() ? "a program without a user" : "user " + in_quotes(user),
+                           (user.empty() ? "USER" : user) + ":DIGEST");
 }
 
 Error error_from(int code, const std::string& where, Sent sent) {
@@ -79,12 +77,9 @@ Error error_from(int code, const std::string& where, Sent sent) {
     default:
       break;
   }
-  if (!leaves_doubt(code)) return make(Errc::internal, "the server gave an unexpected answer");
-  if (sent == Sent::change) {
-    return make(Errc::indeterminate,
-                "the answer did not come; the change may or may not have been made");
-  }
-  return make(Errc::unavailable, "no answer came");
+  // A code that leaves no doubt is an answer: the change was not made.
+  if (!leaves_doubt(code)) return unknown_answer(Sent::reading, where, quote);
+  return no_answer(sent, where, quote);
 }
 
 }  // namespace lockset::zookeeper

@@ -3,16 +3,10 @@
 
 #include <string>
 
+#include "backends/answers.h"
 #include "lockset/error.h"
 
 namespace lockset::zookeeper {
-
-// What had been sent when it failed.
-enum class Sent {
-  nothing,  // while connecting
-  reading,  // requests that change nothing
-  change,
-};
 
 // The answer was lost, or has not come: the request may still be done.
 bool leaves_doubt(int code) noexcept;

@@ -153,7 +153,7 @@ class Giving {
 
 }  // namespace
 
-Status allow(const Options& options, Role role, const std::string& account, TimePoint by) {
+Status allow(const Options& options, Role role, std::string_view account, TimePoint by) {
   if (!is_digest_id(account)) {
     return Error{
         Errc::invalid,
@@ -163,7 +163,7 @@ Status allow(const Options& options, Role role, const std::string& account, Time
   }
   const Result<std::unique_ptr<OpenSpace>> space = OpenSpace::open(options, by);
   if (!space) return space.error();
-  return Giving(**space, by).run(role, account);
+  return Giving(**space, by).run(role, std::string(account));
 }
 
 }  // namespace lockset::zookeeper

@@ -15,6 +15,6 @@ namespace lockset::zookeeper {
 Status init(const Options& options, TimePoint by);
 
 // Gives an account, "USER:DIGEST", this role in the space, and takes away what the role lacks.
-Status allow(const Options& options, Role role, const std::string& account, TimePoint by);
+Status allow(const Options& options, Role role, std::string_view account, TimePoint by);
 
 }  // namespace lockset::zookeeper

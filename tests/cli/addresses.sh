@@ -77,7 +77,7 @@ for scheme in "${@:2}"; do
       bad 'an empty host in "h1,"' "zookeeper://h1,/jobs"
       bad 'no path of ZooKeeper: "/a//b"' "zookeeper://host/a//b"
       bad 'no path of ZooKeeper' "zookeeper://host/a/../b"
-      bad 'no password for the user "app"' "zookeeper://app@host/jobs"
+      bad 'user "app" has no password' "zookeeper://app@host/jobs"
       bad 'names the user' "zookeeper://:$secret@host/jobs"
       bad 'session_timeout must be 1s to 1h' "zookeeper://host/jobs?session_timeout=1ms"
       bad 'password_file "/nowhere/file"' "zookeeper://app@host/?password_file=/nowhere/file"

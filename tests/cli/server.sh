@@ -144,7 +144,7 @@ case $kind in
     exits 0 at "$app" permits set x --read 3
     refused 78 'lockset init --operator ops' at "$ops" permits set x --read 3
     exits 0 at "$ops" doctor
-    contains 'doctor tells the role' "$out" 'program:'
+    contains 'doctor tells the role' "$out" 'is a program'
     refused 64 'two words\' at "$admin_url?space=scripted" init --program 'two words\'
     refused 78 "no account 'nobody'@'%'" at "$admin_url?space=scripted" init --program nobody
     ;;

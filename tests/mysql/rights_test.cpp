@@ -228,7 +228,7 @@ TEST_P(Rights, OfTheWholeDatabaseAreAnOperators) {
   EXPECT_TRUE(says(checked(status.error(), Errc::misconfigured),
                    "REVOKE EXECUTE ON `lockset`.* FROM '" + address.user + "'@'%'"))
       << status.error().message;
-  const Finding& found = finding(examine_space(url(address), soon()).value(), "role");
+  const Finding& found = finding(examine_space(url(address), soon()).value(), "rights");
   EXPECT_EQ(found.level, Finding::Level::warning) << found.text;
   EXPECT_TRUE(says(found.text, "every procedure")) << found.text;
   admin().rows("REVOKE EXECUTE ON lockset.* FROM " + address.user + "@'%'");
@@ -238,13 +238,13 @@ TEST_P(Rights, OfTheWholeDatabaseAreAnOperators) {
 TEST_P(Rights, DoctorTellsTheRole) {
   const auto role = [&](const std::string& address) {
     const std::vector<Finding> all = examine_space(address, soon()).value();
-    const Finding& found = finding(all, "role");
+    const Finding& found = finding(all, "rights");
     EXPECT_EQ(found.level, Finding::Level::good) << found.text;
     return found.text;
   };
-  EXPECT_TRUE(says(role(url(program())), "program"));
-  EXPECT_TRUE(says(role(url(operators())), "operator"));
-  EXPECT_TRUE(says(role(url()), "administrator"));
+  EXPECT_TRUE(says(role(url(program())), "is a program"));
+  EXPECT_TRUE(says(role(url(operators())), "is an operator"));
+  EXPECT_TRUE(says(role(url()), "owner of the space"));
 }
 
 // SEM 20: one that may bypass read_only, and whose rights anybody who makes a view could use.

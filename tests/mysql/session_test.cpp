@@ -15,7 +15,6 @@ namespace {
 using mysql::Answer;
 using mysql::Connection;
 using mysql::Failure;
-using mysql::Sent;
 
 class Session : public MysqlTest {
  protected:
@@ -233,7 +232,7 @@ TEST_P(Session, WhatCouldNotBeReadIsSaidToBeThat) {
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Errc::misconfigured);
   EXPECT_TRUE(says(status.error().message, "could not be read")) << status.error().message;
-  for (const Finding& finding : mysql::examine(*connection, options, soon()).value()) {
+  for (const Finding& finding : mysql::examine_server(*connection, options, soon()).value()) {
     if (finding.level == Finding::Level::good || finding.subject == "encryption") continue;
     EXPECT_TRUE(says(finding.text, "could not be read")) << finding.subject << ": " << finding.text;
   }

@@ -289,10 +289,10 @@ TEST_P(Rights, AreToldByDoctor) {
     return Finding{};
   };
   EXPECT_EQ(finding(address.url()).level, Finding::Level::good);
-  EXPECT_TRUE(says(finding(address.url()).text, "program")) << finding(address.url()).text;
+  EXPECT_TRUE(says(finding(address.url()).text, "is a program")) << finding(address.url()).text;
   ASSERT_TRUE(allow(url(), Role::operators, address.user, soon()));
   EXPECT_EQ(finding(address.url()).level, Finding::Level::good);
-  EXPECT_TRUE(says(finding(address.url()).text, "operator")) << finding(address.url()).text;
+  EXPECT_TRUE(says(finding(address.url()).text, "is an operator")) << finding(address.url()).text;
   admin().run("REVOKE ALL ON ALL FUNCTIONS IN SCHEMA " + space() + " FROM " + address.user);
   EXPECT_EQ(finding(address.url()).level, Finding::Level::unsafe) << finding(address.url()).text;
   // As after pg_restore --no-acl

@@ -193,9 +193,9 @@ TEST_F(RedisRoles, ARoleKeepsPasswordsAndOtherRights) {
   admin().say({"ACL", "SETUSER", "app", "resetkeys", "~{lockset}*"});
   lockset::allow(url(), Role::programs, "app", soon()).value();
   expect_refused(as("app").backend().change_config(SetMaxLease{5min}, soon()));
-  EXPECT_TRUE(says(finding(url_of("app"), "role"), "is a program"));
-  EXPECT_TRUE(says(finding(url_of("ops"), "role"), "is an operator"));
-  EXPECT_TRUE(says(finding(url(), "role"), "is an operator"));
+  EXPECT_TRUE(says(finding(url_of("app"), "rights"), "is a program"));
+  EXPECT_TRUE(says(finding(url_of("ops"), "rights"), "is an operator"));
+  EXPECT_TRUE(says(finding(url(), "rights"), "is an operator"));
 }
 
 TEST_F(RedisRoles, WhatCanNotBeGivenIsALine) {

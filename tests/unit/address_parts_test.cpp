@@ -1,16 +1,9 @@
 #include "backends/server/address_parts.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <chrono>
-#include <filesystem>
-#include <fstream>
-
-namespace lockset::connections {
+namespace lockset::addresses {
 namespace {
-
-using namespace std::chrono_literals;
 
 std::string says(const Status& status) {
   return status ? "" : std::string(to_string(status.error().code)) + ": " + status.error().message;
@@ -60,51 +53,19 @@ TEST(AddressParts, OneHost) {
   EXPECT_EQ(show_host(host, port), "[::1]:9");
 }
 
-TEST(AddressParts, Space) {
-  std::string space = "before";
-  for (const char* const bad :
-       {"", "A", "a-b", "a b", "a/b", "ä", "123456789012345678901234567890123"}) {
-    EXPECT_TRUE(says(read_space(space, bad)).starts_with("invalid: space must be")) << bad;
-    EXPECT_EQ(space, "before");
-  }
-  EXPECT_EQ(says(read_space(space, "12345678901234567890123456789_ab")), "");
-  EXPECT_EQ(space, "12345678901234567890123456789_ab");
-}
-
-TEST(AddressParts, NumbersDurationsAndSwitches) {
-  std::size_t pool = 5;
-  for (const char* const bad : {"0", "1001", "-1", "1.5", "many", ""}) {
-    EXPECT_TRUE(says(read_pool(pool, bad)).starts_with("invalid: pool must be 1 to 1000")) << bad;
-  }
-  EXPECT_EQ(says(read_pool(pool, "1000")), "");
-  EXPECT_EQ(pool, 1000U);
-
-  Duration timeout = 5s;
-  for (const char* const bad : {"99ms", "61m", "tomorrow", "", "-5s"}) {
-    EXPECT_EQ(says(read_connect_timeout(timeout, bad)),
-              std::string("invalid: connect_timeout must be 100ms to 1h, not \"") + bad + "\"");
-  }
-  EXPECT_EQ(timeout, 5s);
-  EXPECT_EQ(says(read_connect_timeout(timeout, "100ms")), "");
-  EXPECT_EQ(timeout, 100ms);
-
-  bool option = false;
-  EXPECT_EQ(says(read_switch(option, "listen", "yes")),
-            "invalid: listen is on or off, not \"yes\"");
-  EXPECT_EQ(says(read_switch(option, "listen", "on")), "");
-  EXPECT_TRUE(option);
-}
-
-TEST(AddressParts, PasswordFile) {
-  const std::filesystem::path path =
-      std::filesystem::path(testing::TempDir()) / ("password." + std::to_string(::getpid()));
-  std::ofstream(path) << "first line\r\nsecond\n";
-  std::string password;
-  EXPECT_EQ(says(read_password_file(password, path.string())), "");
-  EXPECT_EQ(password, "first line");
-  std::filesystem::remove(path);
-  EXPECT_TRUE(says(read_password_file(password, path.string())).starts_with("misconfigured: "));
+TEST(AddressParts, Passwords) {
+  EXPECT_EQ(says(check_password("", "", "X_PASSWORD")), "");
+  EXPECT_EQ(says(check_password("app", "secret", "X_PASSWORD")), "");
+  EXPECT_EQ(says(check_password("app", "", "X_PASSWORD")),
+            "invalid: the user \"app\" has no password: give it in the address, in password_file "
+            "or in X_PASSWORD");
+  EXPECT_EQ(says(check_certificate("", "")), "");
+  EXPECT_EQ(says(check_certificate("cert", "key")), "");
+  EXPECT_TRUE(says(check_certificate("", "key")).starts_with("invalid: ssl_cert and ssl_key"));
+  EXPECT_EQ(says(check_authority(Url::parse("x://db/").value(), "x://host/")), "");
+  EXPECT_EQ(says(check_authority(Url::parse("x:db").value(), "x://host/")),
+            "invalid: a x: address names a server: x://host/, not x:db");
 }
 
 }  // namespace
-}  // namespace lockset::connections
+}  // namespace lockset::addresses

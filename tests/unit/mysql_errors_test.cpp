@@ -43,6 +43,21 @@ TEST(MysqlErrors, WhatTheServerRefusedWasNotApplied) {
   EXPECT_FALSE(breaks_connection(1370));
 }
 
+// By the routine, whatever the space's name.
+TEST(MysqlErrors, ARefusedCallOfOperatorsSaysWhichRightsItTakes) {
+  const auto line = [](const std::string& routine) {
+    const std::string said =
+        "execute command denied to user 'app'@'%' for routine 'db." + routine + "'";
+    return error_from(1370, said, "x", Sent::change).message;
+  };
+  for (const char* routine : {"locks_break", "locks_change"}) {
+    EXPECT_NE(line(routine).find("lockset init --operator app ("), std::string::npos) << routine;
+  }
+  for (const char* routine : {"locks_renew", "my_break_release", "a_change_sweep"}) {
+    EXPECT_NE(line(routine).find("lockset init --program app ("), std::string::npos) << routine;
+  }
+}
+
 TEST(MysqlErrors, WhatNobodyKnowsAfterAChangeWasSentIsIndeterminate) {
   EXPECT_EQ(error_from(9999, "new", "x", Sent::change).code, Errc::indeterminate);
   EXPECT_EQ(error_from(9999, "new", "x", Sent::reading).code, Errc::internal);

@@ -83,7 +83,8 @@ TEST(SqliteAddress, RefusesWhatCantBeMeant) {
     ASSERT_FALSE(options.ok()) << text;
     EXPECT_EQ(options.error().code, Errc::invalid) << text;
   }
-  EXPECT_THAT(parse("sqlite:/a?sync=full").error().message, HasSubstr("synchronous=full|normal"));
+  EXPECT_THAT(parse("sqlite:/a?sync=full").error().message, HasSubstr("known is synchronous"));
+  EXPECT_THAT(parse("sqlite:/a?synchronous=off").error().message, HasSubstr("full or normal"));
 }
 
 TEST(SqlitePackedSet, ComesBack) {

@@ -167,9 +167,9 @@ TEST_F(Rights, TheServersRefuseWhatAProgramMayNot) {
 }
 
 TEST_F(Rights, DoctorTellsTheRole) {
-  EXPECT_TRUE(says(test::finding(url_as("app"), "access"), "a program"));
-  EXPECT_TRUE(says(test::finding(url_as("ops"), "access"), "an operator"));
-  EXPECT_TRUE(says(test::finding(url_as("root"), "access"), "the space belongs to"));
+  EXPECT_TRUE(says(test::finding(url_as("app"), "rights"), "is a program"));
+  EXPECT_TRUE(says(test::finding(url_as("ops"), "rights"), "is an operator"));
+  EXPECT_TRUE(says(test::finding(url_as("root"), "rights"), "is the owner of the space"));
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ class Upgrade : public ZookeeperTest {
 TEST_F(Upgrade, AnOlderSpaceIsRefusedUntilInitHasRun) {
   const std::string message = refused(url(), Errc::misconfigured);
   EXPECT_TRUE(says(message, "lockset init")) << message;
-  const std::string found = test::finding(url(), "lock space");
+  const std::string found = test::finding(url(), "space");
   EXPECT_TRUE(found.starts_with("unsafe: ")) << found;
   EXPECT_TRUE(says(found, "lockset init")) << found;
 }

@@ -1,4 +1,4 @@
-#include "backends/postgresql/lane.h"
+#include "backends/postgresql/line.h"
 
 #include <algorithm>
 #include <chrono>

@@ -1,0 +1,36 @@
+// How `lockset doctor` says what it found, in the same words for every store.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "lockset/registry.h"
+
+namespace lockset::findings {
+
+using Level = Finding::Level;
+
+Finding good(std::string subject, std::string text);
+Finding warning(std::string subject, std::string text);
+Finding unsafe(std::string subject, std::string text);
+// There is no lock space yet.
+Finding no_space(Level level, std::string text);
+
+// `otherwise` is how bad it is that something is not `fit`; `trouble` names the remedy.
+Finding good_if(bool fit, Level otherwise, std::string subject, std::string as_it_is,
+                std::string trouble);
+// Unknown, which is not the same as wrong.
+Finding unreadable(Level level, std::string subject, const std::string& why);
+
+// Between this host and a server: `local` over a Unix socket, `verified` with TLS and a certificate
+// that was looked at.
+Finding encryption(bool local, bool verified, std::string trouble);
+// Whether a server has room for a client that opens up to `wanted` connections more. `setting` is
+// what limits them; `note` says more of that client.
+Finding room(std::string setting, long used, long most, long wanted, std::string note = {});
+
+// What the user of the address may do in the space.
+Finding rights(const std::string& user, Role role);
+Finding owner(const std::string& user, std::string_view advice = {});
+
+}  // namespace lockset::findings

@@ -1,0 +1,57 @@
+// A client's connections by what they are for: renewals never stand behind acquires.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "backends/server/pool.h"
+
+namespace lockset::connections {
+
+// Over which connections a call goes.
+enum class Lane : std::uint8_t {
+  common,
+  acquire,  // PostgreSQL, strategy=serializable: sessions of that level; elsewhere as common
+  renewal,
+};
+
+// One for the client's renewer, which has one thread, and one for a program that renews a hold
+// itself (Hold::renew): neither waits for the other's answer, which may take until its deadline.
+inline constexpr std::size_t renewal_connections = 2;
+
+// How many one client opens at most: `pool`, those for renewals, and one more if it `listens`.
+constexpr std::size_t most_connections(std::size_t pool, bool listens) noexcept {
+  return pool + renewal_connections + (listens ? 1 : 0);
+}
+
+// Thread-safe.
+template <class Connection>
+struct Lanes {
+  using Connections = Pool<Connection>;
+  using Lease = typename Connections::Lease;
+
+  // As for Pool.
+  Lanes(std::size_t pool, const typename Connections::Open& open, const std::string& store)
+      : common(pool, open, store), renewal(renewal_connections, open, store) {}
+
+  // As Pool::take. For a renewal no connection is opened while any is idle: a client that holds or
+  // waits for one set gets by with one.
+  Result<Lease> take(Lane lane, TimePoint by) {
+    if (lane != Lane::renewal) return common.take(by);
+    for (Connections* const pool : {&renewal, &common}) {
+      if (std::optional<Lease> idle = pool->take_idle()) return *std::move(idle);
+    }
+    Result<Lease> lease = renewal.take(by);
+    if (lease || !lease.error().retryable()) return lease;
+    // Where the server takes no more of them, those that there are have to do.
+    Result<Lease> other = common.take(by);
+    return other ? std::move(other) : std::move(lease);
+  }
+
+  Connections common;
+  Connections renewal;
+};
+
+}  // namespace lockset::connections
