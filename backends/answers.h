@@ -12,9 +12,9 @@ namespace lockset {
 // What a server or a library said, on one line and without the full stop.
 std::string one_line(std::string_view text);
 
-// To a reclaim: the application has begun a later epoch, `begun`.
+// For a reclaim: the application has begun a later epoch, `begun`.
 Error newer_epoch(std::string_view app, std::string_view begun);
-// To a reclaim: the hold on the application id, whose stamp is the epoch, is gone.
+// For a reclaim: the hold on the application id, whose stamp is the epoch, is gone.
 Error no_live_epoch(std::string_view app, std::int64_t epoch);
 
 // What had been sent when a call failed.
@@ -33,7 +33,7 @@ Error unknown_answer(Sent sent, const std::string& where, const std::string& quo
 Error takes_an_operator(const std::string& where, const std::string& user,
                         const std::string& account);
 
-// To a wait: the ticket was made by another backend.
+// For a wait: the ticket was made by another backend.
 Error foreign_ticket();
 
 }  // namespace lockset

@@ -9,8 +9,8 @@
 
 namespace lockset::mysql {
 
-// Ended in a rollback that the same call need not meet again: deadlocks, duplicate keys,
-// rows that somebody kept locked for too long.
+// The call ended in a rollback and may succeed if it is repeated: deadlocks, duplicate keys, rows
+// that somebody kept locked for too long.
 bool worth_repeating(int code) noexcept;
 
 // The connection is useless now.

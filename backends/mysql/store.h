@@ -52,8 +52,8 @@ class Store {
 
  private:
   Result<std::unique_ptr<Connection>> open_one();
-  // A server that is not written to any more is Errc::unavailable: a failover is under way, and
-  // where the address leads to the server that is, the next connection reaches it.
+  // A server that is no longer writable is Errc::unavailable: a failover is under way. If the
+  // address leads to the writable server, the next connection reaches it.
   static Result<Answer> ask(Connection& connection, const std::string& sql, Sent sent, TimePoint by,
                             Failure& failure);
 

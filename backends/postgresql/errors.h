@@ -9,7 +9,7 @@
 
 namespace lockset::postgresql {
 
-// Ends in a rollback that the same statement need not meet again: serialization failures,
+// The statement ended in a rollback and may succeed if it is repeated: serialization failures,
 // deadlocks, and locks that somebody kept for too long.
 bool worth_repeating(std::string_view sqlstate) noexcept;
 

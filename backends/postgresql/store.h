@@ -87,11 +87,11 @@ class Store {
   // the one that listens.
   Result<Line> take(Lane lane, TimePoint by);
   Result<std::unique_ptr<Connection>> connect(Isolation isolation);
-  // Sets the session up, and refuses what would break a promise.
+  // Sets up the session, and refuses settings that would break a promise.
   Status set_up(Connection& connection, Isolation isolation, TimePoint by);
 
   static bool is_missing(std::string_view sqlstate) noexcept;
-  // A function of our version is not there: has the space been upgraded meanwhile?
+  // A function of our version is missing: was the space upgraded meanwhile?
   Error say_what_is_there(Line& line, TimePoint by, const Error& otherwise);
   static connections::Attempt attempt_of(const Failure& failure, TimePoint by) noexcept;
 
@@ -106,7 +106,7 @@ class Store {
   std::set<connections::SocketWatchdog::Socket*> opening_;  // guarded by opening_mutex_
   std::size_t statements_ = 0;
   std::atomic<bool> crowded_ = false;
-  std::atomic<bool> open_ = false;  // open() went well
+  std::atomic<bool> open_ = false;  // open() succeeded
   std::mutex ear_mutex_;
   std::shared_ptr<Ear> ear_;    // guarded by ear_mutex_; null: nobody listens
   std::size_t plain_most_ = 0;  // constant once open() is through

@@ -23,11 +23,11 @@ std::string trial_script();
 // Whether the user may change the configuration; one round trip, which changes nothing.
 Result<bool> is_operator(Connection& connection, const Options& options, TimePoint by);
 
-// A line for redis-cli. Errc::invalid for what can't be a user's name.
+// A line for redis-cli. Errc::invalid if it can't be a user's name.
 Result<std::string> rights_script(const Options& options, Role role, std::string_view user);
 
 // Gives an existing user the role: adds what it needs, and takes away keys of the space that the
-// role lacks. Its passwords, and its rights to other keys, stay.
+// role lacks. Its passwords, and its rights on other keys, stay.
 Status allow(const Options& options, Role role, std::string_view user, TimePoint by);
 
 }  // namespace lockset::redis

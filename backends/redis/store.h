@@ -91,7 +91,7 @@ class Store {
   Memory memory_;
   connections::SocketWatchdog watchdog_;  // outlives the connections
   std::array<std::string, script_count> texts_;
-  std::array<std::string, script_count> hashes_;  // constant once check() is through
+  std::array<std::string, script_count> hashes_;  // constant after check()
   Lanes lanes_;
 };
 

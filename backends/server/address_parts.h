@@ -21,7 +21,7 @@ struct HostPort {
 Result<HostPort> read_host(std::string_view text);
 // The server of a store with a single writable server. Parts that the address omits stay unchanged.
 Status read_one_host(std::string& host, std::uint16_t& port, const Url& url);
-// "host:port", with brackets where the host is an IPv6 address.
+// "host:port", with brackets if the host is an IPv6 address.
 std::string show_host(const std::string& host, std::uint16_t port);
 // That the address has a part for servers, as the example has.
 Status check_authority(const Url& url, std::string_view example);

@@ -10,7 +10,7 @@
 
 namespace lockset::connections {
 
-// Over which connections a call goes.
+// The connections that a call uses.
 enum class Lane : std::uint8_t {
   common,
   acquire,  // PostgreSQL, strategy=serializable: sessions of that level; elsewhere as common

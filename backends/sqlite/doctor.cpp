@@ -152,7 +152,7 @@ Result<Findings> examine(const Options& options, TimePoint by) {
   } else if (missing) {
     findings.push_back(no_space_yet(in_quotes(path) + " is not there yet"));
   } else if (const Result<std::string> fit = prepare_file(options); !fit) {
-    // It makes what is missing, but nothing is.
+    // It makes missing files, but none is missing.
     findings.push_back(unsafe("space", fit.error().message));
     return findings;
   } else {
