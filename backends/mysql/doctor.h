@@ -14,7 +14,7 @@ namespace lockset::mysql {
 // For `lockset doctor`: everything that is worth a line.
 Result<std::vector<Finding>> examine(const Options& options, TimePoint by);
 
-// The part of it that is known without a lock space.
+// The part of examine() that needs no lock space.
 Result<std::vector<Finding>> examine_server(Connection& connection, const Options& options,
                                             TimePoint by);
 

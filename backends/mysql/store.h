@@ -23,8 +23,8 @@ class Store {
  public:
   explicit Store(Options options);
 
-  // One statement over one connection, made again as in connections::call_with_retries;
-  // `collisions` counts deadlocks, duplicate keys and rows that stay locked.
+  // One statement over one connection, repeated as in connections::call_with_retries. `collisions`
+  // counts deadlocks, duplicate keys and rows that stay locked.
   Result<Answer> run(const std::string& sql, Sent sent, TimePoint by, Lane lane = Lane::common,
                      std::uint32_t* collisions = nullptr);
 

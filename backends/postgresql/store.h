@@ -55,8 +55,8 @@ class Store {
   [[nodiscard]] Statement statement(const std::string& name, const std::string& call, Sent sent,
                                     Role role = Role::programs);
 
-  // Made again as in connections::call_with_retries; `collisions` counts what the server rolled
-  // back for others' sake. `failure` is filled where there is an error of the server's.
+  // Repeated as in connections::call_with_retries. `collisions` counts how often the server rolled
+  // the call back in favour of others. `failure` is filled if the server reports an error.
   template <class... Args>
   Result<pqxx::result> call(Lane lane, const Statement& statement, TimePoint by, Failure& failure,
                             std::uint32_t& collisions, const Args&... args) {
@@ -83,8 +83,8 @@ class Store {
   using Pool = Line::Pool;
 
   explicit Store(const Options& options);
-  // Not connections::Lanes: acquires may have connections of their own, and other calls may go over
-  // the one that listens.
+  // Not connections::Lanes: acquires may have their own connections, and other calls may use the
+  // listening one.
   Result<Line> take(Lane lane, TimePoint by);
   Result<std::unique_ptr<Connection>> connect(Isolation isolation);
   // Sets up the session, and refuses settings that would break a promise.
@@ -96,7 +96,7 @@ class Store {
   static connections::Attempt attempt_of(const Failure& failure, TimePoint by) noexcept;
 
   const Options options_;
-  Strategy strategy_ = Strategy::advisory;                // constant once open() is through
+  Strategy strategy_ = Strategy::advisory;                // constant after open()
   std::atomic<Strategy> made_with_ = Strategy::advisory;  // the space's strategy, as last seen
   connections::SocketWatchdog watchdog_;                  // outlives the connections
   connections::Interrupt interrupt_;
@@ -109,7 +109,7 @@ class Store {
   std::atomic<bool> open_ = false;  // open() succeeded
   std::mutex ear_mutex_;
   std::shared_ptr<Ear> ear_;    // guarded by ear_mutex_; null: nobody listens
-  std::size_t plain_most_ = 0;  // constant once open() is through
+  std::size_t plain_most_ = 0;  // constant after open()
   std::unique_ptr<Pool> plain_;
   std::unique_ptr<Pool> acquire_;  // null unless strategy=serializable
   std::unique_ptr<Pool> renewal_;

@@ -38,10 +38,10 @@ class Store {
  public:
   explicit Store(Options options);
 
-  // One round trip, where nothing unusual happens. Made again as in connections::call_with_retries:
-  // scripts never collide, for the server runs one at a time. A script that the server does not
-  // know is sent whole. Where the space has lost its state, or part of it, it is put back first
-  // from what this client knows, under quarantine.
+  // One round trip if nothing unusual happens. Repeated as in connections::call_with_retries;
+  // scripts never collide, because the server runs one at a time. A script that the server does not
+  // know is sent in full. If the space has lost its state, or part of it, this client first
+  // restores what it knows, under quarantine.
   Result<Reply> run(const Script& script, const Call& call, TimePoint by, Lane lane = Lane::common);
 
   // Runs all of them in one round trip. A call without an answer of its script, because something

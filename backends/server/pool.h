@@ -1,5 +1,5 @@
-// The connections to one server: opened when needed, kept for the next call, thrown
-// away when broken.
+// The connections to one server: opened when needed, kept for the next call, thrown away when
+// broken.
 #pragma once
 
 #include <algorithm>

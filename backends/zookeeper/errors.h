@@ -8,7 +8,7 @@
 
 namespace lockset::zookeeper {
 
-// The answer was lost, or has not come: the request may still be done.
+// The answer was lost, or has not come: the server may still do the request.
 bool leaves_doubt(int code) noexcept;
 
 // The session has ended, and its nodes with it.

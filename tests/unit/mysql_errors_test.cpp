@@ -43,7 +43,7 @@ TEST(MysqlErrors, WhatTheServerRefusedWasNotApplied) {
   EXPECT_FALSE(breaks_connection(1370));
 }
 
-// By the routine, whatever the space's name.
+// The routine decides; the space's name does not matter.
 TEST(MysqlErrors, ARefusedCallOfOperatorsSaysWhichRightsItTakes) {
   const auto line = [](const std::string& routine) {
     const std::string said =
