@@ -196,6 +196,15 @@ Failure Connection::failed(const std::exception& error, Sent sent) const {
   return failure;
 }
 
+Failure Connection::exiting() const {
+  Failure failure;
+  failure.broken = true;
+  failure.error = {Errc::unavailable, "PostgreSQL (" + options_.shown +
+                                          "): the process is exiting, and its client library "
+                                          "(libpqxx 6) can't be used any more"};
+  return failure;
+}
+
 Failure Connection::in_doubt(Sent sent) const {
   Failure failure;
   failure.error = {sent == Sent::change ? Errc::indeterminate : Errc::unavailable,

@@ -11,6 +11,7 @@
 
 #include "backends/postgresql/address.h"
 #include "backends/postgresql/errors.h"
+#include "backends/postgresql/exit_guard.h"
 #include "backends/postgresql/native_connection.h"
 #include "backends/postgresql/notices.h"
 #include "backends/server/interrupt.h"
@@ -103,10 +104,16 @@ class Connection {
   // Runs `work` under the deadline and turns exceptions into errors.
   template <class Work>
   Result<pqxx::result> guarded(Sent sent, TimePoint by, Failure& failure, Work work) {
+    const LibraryCall call;
+    if (!call.may_begin()) {
+      failure = exiting();
+      return failure.error;
+    }
     try {
       connections::CallDeadline deadline(socket_.get(), by);
       notices_->begin();
       pqxx::result result = work();
+      LibraryCall::got_result();
       if (!notices_->local_only()) return result;
       failure = in_doubt(sent);
       return failure.error;
@@ -118,6 +125,7 @@ class Connection {
     }
   }
   [[nodiscard]] Failure failed(const std::exception& error, Sent sent) const;
+  [[nodiscard]] Failure exiting() const;
   // Committed here, and perhaps nowhere else.
   [[nodiscard]] Failure in_doubt(Sent sent) const;
 

@@ -62,6 +62,9 @@ struct HarnessTraits {
   // Many holds are released in one round trip. Otherwise they are released over several connections
   // at a time.
   bool releases_together = true;
+  // A client continues to work until exit() has run the last of the process's handlers. Otherwise
+  // it finds its store unavailable from some moment on.
+  bool works_during_exit = true;
   // A child may open the space even if an earlier process had it open when it forked.
   bool opens_after_fork = true;
 };

@@ -122,7 +122,9 @@ class PostgresqlHarness final : public Harness {
   [[nodiscard]] std::string name() const override { return "postgresql_" + strategy_; }
   [[nodiscard]] std::string scheme() const override { return "postgresql"; }
   [[nodiscard]] HarnessTraits harness_traits() const override {
-    return {.looks_raw = true, .has_server = choice.given_url() == nullptr};
+    return {.looks_raw = true,
+            .has_server = choice.given_url() == nullptr,
+            .works_during_exit = PQXX_VERSION_MAJOR >= 7};
   }
   [[nodiscard]] bool always_available() const override { return false; }
   [[nodiscard]] std::optional<std::string> unavailable() override { return choice.unavailable(); }

@@ -180,7 +180,7 @@ TEST_P(Rights, TheScriptGivesTheSame) {
     kill_sessions_of(name);
     const std::shared_ptr<Backend> backend = open_backend(url(address), soon()).value();
     works_as_a_program(backend);
-    const Result<bool> broken = backend->break_hold({1}, soon());
+    const Result<bool> broken = backend->break_hold(Stamp{1}, soon());
     ASSERT_FALSE(broken);
     EXPECT_TRUE(
         says(broken.error().message, "lockset init --operator \"'" + name + "'@'127.0.0.%'\""))

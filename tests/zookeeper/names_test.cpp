@@ -157,7 +157,7 @@ TEST_F(Names, MorePathsThanOneSessionShouldHaveAreInAnother) {
   for (const auto& [session, sum] : bytes) EXPECT_LE(sum, 512U * 1024U) << session;
   const RenewReply reply = mine.backend().renew(mine.owner(), requests, soon()).value();
   for (const auto& renewal : reply.renewals) EXPECT_TRUE(renewal);
-  for (const RenewRequest& request : requests) EXPECT_TRUE(mine.release(request.stamp));
+  for (const RenewRequest& request : requests) EXPECT_TRUE(mine.release(request.hold.stamp));
   EXPECT_TRUE(raw().children(root() + "/holds").empty());
   // There is room again: no additional session is opened for the next requests.
   const std::set<std::int64_t> before = [&] {

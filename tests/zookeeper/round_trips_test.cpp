@@ -112,7 +112,7 @@ TEST_F(RoundTrips, ARenewalAsksForHoldsOnlyWhereOneWasBroken) {
   EXPECT_EQ(renew(), session);
   EXPECT_EQ(renewed, count + 1);
   for (const std::size_t broken : {std::size_t{3}, count}) {
-    ASSERT_TRUE(other.break_hold(requests[broken].stamp));
+    ASSERT_TRUE(other.break_hold(requests[broken].hold.stamp));
     const std::size_t left = renewed - 1;
     EXPECT_EQ(renew(), session + left + 1);
     EXPECT_EQ(renewed, left);
