@@ -62,8 +62,8 @@ TEST_P(Stamps, TheBaseAndTheLeastAreKept) {
   EXPECT_GT(mine.take({write("d")}).stamp, base);
 }
 
-// SEM 8: several clients raise the counter at the same time: no error is visible, all stamps
-// differ, and a later request has a greater stamp
+// SEM 8: several who raise the counter at the same time: no error surfaces, all differ, and
+// who asked later has the greater one
 TEST_P(Stamps, SeveralRaiseTheCounterAtOnce) {
   constexpr std::size_t clients = 6;
   if (!is_mariadb()) admin().rows("SET SESSION information_schema_stats_expiry = 0");
