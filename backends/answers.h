@@ -1,4 +1,4 @@
-// Answers that every store gives in the same words.
+// Answers for which every store uses the same words.
 #pragma once
 
 #include <cstdint>
@@ -9,31 +9,31 @@
 
 namespace lockset {
 
-// What a server or a library said, on one line and without the full stop.
+// The message of a server or a library, on one line and without its full stop.
 std::string one_line(std::string_view text);
 
-// To a reclaim: the application has begun a later epoch, `begun`.
+// For a reclaim: the application has begun a later epoch, `begun`.
 Error newer_epoch(std::string_view app, std::string_view begun);
-// To a reclaim: the hold on the application id, whose stamp is the epoch, is gone.
+// For a reclaim: the hold on the application id, whose stamp is the epoch, is gone.
 Error no_live_epoch(std::string_view app, std::int64_t epoch);
 
 // What had been sent when a call failed.
 enum class Sent {
   nothing,  // while connecting, or not all of the request
-  reading,  // what changes nothing, or does no harm however often it is done
+  reading,  // a request that changes nothing, or that may be repeated without harm
   change,
 };
 // No answer came: Errc::indeterminate after a change, else Errc::unavailable. `where` names the
-// store, for people; `quote`, " (...)", is what the server or its client library said.
+// store, for people; `quote`, " (...)", is the message of the server or its client library.
 Error no_answer(Sent sent, const std::string& where, const std::string& quote);
-// An answer came that nobody knows: Errc::indeterminate after a change, else Errc::internal.
+// An unknown answer came: Errc::indeterminate after a change, else Errc::internal.
 Error unknown_answer(Sent sent, const std::string& where, const std::string& quote);
-// To a program, "user 'app'", that would change the configuration or break a hold: nothing was
-// applied. `account` is how `lockset init` takes its name.
+// For a program, "user 'app'", that tried to change the configuration or to break a hold: nothing
+// was applied. `account` is its name as `lockset init` expects it.
 Error takes_an_operator(const std::string& where, const std::string& user,
                         const std::string& account);
 
-// To a wait: the ticket was made by another backend.
+// For a wait: the ticket was made by another backend.
 Error foreign_ticket();
 
 }  // namespace lockset

@@ -1,4 +1,4 @@
-// How `lockset doctor` says what it found, in the same words for every store.
+// The findings of `lockset doctor` that several stores have: the same words for every store.
 #pragma once
 
 #include <string>
@@ -16,17 +16,18 @@ Finding unsafe(std::string subject, std::string text);
 // There is no lock space yet.
 Finding no_space(Level level, std::string text);
 
-// `otherwise` is how bad it is that something is not `fit`; `trouble` names the remedy.
+// good() if `fit`; else a finding of the level `otherwise`, with the text `trouble`, which names
+// the remedy.
 Finding good_if(bool fit, Level otherwise, std::string subject, std::string as_it_is,
                 std::string trouble);
-// Unknown, which is not the same as wrong.
+// The fact could not be read, which does not mean that it is wrong.
 Finding unreadable(Level level, std::string subject, const std::string& why);
 
-// Between this host and a server: `local` over a Unix socket, `verified` with TLS and a certificate
-// that was looked at.
+// About the connection between this host and a server. `local`: over a Unix socket. `verified`:
+// with TLS, and the certificate was checked.
 Finding encryption(bool local, bool verified, std::string trouble);
-// Whether a server has room for a client that opens up to `wanted` connections more. `setting` is
-// what limits them; `note` says more of that client.
+// Whether a server has room for a client that opens up to `wanted` more connections. `setting` is
+// the server's setting that limits them; `note` adds something about that client.
 Finding room(std::string setting, long used, long most, long wanted, std::string note = {});
 
 // What the user of the address may do in the space.

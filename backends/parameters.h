@@ -1,5 +1,5 @@
-// The parameters behind the ? of an address. Each store has one table of them, bound to the options
-// that they set; read_parameters() does the rest in the same words for all.
+// The parameters after the ? of an address. Each store has one table of them, which refers to the
+// options that they set. read_parameters() does the rest, with the same messages for all stores.
 #pragma once
 
 #include <charconv>
@@ -28,8 +28,8 @@ bool parse_number(std::string_view text, Number least, Number most, Number& numb
          number <= most;
 }
 
-// Puts a value where it belongs, or says with Errc::invalid what the parameter must be, and leaves
-// the option as it is.
+// Stores a value in its option. An unusable value leaves the option unchanged; Errc::invalid then
+// says what the parameter must be.
 using Reader = std::function<Status(const std::string& name, const std::string& value)>;
 
 struct Parameter {
@@ -37,15 +37,15 @@ struct Parameter {
   Reader read;
 };
 
-// Refers to the options that it was made for.
+// Refers to the options that it sets: they must outlive it.
 using Parameters = std::vector<Parameter>;
 
-// Errc::invalid for a parameter that the table lacks, naming those that it has.
+// Errc::invalid for a parameter that is not in the table; the message names those that are.
 Status read_parameters(const Url& url, const Parameters& known);
 
-// What a value may be. The options have to outlive the reader.
+// The kinds of values. The options must outlive the readers.
 
-// A word that every store can use in the names of its own things.
+// A word that every store can use inside the names of tables, functions and keys.
 Reader space_name(std::string& option);
 // 1 to 1000 connections.
 Reader pool_size(std::size_t& option);
@@ -56,7 +56,7 @@ Reader text(std::string& option);
 // A path; the option becomes the first line of that file. Errc::misconfigured if it can't be read.
 Reader password_file(std::string& option);
 
-// One of several words, each with what it means.
+// The words that a parameter may be, each with its meaning.
 template <class Option>
 using Words = std::vector<std::pair<std::string_view, Option>>;
 

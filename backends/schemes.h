@@ -1,4 +1,5 @@
-// The registry entries of the backends: each is defined in its own room, and listed in builtin.cpp.
+// The registry entries of the backends. Each is defined in its backend's folder, and listed in
+// builtin.cpp.
 #pragma once
 
 #include "lockset/registry.h"
@@ -7,7 +8,7 @@ namespace lockset {
 
 // "memory:" opens a space of its own each time; threads share it through one Locks.
 extern const Scheme memory_scheme;
-// Lock spaces that are on the move: "migrate:?from=ADDRESS&to=ADDRESS".
+// Lock spaces during a migration: "migrate:?from=ADDRESS&to=ADDRESS".
 extern const Scheme migrate_scheme;
 extern const Scheme mysql_scheme;  // and MariaDB
 extern const Scheme postgresql_scheme;
@@ -15,7 +16,8 @@ extern const Scheme redis_scheme;
 extern const Scheme sqlite_scheme;
 extern const Scheme zookeeper_scheme;
 
-// A function of a Scheme, made of one that takes what the address means in its place.
+// Makes a function of a Scheme from `call`, which takes the options that the address stands for
+// instead of the address.
 template <auto parse_address, auto call, class Answer, class... Rest>
 Answer with_options(const Url& url, Rest... rest) {
   const auto options = parse_address(url);

@@ -1,4 +1,4 @@
-// Tells one text from another, and keeps no secret. Stores keep its values: it never changes.
+// Distinguishes texts; it is not cryptographic. Stores keep its values, so it must never change.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ constexpr std::uint64_t text_hash(std::string_view text) {
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
   return hash;
 }
-// From the algorithm's description.
+// Test values from the algorithm's description.
 static_assert(text_hash("") == 0xCBF29CE484222325 && text_hash("foobar") == 0x85944171F73967E8);
 
 }  // namespace lockset

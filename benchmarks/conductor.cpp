@@ -32,7 +32,7 @@ void say(const std::string& line) {
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
-// On a terminal one line that changes; else only what changes seldom.
+// On a terminal one line that changes; elsewhere only what changes seldom.
 class Progress {
  public:
   void show(const std::string& what) {

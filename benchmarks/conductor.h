@@ -1,4 +1,4 @@
-// Runs the workloads on the spaces, one after the other, and collects what they measured.
+// Runs the workloads on the spaces, one after the other, and collects their measurements.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,10 +10,9 @@
 
 namespace lockset::bench {
 
-// The results, as docs/benchmarks.md describes them. A space that can't be reached and a workload
-// that fails are told on standard error and among the results; the rest goes on. Ends early,
-// with what there is, after an interrupt (tools/interrupt.h).
-// `complaints`: of addresses that were left out.
+// The results, as docs/benchmarks.md describes them. An unreachable space or a failing workload is
+// reported on standard error and in the results; the rest continues. Ends early, with the results
+// so far, after an interrupt (tools/interrupt.h). `complaints`: about addresses that were left out.
 nlohmann::ordered_json conduct(const Plan& plan, std::span<const Target> spaces,
                                std::span<const Workload> chosen,
                                std::span<const std::string> complaints);

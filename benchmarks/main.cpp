@@ -1,4 +1,5 @@
-// lockset-bench: how fast lock sets are, and what they could be at most. See docs/benchmarks.md.
+// lockset-bench: how fast lock sets are, and how fast they could be at most. See
+// docs/benchmarks.md.
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -30,7 +31,7 @@ void write(const std::filesystem::path& path, const std::string& content) {
   }
 }
 
-// What was there stays; nothing is left where nothing was.
+// An existing file keeps its content; no new file is left behind.
 void check_writable(const std::filesystem::path& path) {
   std::error_code ignored;
   if (path.empty() || std::filesystem::exists(path, ignored)) return;
@@ -50,7 +51,7 @@ int measure(const Options& options) {
   const auto measured = spaces(options.addresses, complaints);
   auto results = conduct(options.plan, measured, options.chosen, complaints);
   results["promises"] = promises(results);
-  // First what can't be had again.
+  // The results come first: they can't be reproduced.
   write(options.json, results.dump(1) + "\n");
   show(options, results);
   if (results.at("interrupted").get<bool>()) return exit_interrupted;

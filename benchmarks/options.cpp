@@ -57,14 +57,14 @@ void read_addresses(const std::string& file, std::vector<std::string>& addresses
 
 std::string help() {
   std::string text =
-      "Measures lock spaces in turns with the least that their stores can do, and with what\n"
-      "people would pick instead.\n"
+      "Measures lock spaces, the least that their stores can do, and what people would use\n"
+      "instead, all in turns.\n"
       "\n"
       "  lockset-bench [OPTION...] [NAME=]ADDRESS...\n"
       "  lockset-bench report RESULTS [--html FILE]     shows the results of an earlier run\n"
       "\n"
-      "  --urls FILE        more addresses, a line each; - is standard input. For those with a\n"
-      "                     password, which others would see among a command's arguments\n"
+      "  --urls FILE        more addresses, one per line; - is standard input. For addresses\n"
+      "                     with a password, which others could see in the arguments\n"
       "  --quick            fewer points and shorter turns\n"
       "  --workload NAME    only this one; may be repeated\n"
       "  --repetitions N    turns of each measurement (5; --quick 3)\n"
@@ -79,11 +79,11 @@ std::string help() {
   }
   return text +
          "\n"
-         "Each address gets lock spaces of its own beside the one that it names (jobs_bench and\n"
-         "jobs_bench_full; for SQLite, files), so nobody's locks are touched; but the load is\n"
-         "real: not for a server that others need. Ctrl-C ends it, with what there is.\n"
+         "The measurements use separate lock spaces, not the one of the address (jobs_bench and\n"
+         "jobs_bench_full; for SQLite, files), so nobody's locks are touched. But the load is\n"
+         "real: don't use a server that others need. Ctrl-C ends it, with the results so far.\n"
          "\n"
-         "Exit codes: 0; 64 wrong use; 69 something could not be measured; 74 a file could not\n"
+         "Exit codes: 0; 64 wrong usage; 69 something could not be measured; 74 a file could not\n"
          "be written; 130 interrupted.\n";
 }
 

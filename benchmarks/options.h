@@ -13,7 +13,7 @@ struct Options {
   bool help = false;
   Plan plan;
   std::vector<Workload> chosen;
-  std::vector<std::string> addresses;  // operands, and those of --urls
+  std::vector<std::string> addresses;  // operands, and the addresses of --urls
   std::filesystem::path results;       // of `report`; empty: measure
   std::filesystem::path json;          // empty: none
   std::filesystem::path html;

@@ -58,7 +58,7 @@ void remove_files(const Url& url) {
   const std::filesystem::path path = url.path;
   std::filesystem::path folder = path.parent_path();
   if (folder.empty()) folder = ".";
-  // The database and its companions: -wal, -shm and what Lockset keeps beside it.
+  // The database and its companions: -wal, -shm and Lockset's own files.
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
     const std::string name = entry.path().filename().string();
     if (name == path.filename() || name.starts_with(path.filename().string() + "-") ||

@@ -41,7 +41,7 @@ int acquire_command(const Invocation& invocation) {
   }
   if (!print_stamp(*stamp)) {
     const int error = errno;
-    // Nobody learnt of the stamp, so nobody could release it.
+    // Nobody learned the stamp, so nobody could release it.
     [[maybe_unused]] const Status released = locked.locks.release_locks(*stamp);
     throw Failure(exit_output, std::string("can't write the stamp to standard output: ") +
                                    std::strerror(error) + "; released again");

@@ -23,13 +23,13 @@ using namespace tools;
 namespace {
 
 void write_now(const std::string& text) {
-  // Nobody is left to be told when standard error itself fails.
+  // If standard error itself fails, there is nobody left to tell.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
 }  // namespace
 
-// Shared with its thread, which may stay behind in a write when we end.
+// Shared with its thread, which may still block in a write when we end.
 class ChatWriter {
  public:
   bool put(std::string text, bool fleeting) {
@@ -70,11 +70,11 @@ class ChatWriter {
     over_ = true;
     changed_.notify_one();
   }
-  // Readable once all was written after end().
+  // Readable once everything was written after end().
   [[nodiscard]] int finished() const noexcept { return finished_.get(); }
 
  private:
-  // More than anybody wants to read later.
+  // More than anybody would want to read later.
   static constexpr std::size_t most = 1000;
 
   std::mutex mutex_;
@@ -88,7 +88,7 @@ class ChatWriter {
 
 namespace {
 
-// What say() goes through; null: it writes itself.
+// What say() writes to; null: it writes itself.
 struct Current {
   std::mutex mutex;
   std::shared_ptr<ChatWriter> writer;
@@ -102,7 +102,7 @@ struct Current {
   }
 };
 
-// Lives for ever: somebody may speak while what is static is destroyed.
+// Never destroyed: a static object's destructor may still call say().
 Current& current() {
   static auto* const made = new Current;
   return *made;
@@ -123,7 +123,7 @@ Chat::~Chat() {
     ::poll(fds, 2, -1);
     if (fds[0].revents != 0) break;
     while (const std::optional<int> signal = signals_.next()) {
-      // What is said from here on is left to it as well: to write would wait just the same.
+      // Later lines also go to the thread: writing them here would wait just the same.
       if (asks_to_end(*signal)) return;
       if (*signal == SIGTSTP) signals_.stop_self();
     }

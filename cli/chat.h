@@ -1,8 +1,8 @@
 // What lockset says on standard error while it holds locks.
 //
-// A terminal that somebody stopped (^S), or a pipe that nobody reads, can block a write for ever.
-// The threads that renew a lease, or end a command whose lock was lost, must not wait for that: a
-// thread of its own does the writing.
+// A stopped terminal (^S), or a pipe that nobody reads, can block a write for ever. The threads
+// that renew a lease, or end a command whose lock was lost, must not wait for that, so a separate
+// thread does the writing.
 #pragma once
 
 #include <memory>
@@ -15,9 +15,9 @@ namespace lockset::cli {
 
 class ChatWriter;
 
-// While it exists, say() and write_chat() queue and return. One at a time.
+// While it exists, say() and write_chat() queue and return. Only one may exist at a time.
 //
-// Its destructor waits until all was written, or for a signal that asks to end.
+// Its destructor waits until everything was written, or until a signal that asks to end.
 class Chat {
  public:
   explicit Chat(Signals& signals);
@@ -30,12 +30,13 @@ class Chat {
   std::shared_ptr<ChatWriter> writer_;
 };
 
-// A line "lockset: ..." on standard error, as write_chat.
+// Writes the line "lockset: ..." to standard error, as write_chat does.
 void say(std::string_view line);
-// To standard error as it is, in one write, so that lines of several processes never mix.
+// Writes to standard error without a change, in one write, so that lines of several processes never
+// mix.
 void write_chat(std::string text);
-// As write_chat, for what is worth something only now. False: left out, for something else is
-// still being written.
+// As write_chat, for a text that matters only now. False: the text is dropped, because something
+// else is still being written.
 bool write_fleeting(std::string text);
 
 }  // namespace lockset::cli

@@ -1,6 +1,6 @@
-// lockset check-history: whether a recorded run kept what Lockset promises. The only command
-// that asks no store, and that uses more than the public headers: the checker, which the
-// tests use as well.
+// lockset check-history: says whether a recorded run kept what Lockset promises. The only command
+// that asks no store, and the only one that uses more than the public headers: the checker, which
+// the tests use as well.
 #include <cstdio>
 
 #include "cli/command.h"

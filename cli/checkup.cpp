@@ -40,7 +40,7 @@ Finding round_trip(std::vector<Duration> took) {
               "find out what keeps it busy"};
 }
 
-// One reading of the store's clock, by a renewal of nothing.
+// One reading of the store's clock, taken by renewing nothing.
 struct Reading {
   TimePoint sent;
   TimePoint received;
@@ -58,7 +58,7 @@ Result<Reading> read_clock(Backend& backend, Duration io_timeout) {
   return reading;
 }
 
-// Only rates matter: what a lease means is a length of time, not a time of day.
+// Only rates matter: a lease is a length of time, not a time of day.
 Finding clock_rate(const Reading& first, const Reading& second) {
   const Duration ours = second.sent - first.sent;
   const Duration theirs = microseconds(second.store_us - first.store_us);
@@ -129,13 +129,14 @@ Status check_up(Backend& backend, Duration io_timeout, std::vector<Finding>& fin
   std::this_thread::sleep_for(first->sent + window - BootClock::now());
   const Result<Reading> second = read_clock(backend, io_timeout);
   if (!second) return second.error();
-  // A store with nothing to renew may not even have been asked.
+  // If there is nothing to renew, the store may not even have been asked.
   if (second->store_us != 0) findings.push_back(clock_rate(*first, *second));
 
   const Traits traits = backend.traits();
   findings.push_back(permits(*config));
   findings.push_back(leases(*config, traits));
-  // A store that wakes nobody itself says what it does instead; of two, "old store: waiting".
+  // A store that wakes nobody itself has a finding of its own about waiting. With two stores, its
+  // subject is for example "old store: waiting".
   if (std::none_of(findings.begin(), findings.end(),
                    [](const Finding& each) { return each.subject.ends_with("waiting"); })) {
     findings.push_back(waking(traits));

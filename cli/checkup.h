@@ -1,4 +1,4 @@
-// What an open store shows of itself through the calls that every program makes of it.
+// What the calls that every program makes show about an open store.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace lockset::cli {
 
-// Adds what it found to `findings`. Changes nothing in the store; takes about a quarter of a
-// second, and each call `io_timeout` at most. The first call that fails ends it.
+// Adds what it found to `findings`. Changes nothing in the store. Takes about a quarter of a
+// second, plus at most `io_timeout` per call. Stops at the first call that fails.
 Status check_up(Backend& backend, Duration io_timeout, std::vector<Finding>& findings);
 
 }  // namespace lockset::cli

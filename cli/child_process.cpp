@@ -17,8 +17,8 @@ namespace lockset::cli {
 using namespace tools;
 namespace {
 
-// All that the child needs, made before the fork: after it, with threads about, only
-// async-signal-safe calls are allowed.
+// Everything that the child needs, made before the fork: after it, because there may be threads,
+// only async-signal-safe calls are allowed.
 struct Image {
   std::vector<std::string> texts;
   std::vector<char*> arguments;
@@ -48,7 +48,7 @@ Image image_of(const ChildPlan& plan) {
   return image;
 }
 
-// In the child. Async-signal-safe calls only (execvpe of glibc is: it uses the stack).
+// Runs in the child. Async-signal-safe calls only (execvpe of glibc is: it uses the stack).
 [[noreturn]] void become(const Image& image, const ChildPlan& plan, int channel, pid_t parent) {
   constexpr int given_up = 127;
   ::setpgid(0, 0);
@@ -87,10 +87,10 @@ ChildProcess::ChildProcess(const ChildPlan& plan) {
     fail_system("start another process", errno);
   }
   if (pid_ == 0) {
-    ::close(ends[0]);  // or it would never see us die
+    ::close(ends[0]);  // otherwise it would never see us die
     become(image, plan, ends[1], parent);
   }
-  // Also here: whoever comes first, the group exists when this returns.
+  // The child does this too: whichever process is first, the group exists when this returns.
   ::setpgid(pid_, pid_);
 }
 
@@ -110,8 +110,8 @@ int ChildProcess::start() {
   do {
     count = ::recv(channel_.get(), &error, sizeof error, 0);
   } while (count < 0 && errno == EINTR);
-  // Closed by the exec: success. A child that was killed before looks the same, and
-  // is reported by poll().
+  // The exec closed the channel: success. A child that was killed earlier looks the same; poll()
+  // reports it.
   if (count != static_cast<ssize_t>(sizeof error)) error = 0;
   channel_.close();
   return error;
@@ -130,7 +130,7 @@ std::optional<int> ChildProcess::poll() {
 }
 
 bool ChildProcess::signal(int number) const noexcept {
-  // With the leader gone the number stays taken as long as the group has members.
+  // After the leader ended, the number stays taken as long as the group has members.
   return ::kill(-pid_, number) == 0;
 }
 

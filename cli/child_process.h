@@ -17,16 +17,16 @@ struct ChildPlan {
   std::vector<std::string> command;                              // never empty
   std::vector<std::pair<std::string, std::string>> environment;  // added to ours
   sigset_t mask{};
-  // What the child gets when we die; 0: nothing.
+  // The signal that the child gets when we die; 0: none.
   int death_signal = 0;
 };
 
-// Forked and waiting in a process group of its own: nothing of the command runs before
-// start(), so that a guard and the terminal can be made ready first. The destructor
-// ends a child that was never started, and one that was started and not waited for.
+// A forked child that waits in its own process group: no part of the command runs before start(),
+// so that a guard and the terminal can be made ready first. The destructor ends a child that was
+// never started, and one that was started and not waited for.
 class ChildProcess {
  public:
-  // REQUIRES: the main thread, for the death signal comes when the forking thread ends.
+  // REQUIRES: the main thread, because the death signal is sent when the forking thread ends.
   explicit ChildProcess(const ChildPlan& plan);
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
@@ -38,13 +38,13 @@ class ChildProcess {
   // Executes the command: 0, or the errno of execve.
   int start();
 
-  // A change of state, without waiting: the status as waitpid gives it.
+  // A change of state, without waiting: the status that waitpid gives.
   std::optional<int> poll();
   [[nodiscard]] bool ended() const noexcept { return ended_; }
 
-  // To the whole process group. False if nobody there could be signalled.
+  // Signals the whole process group. False if no process there could be signalled.
   bool signal(int number) const noexcept;
-  // Somebody of the process group is left.
+  // True while the process group has a member.
   [[nodiscard]] bool group_alive() const noexcept;
 
  private:

@@ -47,27 +47,26 @@ constexpr Command commands[] = {
     {"run", "run [--read NAME]... [--write NAME]... [-w D | -n] [OPTION]... -- COMMAND [ARG]...",
      "run a command while the locks are held",
      R"(Takes the whole set of locks or none of it, runs COMMAND, and releases the locks
-when it ends. There is no shell in between; standard input, output and error are
-COMMAND's own. It runs in a process group of its own, which gets the terminal if we
-have it, and the signals INT, TERM, HUP, QUIT, USR1, USR2 and WINCH that are sent to
-lockset. While lockset still waits for the locks, INT, TERM, HUP and QUIT end the
-wait.
+when it ends. There is no shell in between. COMMAND has lockset's standard input, output
+and error, and runs in its own process group. That group gets the terminal if lockset has
+it, and the signals INT, TERM, HUP, QUIT, USR1, USR2 and WINCH that are sent to lockset.
+While lockset still waits for the locks, INT, TERM, HUP and QUIT end the wait.
 
 COMMAND sees LOCKSET_STAMP, the fencing token of the grant, and LOCKSET_NAMES, one
 line "read NAME" or "write NAME" for each lock.
 
-When the lock is lost (it was broken by hand, or the store could not be asked until
-the lease ran out), COMMAND's process group gets SIGTERM, after --grace SIGKILL, and
-the exit code is 79, whatever COMMAND says. With --on-lost=ignore it runs on without
-the lock, and the exit code is 79 all the same.
+If the lock is lost (somebody broke it, or the store did not answer until the lease ran
+out), COMMAND's process group gets SIGTERM and, after --grace, SIGKILL. The exit code is
+79, whatever code COMMAND returned. With --on-lost=ignore COMMAND runs on without the lock,
+and the exit code is still 79.
 
-A lockset that is itself stopped (kill -STOP, ^Z) can't renew the lease, and one that
-was killed can't stop COMMAND. A small guard process of its own session does that: it
-ends COMMAND at once when lockset is gone, and when the lease ends while lockset is
-stopped. So a job that was stopped with ^Z for longer than its lease is ended, and is
-not continued. With --on-lost=ignore there is no guard. Processes that leave COMMAND's
-process group (daemons) are beyond all this. With --lease none nothing ends by itself:
-after a crash the locks stay until somebody breaks them.)",
+If lockset itself is stopped (kill -STOP, ^Z), it can't renew the lease, and if it is
+killed, it can't stop COMMAND. A small guard process in its own session does that: it ends
+COMMAND at once if lockset is gone, or if the lease ends while lockset is stopped. So a job
+that was stopped with ^Z for longer than its lease is ended, not continued. With
+--on-lost=ignore there is no guard. Processes that leave COMMAND's process group (daemons)
+are not ended. With --lease none the locks have no end: after a crash they stay until
+somebody breaks them.)",
      R"(  lockset run --write nightly-report -- /usr/local/bin/report
   lockset run --write db/prod --read config -w 30s -- ./deploy prod
   lockset run --write backup -n -- backup       # exit 75 if another one runs
@@ -76,9 +75,9 @@ after a crash the locks stay until somebody breaks them.)",
      run_options, run_command},
     {"acquire", "acquire [--read NAME]... [--write NAME]... --lease D [-w D | -n] [OPTION]...",
      "take locks that outlive this command, and print their stamp",
-     R"(Prints the stamp and ends; the store keeps the locks until `lockset release STAMP`,
-or until the lease ends unless `lockset renew STAMP` comes before. With --lease none
-they last until they are released or broken.)",
+     R"(Prints the stamp and ends. The store keeps the locks until `lockset release STAMP`, or until
+the lease ends, unless `lockset renew STAMP` renews it in time. With --lease none they last
+until they are released or broken.)",
      R"(  stamp=$(lockset acquire --write maintenance --lease 10m) || exit
   ...
   lockset renew "$stamp" --lease 10m
@@ -88,61 +87,61 @@ they last until they are released or broken.)",
      "Prints the lease that the store granted, counted from now.",
      "  lockset renew 1790000000000001 --lease 5m", renew_options, renew_command},
     {"release", "release STAMP [OPTION]...", "release a hold",
-     R"(The application id (--app) must be that under which the hold was taken; for holds of
-others there is `lockset break`.)",
+     R"(The application id (--app) must be the one that took the hold. `lockset break` ends the hold
+of another application.)",
      "  lockset release 1790000000000001", release_options, release_command},
     {"status", "status [NAME] [--prefix TEXT] [--json] [OPTION]...",
      "show who holds what and who waits",
-     "A set of several names has one line for each of them, with the same stamp.",
+     "A set with several names has one line per name, with the same stamp.",
      R"(  lockset status
   lockset status db/prod
   lockset status --json | jq '.holds[].owner.app')",
      status_options, status_command},
-    {"break", "break STAMP [OPTION]...", "end a hold, whoever owns it",
-     R"(For emergencies: the holder learns of it at its next renewal only, up to a third of
-its lease later, and until then believes that it holds the locks. A stamp is never used
-twice, so this can't hit the next holder.)",
+    {"break", "break STAMP [OPTION]...", "end a hold of any application",
+     R"(For emergencies: the holder learns of it only at its next renewal, up to a third of its
+lease later. Until then it believes that it holds the locks. A stamp is never used twice, so
+this can't hit the next holder.)",
      "  lockset break 1790000000000001", store_options, break_command},
     {"permits list", "permits list [--json] [OPTION]...", "show how many holds names admit",
-     "* is the default of all names that are not listed. Without any entry each name admits 1\n"
-     "read hold or 1 write hold: a read excludes other reads until you allow them.",
+     "* is the default of all names that are not listed. Without any entry, each name admits 1\n"
+     "read hold or 1 write hold: a read excludes other reads until you allow more.",
      "  lockset permits list", list_options, permits_list},
     {"permits get", "permits get NAME [OPTION]...", "show how many holds a name admits",
      "Shows what applies to NAME, whether it has an entry or takes the default.",
      "  lockset permits get db/prod", store_options, permits_get},
     {"permits set", "permits set NAME [--read N] [--write N] [OPTION]...",
-     "say how many holds a name admits at once",
-     R"(NAME * sets the default. Lowering revokes nothing; it stops new grants. With --read and
---write these are two changes, one after the other.)",
-     R"(  lockset permits set '*' --read 1000           # readers side by side, everywhere
+     "set how many holds a name admits at once",
+     R"(NAME * sets the default. Lowering permits revokes nothing; it stops new grants. With both
+--read and --write there are two changes, one after the other.)",
+     R"(  lockset permits set '*' --read 1000           # readers share, everywhere
   lockset permits set licence --write 5)",
      set_options, permits_set},
     {"permits unset", "permits unset NAME [--read] [--write] [OPTION]...",
-     "let a name take the default again", "NAME * puts the default back to 1.",
+     "let a name take the default again", "NAME * sets the default back to 1.",
      "  lockset permits unset licence", unset_options, permits_unset},
     {"init", "init [--max-lease D | --print] [--program ACCOUNT] [--operator ACCOUNT] [OPTION]...",
-     "make a lock space, or bring one up to date",
-     R"(Harmless when there is nothing to do. On a server it needs a user that may make tables;
-the programs that lock need fewer rights: --program and --operator, which may be repeated, give
-them to accounts that the store has. With --print it writes the script for whoever has the
-rights, and connects to nothing.)",
+     "make a lock space, or upgrade one",
+     R"(Harmless if there is nothing to do. On a server it needs a user that may make tables.
+Programs that lock need fewer rights: --program and --operator, which may be repeated, give
+them to existing accounts of the store. With --print it prints a script that a user with the
+rights can run, and connects to nothing.)",
      R"(  LOCKSET_URL=sqlite:/srv/locks.db lockset init
   lockset init --program app --operator ops --url postgresql://postgres@db/prod
   lockset init --print --url postgresql://app@db/prod | psql -h db -U postgres prod)",
      init_options, init_command},
-    {"doctor", "doctor [--json] [OPTION]...", "say whether a store is fit to be relied on",
-     R"(Looks at the store's settings and at what stands between it and us, changes no settings
-and no locks, and says for each thing that it looked at: ok, a warning with what it weakens,
-or unsafe with the remedy. Programs refuse to open a store that is unsafe. The exit code is 0 if
-there is nothing worse than a warning, and 78 otherwise.)",
+    {"doctor", "doctor [--json] [OPTION]...", "check whether a store is fit",
+     R"(Looks at the store's settings and at the connection to it. Changes no settings and no locks.
+Prints for each thing that it checked: ok, a warning with what it weakens, or unsafe with the
+remedy. Programs refuse to open an unsafe store. The exit code is 0 if there is nothing worse
+than a warning, and 78 otherwise.)",
      R"(  lockset doctor
   lockset doctor --json | jq '.findings[] | select(.level != "ok")')",
      doctor_options, doctor_command},
     {"migrate plan", "migrate plan [--copy-permits] [--json] [OPTION]...",
-     "say what a move from one store to another would meet",
+     "check what would hinder a move from one store to another",
      R"(Locks move from the store of migrate.from to that of migrate.to while programs run;
-docs/migration.md is the runbook. The programs have both addresses set in place of url, and
-follow the phase, which stands in the stores:
+docs/migration.md is the runbook. The programs set both addresses instead of url, and follow
+the phase, which the stores record:
 
   old-only   holds stand in the old store alone
   shadow     as before, and the new store is tried beside; nothing depends on it
@@ -152,61 +151,65 @@ follow the phase, which stands in the stores:
   closed     the old store is closed and empty
   finished   the new store is an ordinary space; there is no way back
 
-plan looks at permits, leases, rights, names, clocks and what is held. It takes and releases
-locks of its own to probe, and changes nothing else but with --copy-permits. The exit code is 0 if `lockset migrate start` would go through.)",
+plan checks permits, leases, rights, names, clocks and present holds. It takes and releases
+locks of its own as a probe. It changes nothing else, except with --copy-permits. The exit
+code is 0 if `lockset migrate start` would succeed.)",
      R"(  export LOCKSET_MIGRATE_FROM=mysql://app@old/locks LOCKSET_MIGRATE_TO=postgresql://app@new/locks
   lockset migrate plan --copy-permits)",
      plan_options, migrate_plan},
-    {"migrate start", "migrate start [OPTION]...", "begin to move: from old-only to shadow",
+    {"migrate start", "migrate start [OPTION]...", "begin the move: from old-only to shadow",
      "Refuses what `lockset migrate plan` marks as unsafe.", "  lockset migrate start",
      store_options, migrate_start},
     {"migrate advance", "migrate advance [--watch] [--to PHASE] [OPTION]...", "go one phase on",
-     R"(Each step has something that must be over before: programs that know the old store alone,
-or holds that do not stand in the new store. While it is not, the step is refused, with a
-line for each that says what, who and what to do; the exit code is 75 if all of it passes by
-itself, and 78 if somebody has to act. Where it must have been over for some seconds, the
-command waits for these. With --watch it waits for all that passes. Interrupted, it leaves a
-state that is safe, and the same command goes on from there.)",
+     R"(Before each step, something must have ended: programs that know only the old store, or holds
+that are not in the new store. Until then the step is refused, with one line for each obstacle:
+what it is, who causes it, and what to do. The exit code is 75 if the step is blocked only
+temporarily, and 78 if somebody has to act. If an obstacle must have been gone for some
+seconds, the command waits for them. With --watch it waits while the step is blocked only
+temporarily. If it is interrupted, the state is safe, and the same command continues from
+there.)",
      R"(  lockset migrate advance
   lockset migrate advance --watch --to new-only)",
      advance_options, migrate_advance},
     {"migrate status", "migrate status [--json] [--watch] [OPTION]...",
      "show the phase, the holds of each phase and the clients seen",
-     R"(Clients are seen while they hold or await locks. One that does not follow knows one of the
-stores alone. With --watch it is shown again and again until it is interrupted. Works with one
-of the stores down as far as the other knows.)",
+     R"(Clients are seen while they hold locks or wait for them. A client that does not follow knows
+only one of the stores. With --watch the status is shown repeatedly until it is interrupted.
+If one of the stores is down, it shows what the other one knows.)",
      R"(  lockset migrate status --watch
   lockset migrate status --json | jq '.clients[] | select(.follows | not)')",
      migrate_status_options, migrate_status},
     {"migrate rollback", "migrate rollback [--watch] [--to PHASE] [OPTION]...", "go one phase back",
-     R"(Possible until `lockset migrate finish`, and as safe as the way ahead: stamps go on above
-all that were given. Refuses and waits as `lockset migrate advance` does. From dual-old and
-shadow it works without the new store. The new space stays shut to programs that are set to
-it alone, until `lockset migrate release-new`.)",
+     R"(Possible until `lockset migrate finish`, and as safe as the way ahead: new stamps are above
+all earlier ones. Refuses and waits as `lockset migrate advance` does. From dual-old and
+shadow it works without the new store. Programs that use the new space alone are refused
+there until `lockset migrate release-new`.)",
      R"(  lockset migrate rollback
   lockset migrate rollback --watch --to old-only)",
      rollback_options, migrate_rollback},
     {"migrate finish", "migrate finish [--yes] [OPTION]...",
      "end a move that is closed; there is no way back",
-     R"(The new store becomes an ordinary space. Asks before, on a terminal; elsewhere it needs
---yes.)",
+     R"(The new store becomes an ordinary space. On a terminal the command asks first; elsewhere it
+needs --yes.)",
      "  lockset migrate finish", finish_options, migrate_finish},
     {"migrate release-new", "migrate release-new [--old-store-gone] [--json] [OPTION]...",
-     "after a way back: give the new space free",
-     R"(Back in old-only the new space stays shut to programs that are set to it alone, for holds
-stand in the old store alone. This gives it free, if nothing has begun again. From then on
-they take locks there, and those of the old store do not count there. With --old-store-gone
-the old store is not needed, if it does not answer: say so only if it never comes back.)",
+     "after a rollback: let programs use the new space alone",
+     R"(After a rollback to old-only, programs that use the new space alone are refused there, because
+the holds are in the old store only. This command lets them in, if no move has begun again.
+From then on they take locks there, and the locks of the old store do not count there. With
+--old-store-gone the command does without the old store if it does not answer: use it only if
+that store never comes back.)",
      R"(  lockset migrate rollback --watch --to old-only
   lockset migrate release-new)",
      release_new_options, migrate_release_new},
     {"check-history", "check-history FILE... [--per-name]",
-     "say whether a recorded run kept the promises",
-     R"(Reads what the processes of a test run recorded, one FILE each; a folder stands for all
-files in it. Prints each broken promise with the holds and the times that show it, then what
-was counted. docs/testing.md explains the format and the promises. Asks no store. The exit
-code is 0 if all was kept, 1 if a promise was broken or the run shows too little, and 65
-if a file can't be read; the message names the line.)",
+     "check whether a recorded run kept the promises",
+     R"(Reads what the processes of a test run recorded, one FILE per process; a folder stands for
+all files in it. Prints each broken promise with the holds and the times that show it, then
+counts of what it checked. docs/history-format.md describes the format, and docs/testing.md
+the promises. The command asks no store. The exit code is 0 if all promises were kept, 1 if one
+was broken or the run shows too little, and 65 if a file can't be read; the message names the
+line.)",
      R"(  lockset check-history /tmp/run-17
   lockset check-history controller.log worker-*.log)",
      check_history_options, check_history_command},

@@ -1,4 +1,4 @@
-// The commands: one table, from which main dispatches and the help is written.
+// The commands: one table, which main uses to dispatch and from which the help is written.
 #pragma once
 
 #include <span>
@@ -24,13 +24,13 @@ struct Command {
   std::string_view description;  // for `lockset help NAME`
   std::string_view examples;
   std::span<const Opt> options;
-  // The exit code. Throws Failure. REQUIRES: called from the main thread, before any
-  // other thread was started.
+  // Returns the exit code. Throws Failure. REQUIRES: called from the main thread, before any other
+  // thread was started.
   int (*run)(const Invocation& invocation);
 };
 
 std::span<const Command> all_commands() noexcept;
-// Failure 64, with the nearest, if there is none of that name.
+// Failure 64, naming the nearest one, if there is no command of that name.
 const Command& find_command(std::string_view name);
 
 // Failure 64 unless there are `least` to `most` operands and nothing after --.

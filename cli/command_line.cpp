@@ -17,7 +17,7 @@ namespace po = boost::program_options;
 
 constexpr const char* operand_key = "operand";
 
-// "name,n" as Boost wants it.
+// "name,n": the form that Boost expects.
 std::string boost_name(const Option& option) {
   std::string name(option.name);
   if (option.letter != 0) name += std::string(",") + option.letter;
@@ -65,7 +65,7 @@ CommandLine parse_command_line(const std::vector<std::string>& words, std::span<
         po::command_line_parser(std::vector<std::string>(words.begin(), dashes))
             .options(options)
             .positional(operands)
-            // Abbreviations would change their meaning with the next version.
+            // Abbreviations would change their meaning with a later version.
             .style(po::command_line_style::unix_style & ~po::command_line_style::allow_guessing)
             .run();
     for (const po::option& each : parsed.options) {

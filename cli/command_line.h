@@ -17,7 +17,7 @@ struct CommandLine {
   bool has_child = false;          // there was a --
 };
 
-// Failure 64 for anything but `known`, and for a missing or needless value.
+// Failure 64 for anything but the `known` options, and for a missing or superfluous value.
 CommandLine parse_command_line(const std::vector<std::string>& words, std::span<const Opt> known,
                                std::string_view command);
 

@@ -27,8 +27,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-// A # begins a comment at the start of a line or after a blank, so that values
-// may contain one.
+// A # begins a comment at the start of a line or after a blank, so that values may contain a #.
 std::string_view without_comment(std::string_view line) {
   for (std::size_t at = line.find('#'); at != std::string_view::npos; at = line.find('#', at + 1)) {
     if (at == 0 || blanks.find(line[at - 1]) != std::string_view::npos) return line.substr(0, at);
@@ -75,7 +74,7 @@ std::vector<ConfigEntry> parse(std::string_view text, const std::string& path) {
     const std::size_t equals = line.find('=');
     const std::string_view key = trimmed(line.substr(0, equals));
     if (equals == std::string_view::npos || key.empty()) {
-      // The line is not shown: it may be a secret that lost its key.
+      // The message does not show the line: it may be a secret that lost its key.
       throw Failure(exit_config, place + ": not a line of the form key = value");
     }
     entries.push_back(
@@ -88,7 +87,7 @@ std::optional<ConfigFile> read_if_there(const std::string& path, bool must_exist
   const FileDescriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) {
     if (!must_exist && (errno == ENOENT || errno == ENOTDIR)) return {};
-    // A file that is there and can't be read is no reason to take another store.
+    // If a file exists but can't be read, do not fall back to another store.
     fail_read(path, errno);
   }
   ConfigFile file;
@@ -103,7 +102,7 @@ std::optional<ConfigFile> read_if_there(const std::string& path, bool must_exist
 
 std::optional<std::string> user_file() {
   const char* const xdg = std::getenv("XDG_CONFIG_HOME");
-  // The XDG specification has relative paths ignored.
+  // The XDG specification says to ignore relative paths.
   if (xdg != nullptr && *xdg == '/') return std::string(xdg) + "/lockset/lockset.conf";
   const char* const home = std::getenv("HOME");
   if (home != nullptr && *home == '/') return std::string(home) + "/.config/lockset/lockset.conf";

@@ -1,5 +1,5 @@
-// lockset.conf: lines "key = value", comments after #, sections [name] that put
-// "name." before the keys that follow.
+// lockset.conf: lines "key = value", comments after #, and sections [name], which put "name."
+// before the keys that follow.
 #pragma once
 
 #include <optional>
@@ -20,10 +20,10 @@ struct ConfigFile {
   std::vector<ConfigEntry> entries;
 };
 
-// The file to read: `named` (--config or LOCKSET_CONFIG) if any, else the first that
-// exists of $XDG_CONFIG_HOME/lockset/lockset.conf and /etc/lockset.conf. The working
-// directory is not looked at: whoever can write there must not choose the store.
-// Failure 78 for a file that is named and missing, can't be read or has a bad line.
+// The file to read: `named` (--config or LOCKSET_CONFIG) if set, else the first that exists of
+// $XDG_CONFIG_HOME/lockset/lockset.conf and /etc/lockset.conf. The working directory is not
+// searched: write access to it must not allow anybody to choose the store. Failure 78 if a named
+// file is missing, or if a file can't be read or has a bad line.
 std::optional<ConfigFile> read_config_file(const std::optional<std::string>& named);
 
 }  // namespace lockset::cli

@@ -21,11 +21,11 @@ using Level = Finding::Level;
 std::string report_of(const std::vector<Finding>& findings, Level worst, const std::string& url) {
   const nlohmann::ordered_json all{
       {"url", redact_url(url)}, {"worst", word_of(worst)}, {"findings", json_of(findings)}};
-  // What a server says may be anything.
+  // A server may answer any bytes.
   return all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-// Opens the store as a program does, and uses it a little.
+// Opens the store as a program does, and tries a few calls.
 Status look_from_inside(const std::string& url, Duration io_timeout,
                         std::vector<Finding>& findings) {
   const Result<std::unique_ptr<Backend>> backend = open_backend(url, BootClock::now() + io_timeout);
@@ -33,7 +33,7 @@ Status look_from_inside(const std::string& url, Duration io_timeout,
   return check_up(**backend, io_timeout, findings);
 }
 
-// The last line, so that nobody has to look for what is missing.
+// The last line, so that nobody wonders whether something is missing.
 void say_that_it_is_fit(const std::vector<Finding>& findings, bool no_space,
                         const std::string& url) {
   const auto warnings = std::count_if(findings.begin(), findings.end(), [](const Finding& each) {
@@ -66,10 +66,10 @@ int doctor_command(const Invocation& invocation) {
   std::vector<Finding> findings = *std::move(examined);
   const bool no_space = std::any_of(findings.begin(), findings.end(),
                                     [](const Finding& each) { return each.no_space; });
-  // To open a space that is not there yet might make it; doctor makes none.
+  // Opening a space that does not exist yet might make it; doctor makes none.
   const Status inside = no_space ? Status() : look_from_inside(url, io_timeout, findings);
   const bool refused = !inside && inside.error().code == Errc::misconfigured;
-  // As a rule the reason was found above already.
+  // Usually the reason was found above already.
   if (refused && !any(findings, Level::unsafe)) {
     findings.push_back({Level::unsafe, "opening", inside.error().message});
   }

@@ -1,4 +1,4 @@
-// Findings of `lockset doctor` and `lockset migrate plan`, for people and for programs.
+// Findings of `lockset doctor` and `lockset migrate plan`, as text and as JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>

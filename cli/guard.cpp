@@ -25,10 +25,10 @@ namespace {
 
 constexpr char watch_group = 'w';
 constexpr char deadline = 'v';
-constexpr char finish = 'f';  // as deadline, and then SIGKILL at once
+constexpr char finish = 'f';  // as deadline, and SIGKILL at once
 constexpr char done = 'd';
 
-// One packet each; the socket keeps them apart.
+// Each message is one packet; the socket keeps them apart.
 struct Message {
   char what = 0;
   std::int64_t value = 0;
@@ -36,8 +36,8 @@ struct Message {
 
 constexpr int acted = 1;  // the guard's exit status if it had to step in
 
-// Everything below up to the end of the class runs in the guard. It was forked before
-// any thread existed, and keeps to plain system calls all the same.
+// The guard runs everything below, up to the end of the class. It was forked before any thread
+// existed, and still keeps to plain system calls.
 class GuardProcess {
  public:
   GuardProcess(int channel, const GuardPlan& plan) : channel_(channel), plan_(plan) {}
@@ -48,7 +48,7 @@ class GuardProcess {
       pollfd fds[2] = {{channel_, POLLIN, 0}, {timer_, POLLIN, 0}};
       if (::poll(fds, 2, -1) < 0) continue;
       if (fds[0].revents != 0) read_channel();
-      // A stale wake-up does no harm: the timer is read, not trusted.
+      // A stale wake-up is harmless: the timer is read again, not trusted.
       std::uint64_t expired = 0;
       if (::read(timer_, &expired, sizeof expired) == sizeof expired) end_group();
     }
@@ -60,7 +60,7 @@ class GuardProcess {
     sigset_t all;
     ::sigfillset(&all);
     ::sigprocmask(SIG_SETMASK, &all, nullptr);
-    // Whoever reads our output must not wait for us, and nobody's file is kept open.
+    // A reader of our output must not wait for the guard, and the guard keeps nobody's file open.
     if (channel_ != 0) ::dup2(channel_, 0);
     channel_ = 0;
     if (::syscall(SYS_close_range, 1U, ~0U, 0U) != 0) {
@@ -68,7 +68,7 @@ class GuardProcess {
       for (int fd = 1; fd < most; ++fd) ::close(fd);
     }
     ::prctl(PR_SET_NAME, "lockset-guard");
-    [[maybe_unused]] const int moved = ::chdir("/");  // keep no file system busy
+    [[maybe_unused]] const int moved = ::chdir("/");  // keeps no file system busy
     timer_ = ::timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
   }
 
@@ -108,9 +108,9 @@ class GuardProcess {
     ::timerfd_settime(timer_, TFD_TIMER_ABSTIME, &at, nullptr);
   }
 
-  // The process group is still the one that we were told of. Its number can only have
-  // been given to others after the leader was waited for *and* the last member ended;
-  // then a process with that very number leads the new group.
+  // The process group is still the one that we were told about. Another group can get its number
+  // only after the leader was waited for *and* the last member ended; then a process with that very
+  // number leads the new group.
   [[nodiscard]] bool still_there() const {
     const bool leader_gone = leader_ >= 0 &&
                              ::syscall(SYS_pidfd_send_signal, leader_, 0, nullptr, 0U) != 0 &&
@@ -136,7 +136,7 @@ class GuardProcess {
       Message message;
       const ssize_t count = ::recv(channel_, &message, sizeof message, 0);
       if (count <= 0) orphaned = true;
-      if (count > 0 && message.what == done) break;  // lockset came back and saw to it
+      if (count > 0 && message.what == done) break;  // lockset runs again and did it
     }
     ::_exit(acted);
   }
@@ -162,7 +162,7 @@ Guard::Guard(const GuardPlan& plan) {
     fail_system("start another process", errno);
   }
   if (pid_ == 0) {
-    ::close(ends[0]);  // or it would never see us die
+    ::close(ends[0]);  // otherwise it would never see us die
     GuardProcess(ends[1], plan).run();
   }
 }
@@ -182,8 +182,8 @@ bool Guard::watch(pid_t group) {
 
 void Guard::tell(char what, TimePoint when) {
   const Message message{what, when.time_since_epoch().count()};
-  // Never wait for the guard: the lock matters more. If it is dead, PR_SET_PDEATHSIG is
-  // what is left.
+  // Never wait for the guard: the lock matters more. If the guard is dead, PR_SET_PDEATHSIG
+  // remains.
   [[maybe_unused]] const ssize_t sent =
       ::send(channel_.get(), &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }

@@ -1,9 +1,9 @@
 // A tiny process that ends the command when lockset itself no longer can.
 //
-// A lease has no counterpart to flock's inherited descriptor: were lockset killed or
-// stopped, its command would run on while the store gives the lock to the next. The
-// guard is told how long the hold is valid. It ends the command's process group when
-// that moment passes without news, or when lockset dies.
+// flock lets a child inherit its descriptor; a lease has nothing like it. If lockset is killed or
+// stopped, its command would run on while the store gives the lock to the next holder. So the guard
+// is told how long the hold is valid. It ends the command's process group if that moment passes
+// without news, or if lockset dies.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,7 @@
 namespace lockset::cli {
 
 struct GuardPlan {
-  int signal = 0;    // the first to be sent: SIGTERM or SIGKILL
+  int signal = 0;    // the first signal to send: SIGTERM or SIGKILL
   Duration grace{};  // from SIGTERM to SIGKILL
 };
 
@@ -28,25 +28,24 @@ class Guard {
   Guard& operator=(const Guard&) = delete;
   ~Guard();
 
-  // From now on watches this group. REQUIRES: its leader is our child and was not
-  // waited for. False if the guard is not there any more.
+  // Watches this group from now on. REQUIRES: its leader is our child and was not waited for. False
+  // if the guard no longer runs.
   bool watch(pid_t group);
-  // The hold is valid until then, `slack` included: the time that we get to act first.
+  // The hold is valid until then. `slack` is included: the time in which we can act first.
   void valid_until(TimePoint when);
-  // We end the group ourselves: step in only if we are not through by then.
+  // We end the group ourselves: the guard steps in only if we have not finished by then.
   void leave_to_us(TimePoint until);
 
-  // `pid`, a child of ours, has ended. False: it was not the guard.
+  // `pid`, a child of ours, has ended. Returns false if it was not the guard.
   bool ended(pid_t pid);
 
-  // The command has ended: sends the guard home and waits for it. True if it had
-  // acted.
+  // The command has ended: ends the guard and waits for it. True if the guard had acted.
   bool dismiss();
 
  private:
   void tell(char what, TimePoint when);
   pid_t pid_ = -1;
-  std::optional<int> status_;  // of a guard that ended before it was dismissed
+  std::optional<int> status_;  // of a guard that ended before dismiss()
   tools::FileDescriptor channel_;
 };
 

@@ -14,7 +14,7 @@ void pad(std::string& text, std::size_t from, std::size_t width) {
   text.append(used < width ? width - used : 1, ' ');
 }
 
-// `words` broken into lines, each but the first indented.
+// `words` broken into lines; all lines but the first are indented.
 std::string wrapped(std::string_view words, std::size_t indent) {
   std::string result;
   std::size_t column = indent;
@@ -36,7 +36,7 @@ std::string wrapped(std::string_view words, std::size_t indent) {
   return result;
 }
 
-// The synopsis has it outside of brackets.
+// A required option is in the synopsis without brackets.
 bool is_required(const Option& option, std::string_view synopsis) {
   return synopsis.find(" --" + std::string(option.name) + " ") != std::string_view::npos;
 }
@@ -64,11 +64,11 @@ std::string option_lines(std::span<const Opt> ids, std::string_view synopsis) {
 }
 
 constexpr std::string_view exit_codes = R"(Exit codes:
-    0  done; of run: COMMAND's own code, or 128 + the signal that ended it
+    0  done; run: COMMAND's own code, or 128 + the signal that ended it
     1  renew, release, break: there is no such hold (of this application);
-       check-history: a promise was broken, or too little was shown
+       check-history: a promise was broken, or the files show too little
    64  wrong usage or bad input
-   65  check-history: a file can't be read, or a line of it
+   65  check-history: a file, or a line of it, can't be read
    69  the store can't be reached, or its answer was lost
    70  a fault of lockset itself
    71  the system has no process, thread or file descriptor left
@@ -77,7 +77,7 @@ constexpr std::string_view exit_codes = R"(Exit codes:
        migrate: the step is blocked, but only temporarily
    78  bad configuration: file, environment, address, or a store that is not fit;
        migrate: the step is blocked until somebody acts
-   79  run: the lock was lost while COMMAND ran, whatever COMMAND says
+   79  run: the lock was lost while COMMAND ran, whatever code COMMAND returned
   124  the wait timed out (-w; -E changes the code)
   126  COMMAND can't be executed
   127  COMMAND was not found
@@ -104,7 +104,7 @@ std::string general_help() {
     pad(text, start, 17);
     text += std::string(each.summary) + "\n";
   }
-  text += "  help [COMMAND]  show this, or all about a command\n";
+  text += "  help [COMMAND]  show this, or the help of a command\n";
   text += "  --version       show the version\n\n";
   text += configuration;
   std::string keys;

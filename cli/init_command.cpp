@@ -18,7 +18,7 @@ namespace lockset::cli {
 using namespace tools;
 namespace {
 
-// A role that somebody shall have.
+// A role that an account is to get.
 struct Wanted {
   Role role;
   std::string account;
@@ -51,7 +51,7 @@ int print_script(const Settings& settings) {
   const std::vector<Wanted> roles = wanted(settings);
   const Result<std::string> script = init_script(url);
   if (!script && script.error().code != Errc::unsupported) fail_open(script.error(), settings);
-  // A store may need no script to make a space, and yet have accounts.
+  // A store may need no script to make a space, and still have accounts.
   std::string text = script || roles.empty() ? or_fail(script) : "";
   for (const Wanted& each : roles) {
     text += or_fail(rights_script(url, each.role, each.account));
@@ -60,10 +60,10 @@ int print_script(const Settings& settings) {
   return exit_ok;
 }
 
-// With whose rights the store does our work was decided just now, by who ran this.
+// The user that runs init decides with whose rights the store does our work.
 void warn_of_the_definer(const std::string& url, Duration patience) {
   const Result<std::vector<Finding>> findings = examine_space(url, BootClock::now() + patience);
-  if (!findings) return;  // a person asks doctor
+  if (!findings) return;  // doctor says more
   for (const Finding& each : *findings) {
     if (each.subject != "definer" || each.level == Finding::Level::good) continue;
     print(std::string(word_of(each.level)) + ": " + harmless(each.text) + "\n");
@@ -79,7 +79,7 @@ int init_command(const Invocation& invocation) {
   if (settings.has(Opt::print)) return print_script(settings);
   const std::string& url = settings.text(Opt::url);
   const std::vector<Wanted> roles = wanted(settings);
-  // Making tables may wait for other sessions; a person is there to interrupt it.
+  // Making tables may wait for other sessions; a person can interrupt it.
   constexpr std::chrono::seconds patience(60);
   if (const Status made = init_space(url, BootClock::now() + patience); !made) {
     fail_open(made.error(), settings);

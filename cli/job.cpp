@@ -25,7 +25,7 @@ namespace lockset::cli {
 using namespace tools;
 namespace {
 
-// The wrapper comes first; the guard steps in this much later, and still before the store can give
+// The wrapper acts first. The guard steps in this much later, and still before the store can give
 // the lock to anybody else: validity ends a margin before the lease does.
 Duration guard_slack(Duration lease) { return margin_of(lease) / 4; }
 
@@ -87,13 +87,13 @@ class Job {
   }
 
  private:
-  // 0, or the exit code when the command could not be started.
+  // Returns 0, or the exit code if the command could not be started.
   int start() {
     if (guard_ != nullptr && !guard_->watch(child_.pid())) {
       throw Failure(exit_internal, "the guard process was killed; nothing was started");
     }
     tell_guard();
-    // The machine may have slept since the grant.
+    // The machine may have been suspended since the grant.
     if (!hold_.valid()) {
       say("the lock was lost before the command was started" + why_lost());
       return exit_lost;
@@ -124,7 +124,7 @@ class Job {
     drained = ::read(lost_event_.get(), &count, sizeof count);
   }
 
-  // Rings at the end of validity, and often enough to hear of its extension.
+  // Rings at the end of validity, and often enough to learn that it was extended.
   void set_alarm() {
     itimerspec at{};
     std::optional<TimePoint> next;
@@ -172,7 +172,7 @@ class Job {
       case OnLost::term:
         say("lost the lock" + why_lost() + "; sending SIGTERM to the command");
         kill_at_ = BootClock::now() + plan_.grace;
-        // Should we be stopped meanwhile, the guard does the rest.
+        // If we are stopped meanwhile, the guard does the rest.
         if (guard_ != nullptr) guard_->leave_to_us(kill_at_ + std::chrono::seconds(1));
         child_.signal(SIGTERM);
         child_.signal(SIGCONT);
@@ -188,7 +188,7 @@ class Job {
     killed_ = true;
   }
 
-  // The command has ended; what it left in its group gets the rest of the grace.
+  // The command has ended; the processes that it left in its group get the rest of the grace time.
   void clear_up_the_group() {
     if (plan_.on_lost == OnLost::ignore) return;
     constexpr int look_again_ms = 20;
@@ -223,11 +223,11 @@ class Job {
     }
   }
 
-  // Nobody else does it for those that became ours.
+  // Nobody else reaps the orphans that became our children.
   void reap_orphans() {
     if (!adopts_orphans_) return;
     while (const std::optional<pid_t> pid = ended_child()) {
-      if (*pid == child_.pid()) return;  // there will be another look
+      if (*pid == child_.pid()) return;  // poll() reports it later
       if (guard_ != nullptr && guard_->ended(*pid)) continue;
       ::waitpid(*pid, nullptr, WNOHANG);
     }
@@ -245,29 +245,29 @@ class Job {
 
   void child_stopped(int signal) {
     const bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
-    if (wants_terminal && terminal_.ours()) {  // it shall have it
+    if (wants_terminal && terminal_.ours()) {  // give it the terminal
       continue_child(true);
       return;
     }
-    // Somebody stopped the command, and not by the terminal: the lock is kept.
+    // Something stopped the command, but not through the terminal: the lock is kept.
     const bool job_control = terminal_ && (wants_terminal || signal == SIGTSTP);
     if (!job_control && !terminal_.given()) return;
     if (terminal_.given()) {
       terminal_.take_back();
-      // The ^Z went to the command alone; the rest of our job is to stop as well.
+      // Only the command got the ^Z; the rest of our job must stop too.
       ::kill(0, SIGTSTP);
       while (const auto drained = signals_.next()) {
         if (*drained != SIGTSTP) handle(*drained);
       }
       had_terminal_ = true;
     }
-    // Not continued here but by SIGCONT, which the shell sends.
+    // Only SIGCONT continues us here; the shell sends it.
     if (!signals_.stop_self() && !wants_terminal) continue_child(had_terminal_);
   }
 
   void continued() {
     if (!stopped_) return;
-    // Before anything else: while we were stopped nobody renewed.
+    // First of all: nobody renewed while we were stopped.
     look_at_the_lock();
     if (!lost_ || plan_.on_lost == OnLost::ignore) continue_child(had_terminal_);
   }
@@ -282,8 +282,8 @@ class Job {
   int finish() {
     const int code = WIFEXITED(status_) ? WEXITSTATUS(status_) : exit_signal + WTERMSIG(status_);
     if (plan_.at_least > Duration::zero()) {
-      // What happens to the lock from here on is no longer the command's concern, so ask
-      // once more: it may have been broken since the last renewal.
+      // From here on the lock no longer protects the command, so ask once more: it may have been
+      // broken since the last renewal.
       const Status renewed = hold_.renew();
       if (!renewed && renewed.error().code == Errc::not_held) return lost_before_the_end();
       stay();
@@ -304,7 +304,7 @@ class Job {
     return lost_before_the_end();
   }
 
-  // The release found nothing: it was broken, and we had not heard of it yet.
+  // The release found no hold: it was broken, and we had not learned it yet.
   int lost_before_the_end() {
     say("the lock (stamp " + std::to_string(hold_.stamp().value) +
         ") was broken or taken away while the command ran");
@@ -346,7 +346,7 @@ class Job {
   bool valid_at_end_ = false;
   bool stopped_ = false;       // the command is stopped
   bool had_terminal_ = false;  // and had the terminal before
-  bool lost_ = false;          // we acted upon the loss
+  bool lost_ = false;          // we reacted to the loss
   bool killed_ = false;
   TimePoint kill_at_{};
   TimePoint told_until_{};

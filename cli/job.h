@@ -1,4 +1,4 @@
-// A command that runs while a hold lasts: the supervision of `lockset run`.
+// Supervision for `lockset run`: a command that runs while a hold lasts.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ struct JobPlan {
   bool verbose = false;
 };
 
-// Runs the command, then releases the hold. The exit code of `lockset run`. `guard` is
-// null for OnLost::ignore. REQUIRES: the main thread.
+// Runs the command, then releases the hold. Returns the exit code of `lockset run`. `guard` is null
+// for OnLost::ignore. REQUIRES: the main thread.
 int run_job(const JobPlan& plan, Locked& locked, Signals& signals, Guard* guard);
 
 }  // namespace lockset::cli

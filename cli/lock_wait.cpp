@@ -24,7 +24,7 @@ namespace lockset::cli {
 using namespace tools;
 namespace {
 
-// Remembers who is in the way, and with --verbose tells everything.
+// Remembers which hold is in the way, and reports every event with --verbose.
 class Watcher : public Observer {
  public:
   explicit Watcher(bool verbose) : verbose_(verbose) {}
@@ -32,7 +32,7 @@ class Watcher : public Observer {
   void on_event(const Event& event) noexcept override try {
     const std::lock_guard lock(mutex_);
     if (event.kind == Event::Kind::busy) blocker_ = event.detail;
-    // One line for as long as nothing else happens, however often it is tried.
+    // One line as long as nothing else happens, no matter how many attempts there are.
     const bool repeated = is_trouble(event.kind) && event.kind == last_ && event.detail == detail_;
     last_ = event.kind;
     detail_ = event.detail;
@@ -47,14 +47,14 @@ class Watcher : public Observer {
     if (event.took > Duration::zero()) line += " (" + format_duration(event.took) + ")";
     say(line);
   } catch (...) {
-    // No memory for a line of chat is no reason to end.
+    // No memory for a message is no reason to end.
   }
 
   [[nodiscard]] std::string blocker() const {
     const std::lock_guard lock(mutex_);
     return blocker_;
   }
-  // What it waits for at the moment: a holder in its way, or a store that does not answer.
+  // What the acquire waits for now: a holder in its way, or a store that does not answer.
   [[nodiscard]] std::string obstacle() const {
     const std::lock_guard lock(mutex_);
     return obstacle_;
@@ -74,7 +74,7 @@ class Watcher : public Observer {
   std::string detail_;
 };
 
-// What the thread that talks to the store came to.
+// How the thread that asks the store ended.
 struct OpenFailed {
   Error error;
 };
@@ -159,7 +159,7 @@ Locked take_locks(const Settings& settings, const LockSet& set, const std::strin
   std::stop_source stop;
   int ended_by = 0;
   {
-    // The store is asked on another thread, so that this one can listen to signals.
+    // Another thread asks the store, so that this one can react to signals.
     std::jthread asker([&] {
       try {
         outcome = attempt(settings.text(Opt::url), std::move(options), set, wait, stop.get_token());
@@ -195,20 +195,20 @@ Locked take_locks(const Settings& settings, const LockSet& set, const std::strin
       }
     }
   }
-  // A signal that came together with the answer counts as well.
+  // A signal that arrived together with the answer counts as well.
   while (const std::optional<int> signal = signals.next()) {
     if (asks_to_end(*signal)) ended_by = *signal;
   }
   if (ended_by != 0) {
     if (Locked* const locked = std::get_if<Locked>(&outcome)) {
-      // What a lost reply leaves ends with its lease.
+      // If the reply is lost, the hold ends with its lease.
       [[maybe_unused]] const Status released = locked->hold.release();
     }
     throw Failure(exit_signal + ended_by,
                   signal_name(ended_by) + " ended the wait for " + set_text(set));
   }
   const std::string blocker = watcher->blocker();
-  // Who wants exit code 0 for it wants no mail from cron about it.
+  // With exit code 0, print nothing: cron must not send mail about it.
   const int conflict_code = std::stoi(settings.text(Opt::conflict_code));
   const bool quiet = settings.has(Opt::quiet) || conflict_code == exit_ok;
   if (const auto* const failed = std::get_if<OpenFailed>(&outcome)) {
@@ -224,7 +224,7 @@ Locked take_locks(const Settings& settings, const LockSet& set, const std::strin
   }
   if (const auto* const error = std::get_if<Error>(&outcome)) {
     if (error->code == Errc::timeout) {
-      // As in flock(1): -E is for both, where it is given.
+      // As in flock(1): if -E is given, it applies to both cases.
       throw Failure(settings.has(Opt::conflict_code) ? conflict_code : exit_timeout,
                     quiet ? ""
                           : "still not free after " + format_duration(wait) + ": " +

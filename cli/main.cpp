@@ -24,7 +24,7 @@ namespace lockset::cli {
 using namespace tools;
 namespace {
 
-// Takes the command's name, of one word or two, from the front of `words`.
+// Takes the command's name, one word or two, from the front of `words`.
 const Command& take_command(std::vector<std::string>& words) {
   std::string name = words.front();
   words.erase(words.begin());
@@ -57,7 +57,7 @@ int help(std::vector<std::string> words) {
     print(general_help());
     return exit_ok;
   }
-  // `help permits`: all of its parts.
+  // `help permits` shows all permits commands.
   bool found = false;
   for (const Command& each : all_commands()) {
     if (words.size() == 1 && each.name.starts_with(words.front() + " ")) {

@@ -1,4 +1,4 @@
-// lockset migrate: moving the locks from one store to another while programs run.
+// lockset migrate: moves the locks from one store to another while programs run.
 #include <poll.h>
 #include <unistd.h>
 
@@ -24,12 +24,12 @@ namespace {
 
 using Level = Finding::Level;
 
-// Many round trips to both stores.
+// Planning takes many round trips to both stores.
 TimePoint time_for_plan(const Steersman& at_helm) {
   return later(BootClock::now(), std::min(at_helm.io_timeout, Duration::max() / 8) * 8);
 }
 
-// A pair of stores that can't be is bad configuration, whoever finds it out.
+// An impossible pair of stores is bad configuration, no matter which call notices it.
 template <class T>
 T or_fail_step(Result<T> result) {
   if (!result &&
@@ -54,7 +54,7 @@ bool confirmed() {
   return read && std::string_view(answer) == "yes\n";
 }
 
-// Waits a while between two looks; false when a signal asks us to end.
+// Waits a while between two looks. False if a signal asks us to end.
 bool wait_to_look_again(Signals& signals, int& ended_by) {
   constexpr int look_again_ms = 1000;
   pollfd fd{signals.fd(), POLLIN, 0};

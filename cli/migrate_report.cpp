@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// old_only to new_only: those in which a hold can have been taken.
+// old_only to new_only: the phases in which a hold can be taken.
 constexpr std::size_t hold_phases = std::size(MigrationStatus::Holds{}.by_phase);
 
 std::string_view phase_name(std::size_t index) {
@@ -125,7 +125,7 @@ std::string report_json(const MigrationStatus& status, const std::string& from,
                            {"median_us", micros(status.shadow.median)},
                            {"p99_us", micros(status.shadow.p99)}}},
                          {"notes", status.notes}};
-  // A label of somebody else may be anything.
+  // The label of another application may be any bytes.
   return all.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -1,4 +1,4 @@
-// What there is to know of a migration, for people and for programs.
+// The state of a migration, as text and as JSON.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace lockset::cli {
 
-// The addresses are redacted ones.
+// The addresses must be redacted.
 std::string report_text(const MigrationStatus& status, const std::string& from,
                         const std::string& to);
 std::string report_json(const MigrationStatus& status, const std::string& from,

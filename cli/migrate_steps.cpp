@@ -20,10 +20,10 @@ namespace lockset::cli {
 using namespace tools;
 namespace {
 
-// How often is looked at what we wait for.
+// How often to look whether the wait is over.
 constexpr int look_again_ms = 500;
 
-// Tells what is waited for: in place on a terminal, elsewhere a line whenever it is something else.
+// Reports what we wait for: in place on a terminal, elsewhere a new line when it changes.
 class Waiting {
  public:
   void tell(const std::string& text) {
@@ -31,7 +31,7 @@ class Waiting {
       progress_.show("waiting: " + harmless(text));
       return;
     }
-    // Seconds that are left are no news.
+    // A changed number of seconds is no news.
     std::string kind = text;
     std::erase_if(kind, [](unsigned char c) { return c >= '0' && c <= '9'; });
     if (kind == told_) return;
@@ -45,7 +45,7 @@ class Waiting {
   std::string told_;
 };
 
-// Waits until it is time to look again. Failure 128 + n for a signal that asks us to end.
+// Waits until it is time to look again. Failure 128 + n if a signal asks us to end.
 void pause(Signals& signals, Waiting& waiting, MigrationPhase phase) {
   pollfd fd{signals.fd(), POLLIN, 0};
   ::poll(&fd, 1, look_again_ms);
@@ -80,7 +80,7 @@ bool time_alone(const std::vector<MigrationObstacle>& obstacles) {
 
 bool store_trouble(const Error& error) { return error.retryable() || error.may_have_applied(); }
 
-// No step from here: what was asked for makes no sense, or the stores don't fit.
+// No step is possible from here: the request makes no sense, or the stores don't fit.
 [[noreturn]] void fail_step(const Error& error) {
   if (error.code == Errc::invalid || error.code == Errc::unsupported) {
     throw Failure(exit_config, error.message);
@@ -97,7 +97,7 @@ Addresses addresses_of(const Settings& settings) {
   if (settings.has(Opt::migrate_from)) {
     return {settings.text(Opt::migrate_from), settings.text(Opt::migrate_to)};
   }
-  // An address for programs has both in it.
+  // An address for programs contains both.
   const Result<Url> url = Url::parse(settings.text(Opt::url));
   if (settings.has(Opt::url) && url && url->scheme == "migrate" && url->params.contains("from") &&
       url->params.contains("to")) {
@@ -111,7 +111,7 @@ Addresses addresses_of(const Settings& settings) {
                                     : ""));
 }
 
-// The phase once there is nothing to do any more; unset: one more step.
+// The phase if nothing is left to do; unset: take one more step.
 bool arrived(const Journey& journey, MigrationPhase phase) {
   if (!journey.to) return false;
   return journey.ahead ? phase >= *journey.to : phase <= *journey.to;
@@ -194,7 +194,7 @@ int travel(const Settings& settings, const Journey& journey) {
         print(phase_text(phase) + "\n");
         if (!journey.to || arrived(journey, phase)) return exit_ok;
       } else if (!journey.watch || !store_trouble(done.error())) {
-        // Nothing stood in the way a moment ago: somebody else was quicker, or steers too.
+        // A moment ago nothing blocked the step: somebody else was faster, or steers too.
         if (done.error().retryable()) throw Failure(exit_conflict, done.error().message);
         fail_step(done.error());
       } else {

@@ -1,4 +1,4 @@
-// Taking the steps of a migration one after the other, with what stands in their way.
+// Takes the steps of a migration one after the other, and says what blocks them.
 #pragma once
 
 #include "cli/settings.h"
@@ -6,30 +6,31 @@
 
 namespace lockset::cli {
 
-// One who moves a migration on.
+// A client that moves a migration on.
 struct Steersman {
   Migration migration;
   std::string from;  // redacted, for people
   std::string to;
   Duration io_timeout{};
 
-  // When a call of few round trips has to be over.
+  // The deadline of a call with few round trips.
   [[nodiscard]] TimePoint soon() const { return BootClock::now() + 2 * io_timeout; }
 };
 
 // The stores of migrate.from and migrate.to, or of an address of the scheme migrate. Failure 78
-// without them, and for a pair that can't be; 69 for stores that are away.
+// without them, and for an impossible pair; 69 for stores that can't be reached.
 Steersman take_the_helm(const Settings& settings);
 
 struct Journey {
   bool ahead = true;
   std::optional<MigrationPhase> to;  // unset: one step
-  bool watch = false;                // wait for all that passes
+  bool watch = false;                // wait while the step is blocked only temporarily
 };
 
-// Failures: 75 for what passes, 78 for what does not, 69 for stores that are away, 128 + n when
-// signal n came; the state is safe after any of them. Prints each phase that is reached.
-// REQUIRES: called from the main thread, before any other thread was started.
+// Failures: 75 if the step is blocked only temporarily, 78 if it is blocked until somebody acts, 69
+// for stores that can't be reached, 128 + n when signal n came. The state is safe after any of
+// them. Prints each phase that is reached. REQUIRES: called from the main thread, before any other
+// thread was started.
 int travel(const Settings& settings, const Journey& journey);
 
 // "dual-old: holds stand in both stores; stamps are the old store's".

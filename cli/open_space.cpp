@@ -27,7 +27,7 @@ std::string user_at_host() {
 
 void fail_open(const Error& error, const Settings& settings) {
   std::string message = error.message;
-  // A bad address is bad configuration wherever it stands; everything else that could
+  // A bad address is bad configuration, no matter where it comes from. Everything else that could
   // be invalid was checked before.
   const bool config = error.code == Errc::invalid || error.code == Errc::misconfigured;
   if (error.code == Errc::invalid) message += " (address from " + settings.origin(Opt::url) + ")";

@@ -1,4 +1,4 @@
-// From settings to an open lock space.
+// Opens the lock space that the settings name.
 #pragma once
 
 #include <memory>
@@ -9,14 +9,14 @@
 
 namespace lockset::cli {
 
-// For commands that may need another line than "invalid": the code and message of a
-// space that could not be opened, with the place that its address comes from.
+// For commands that may need another message than "invalid": the exit code and message for a space
+// that could not be opened, with the origin of its address.
 [[noreturn]] void fail_open(const Error& error, const Settings& settings);
 
-// `what` is what `lockset status` shows beside user, host and process.
+// `lockset status` shows `what` next to user, host and process.
 Options options_of(const Settings& settings, const std::string& what);
 
-// Failure 78 for a bad address, 69 for a store that is away.
+// Failure 78 for a bad address, 69 for a store that can't be reached.
 Locks open_space(const Settings& settings);
 
 }  // namespace lockset::cli

@@ -1,5 +1,5 @@
-// The one definition of every option: command line, environment and file are read
-// by it, and the help is written from it.
+// The one definition of every option. The command line, the environment and the file are read by
+// it, and the help is written from it.
 #pragma once
 
 #include <optional>
@@ -78,9 +78,9 @@ struct Option {
   std::string_view name;  // --name, and the key in the file
   char letter;            // -x, or 0
   Type type;
-  std::string_view value;     // how the help calls the value
+  std::string_view value;     // the name of the value in the help
   std::string_view env;       // empty: not from the environment
-  bool in_file;               // may stand in a configuration file
+  bool in_file;               // allowed in a configuration file
   bool repeats;               // may be given more than once
   std::string_view fallback;  // the default; empty: none
   std::string_view help;
@@ -95,11 +95,11 @@ std::optional<std::string> complaint(const Option& option, const std::string& va
 // REQUIRES: no complaint.
 Duration duration_of(const std::string& value);  // "none", "forever": Duration::max()
 
-// The key in the file: the name, but that "migrate-from" stands in the section "migrate" there, as
-// "migrate.from".
+// The key in the file: the option's name, except that "migrate-from" belongs to the section
+// "migrate", as "migrate.from".
 std::string file_key(const Option& option);
 
-// The phase that is called so; unset if none is.
+// The phase of this name; unset if there is none.
 std::optional<MigrationPhase> phase_named(std::string_view text);
 
 // "--name", with the letter if there is one: "-w, --wait".

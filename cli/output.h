@@ -5,7 +5,7 @@
 
 namespace lockset::cli {
 
-// Writes and flushes, so that somebody who follows a file sees each line when it happens.
+// Writes and flushes, so that a reader who follows the file sees each line at once.
 void print(std::string_view text);
 
 }  // namespace lockset::cli

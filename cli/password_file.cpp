@@ -21,7 +21,7 @@ namespace lockset::cli {
 using namespace tools;
 namespace {
 
-// Never shows what it has read.
+// No message shows what it has read.
 std::string first_line(const std::string& path, const std::string& origin) {
   const auto unfit = [&](const std::string& why) {
     return Failure(exit_config, origin + ": the password file " + in_quotes(path) + " " + why);
@@ -69,9 +69,9 @@ std::string percent_encoded(std::string_view text) {
 std::string with_password_from(const std::string& path, const std::string& origin,
                                const std::string& url) {
   const Result<Url> parsed = Url::parse(url);
-  // A bad address is reported where it is used. One without // names no server that could ask for
-  // a password, and neither does a file's: sqlite:///PATH. A server's may leave the host to a
-  // parameter: mysql://user@/db?socket=PATH.
+  // A bad address is reported where it is used. An address without // names no server that could
+  // ask for a password; nor does the address of a file, sqlite:///PATH. A server's address may give
+  // the host in a parameter: mysql://user@/db?socket=PATH.
   if (!parsed || !parsed->has_authority || parsed->scheme == "sqlite") return url;
   if (!parsed->password.empty()) {
     throw Failure(exit_config, origin + ": the address " + redact_url(url) +
@@ -84,7 +84,7 @@ std::string with_password_from(const std::string& path, const std::string& origi
   if (at == std::string::npos || at < start) {
     return url.substr(0, start) + password + "@" + url.substr(start);
   }
-  const std::size_t colon = url.find(':', start);  // of an empty password: "user:@host"
+  const std::size_t colon = url.find(':', start);  // there may be an empty password: "user:@host"
   return url.substr(0, std::min(colon, at)) + password + url.substr(at);
 }
 

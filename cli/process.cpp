@@ -19,8 +19,8 @@ bool closed(int fd) { return ::fcntl(fd, F_GETFD) < 0 && errno == EBADF; }
 
 void settle_process() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
-    // Opened for the direction that nobody needs, so that its use fails with EBADF. open() takes
-    // the lowest free descriptor.
+    // Opened for the wrong direction, so that its use fails with EBADF. open() takes the lowest
+    // free descriptor.
     if (closed(fd)) ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
   struct sigaction before {};

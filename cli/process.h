@@ -1,4 +1,4 @@
-// What a command needs of its own process, no matter what started it.
+// Settings of our own process that every command needs, no matter how it was started.
 #pragma once
 
 #include <sys/types.h>
@@ -7,14 +7,15 @@
 
 namespace lockset::cli {
 
-// Standard input, output and error that were closed are taken by descriptors which fail as
-// closed ones do: else the next that is opened, a database or a socket, would stand in their place.
-// And a limit on the size of files is an error of the write, not a signal that ends us.
+// If standard input, output or error is closed, it gets a descriptor that fails like a closed one.
+// Otherwise the next descriptor to be opened, a database or a socket, would take its place. A limit
+// on the size of files makes a write fail; it does not end us by a signal.
 //
-// REQUIRES: the first thing in main.
+// REQUIRES: the first call in main.
 void settle_process();
 
-// In a forked child: as it was before, for the program that it becomes. Async-signal-safe.
+// In a forked child: restores the original state, for the program that it becomes.
+// Async-signal-safe.
 void unsettle_process();
 
 // Whether processes that lost their parent become our children: in a container, as process 1.

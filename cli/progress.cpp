@@ -20,7 +20,7 @@ void Progress::show(const std::string& text) {
     while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) --end;
     line.resize(end);
   }
-  // A terminal that takes nothing just now gets the next one.
+  // If the terminal takes nothing just now, it gets the next line.
   if (write_fleeting("\r" + line + "\033[K")) shown_ = true;
 }
 

@@ -1,4 +1,4 @@
-// One line on a terminal that is rewritten while we wait, and gone afterwards.
+// One line on a terminal that is rewritten while we wait, and removed afterwards.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
   ~Progress() { clear(); }
 
-  // Standard error is a terminal; elsewhere nothing is shown.
+  // Standard error is a terminal; if not, nothing is shown.
   [[nodiscard]] bool on_terminal() const noexcept { return shown_here_; }
   void show(const std::string& text);
   void clear();

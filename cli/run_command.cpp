@@ -47,7 +47,7 @@ int run_command(const Invocation& invocation) {
   plan.verbose = settings.has(Opt::verbose);
 
   Signals signals;
-  // Forked now, while this process is small and has one thread and nothing open.
+  // Fork it now, while this process is small, has one thread and has nothing open.
   std::optional<Guard> guard;
   if (plan.on_lost != OnLost::ignore) {
     guard.emplace(GuardPlan{plan.on_lost == OnLost::kill ? SIGKILL : SIGTERM, plan.grace});

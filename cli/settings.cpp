@@ -25,15 +25,15 @@ namespace {
 bool has_secret(const std::string& url) {
   const Result<Url> parsed = Url::parse(url);
   if (!parsed || parsed->scheme != "migrate") return redact_url(url) != url;
-  // The redacted text has the inner addresses decoded, so it always differs. What is neither of
-  // them may be the rest of a password that was not escaped.
+  // The redacted text has the inner addresses decoded, so it always differs. A part that belongs to
+  // neither address may be the rest of a password that was not escaped.
   return std::any_of(parsed->params.begin(), parsed->params.end(), [](const auto& param) {
     const bool inner = param.first == "from" || param.first == "to";
     return !inner || has_secret(param.second);
   });
 }
 
-// An empty variable counts as none, as everywhere in the XDG world.
+// An empty variable counts as unset, as the XDG specification has it.
 std::optional<std::string> environment(std::string_view name) {
   const char* const value = std::getenv(std::string(name).c_str());
   if (value == nullptr || *value == '\0') return {};
@@ -68,9 +68,9 @@ const Option* file_option(std::string_view key) {
   throw Failure(exit_config, entry.place + ": unknown key " + in_quotes(entry.key) + hint);
 }
 
-// Other programs may use our prefix (our own tests do, and `run` gives LOCKSET_STAMP
-// and LOCKSET_NAMES to its child), so an unknown variable is no error. One that looks
-// misspelt gets a warning, for it would be without effect silently.
+// Other programs may use our prefix (our own tests do, and `run` gives LOCKSET_STAMP and
+// LOCKSET_NAMES to its child), so an unknown variable is no error. One that looks misspelt gets a
+// warning: it would silently have no effect.
 void warn_of_misspelt_variables() {
   std::vector<std::string_view> known;
   for (const Option& each : all_options()) {
@@ -82,7 +82,7 @@ void warn_of_misspelt_variables() {
     const std::string_view name = entry.substr(0, entry.find('='));
     constexpr std::string_view prefix = "LOCKSET_";
     if (!name.starts_with(prefix) || ours.contains(name)) continue;
-    // Without the prefix: it would make all variables look alike.
+    // The prefix would make all variables look alike.
     std::vector<std::string_view> tails;
     bool exact = false;
     for (const std::string_view candidate : known) {
@@ -154,7 +154,7 @@ void Settings::take_flags(const CommandLine& line) {
       }
     }
     Value value{given, "--" + std::string(each.name), Value::Source::flag};
-    // As with most tools the last one wins, so that an alias can be overridden.
+    // As in most tools the last one wins, so that an alias can be overridden.
     if (!each.repeats) value.texts = {given.back()};
     put(each, std::move(value));
   }
@@ -166,7 +166,7 @@ Settings Settings::load(const CommandLine& line) {
   if (const auto flag = line.given.find(Opt::config); flag != line.given.end()) {
     file = flag->second.back();
   }
-  // From the weakest to the strongest: each replaces what stands already.
+  // From the weakest to the strongest: each one replaces the values set before it.
   settings.take_file(file);
   settings.take_environment();
   settings.take_flags(line);
@@ -202,7 +202,7 @@ void Settings::take_migration() {
                            ") exclude each other: programs take their locks where the migration "
                            "stands; remove one of them (--config /dev/null ignores the file)");
   }
-  // Every command works with both stores, as programs do.
+  // Every command uses both stores, as programs do.
   Value url;
   url.texts = {migrate_url(text(Opt::migrate_from), text(Opt::migrate_to))};
   url.origin = "migrate.from and migrate.to";

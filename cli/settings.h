@@ -1,4 +1,5 @@
-// What applies in the end: flag before environment before file before default.
+// The settings that apply: a flag overrides the environment, which overrides the file, which
+// overrides the default.
 #pragma once
 
 #include <map>
@@ -14,17 +15,17 @@ namespace lockset::cli {
 
 class Settings {
  public:
-  // Reads environment and file as well, and checks every value, also of options that
-  // the command does not use: a mistake is found when it is made. Failure 64 for a
-  // bad value of a flag, 78 for one in the environment or the file.
+  // Also reads the environment and the file, and checks every value, even of options that the
+  // command does not use: a mistake is found when it is made. Failure 64 for a bad value of a flag,
+  // 78 for one in the environment or the file.
   static Settings load(const CommandLine& line);
 
-  [[nodiscard]] bool has(Opt id) const;  // other than by default
-  // The value; without one, the default, which may be empty.
+  [[nodiscard]] bool has(Opt id) const;  // set, not just the default
+  // The value, or else the default, which may be empty.
   [[nodiscard]] const std::string& text(Opt id) const;
   [[nodiscard]] const std::vector<std::string>& all(Opt id) const;
   [[nodiscard]] Duration duration(Opt id) const;
-  // Where the value comes from, for messages: "--url", "LOCKSET_URL", "file:3", "default".
+  // The origin of the value, for messages: "--url", "LOCKSET_URL", "file:3", "default".
   [[nodiscard]] const std::string& origin(Opt id) const;
   [[nodiscard]] bool from_command_line(Opt id) const;
 

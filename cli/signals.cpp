@@ -23,7 +23,7 @@ bool ignored(int signal) {
 }  // namespace
 
 Signals::Signals() {
-  // An inherited SIG_IGN would have the kernel reap our child before we do.
+  // With an inherited SIG_IGN the kernel would reap our child before we do.
   struct sigaction action {};
   action.sa_handler = SIG_DFL;
   ::sigaction(SIGCHLD, &action, nullptr);
@@ -40,7 +40,7 @@ Signals::Signals() {
   }
   sigset_t blocked = watched;
   ::sigaddset(&blocked, SIGPIPE);
-  // Taking the terminal back from the background must not stop us.
+  // Taking the terminal back while in the background must not stop us.
   ::sigaddset(&blocked, SIGTTOU);
   ::pthread_sigmask(SIG_BLOCK, &blocked, &original_);
   fd_ = FileDescriptor(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -62,10 +62,10 @@ bool Signals::stop_self() {
   ::sigemptyset(&stop);
   ::sigaddset(&stop, SIGTSTP);
   ::kill(::getpid(), SIGTSTP);
-  // Delivered, and the whole process stopped, before this call returns.
+  // The signal is delivered, and the whole process stopped, before this call returns.
   ::pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
   ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);
-  // Whoever continued us did it by SIGCONT, which is blocked here and so still there.
+  // We were continued by a SIGCONT, which is blocked here and therefore still pending.
   sigset_t pending;
   ::sigemptyset(&pending);
   ::sigpending(&pending);

@@ -1,4 +1,4 @@
-// lockset renew, release and break: what names a hold by its stamp.
+// lockset renew, release and break: the commands that name a hold by its stamp.
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -37,9 +37,9 @@ Stamp stamp_of(const Invocation& invocation, std::string_view what) {
                     "application (--app; see lockset status)");
 }
 
-// Releases and renewals are what others wait for. If the store does not answer, or has no
-// connection left because of all the waiters, the call is repeated for as long as --patience says.
-// `repeat_unknown`: what may have been done may be done again.
+// Others wait for releases and renewals. If the store does not answer, or if the waiters use up its
+// connections, the call is repeated for as long as --patience says. `repeat_unknown`: a call whose
+// outcome is unknown may be repeated.
 template <class Call>
 auto patiently(const Settings& settings, bool repeat_unknown, const Call& call) {
   using std::chrono::milliseconds;
@@ -60,7 +60,7 @@ auto patiently(const Settings& settings, bool repeat_unknown, const Call& call) 
     } else if (!locks.error().retryable() || late) {
       fail_open(locks.error(), settings);
     }
-    // Those who are refused together don't come back together.
+    // Clients that are refused together must not come back together.
     std::uniform_int_distribution<milliseconds::rep> part(pause.count() / 2, pause.count());
     std::this_thread::sleep_for(milliseconds(part(random)));
   }
@@ -72,7 +72,7 @@ int renew_command(const Invocation& invocation) {
   const Stamp stamp = stamp_of(invocation, "renew STAMP");
   const Settings& settings = invocation.settings;
   const Result<Duration> lease = patiently(settings, true, [&](Locks& locks) {
-    // Without one, what the space grants at most if that is less than the default.
+    // Without --lease: the default, or the space's longest lease if that is shorter.
     Result<Duration> renewed = settings.has(Opt::lease)
                                    ? locks.renew_locks(stamp, settings.duration(Opt::lease))
                                    : locks.renew_locks(stamp);

@@ -31,7 +31,7 @@ std::string formatted(SystemTime when, const char* format, bool utc) {
 std::string local_time(SystemTime when) { return formatted(when, "%Y-%m-%d %H:%M:%S", false); }
 std::string utc_time(SystemTime when) { return formatted(when, "%Y-%m-%dT%H:%M:%SZ", true); }
 
-// To the second, but never "0s" for what is still held.
+// Rounded to seconds, but never "0s" for a hold that still exists.
 std::string left(const std::optional<Duration>& remaining) {
   if (!remaining) return "never";
   return format_duration(std::chrono::ceil<std::chrono::seconds>(*remaining));
@@ -120,7 +120,7 @@ std::string json_of(const Inspection& inspection) {
     all["quarantine_ms"] =
         std::chrono::ceil<std::chrono::milliseconds>(*inspection.quarantine).count();
   }
-  // A label of somebody else may be anything.
+  // The label of another application may be any bytes.
   return all.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -12,7 +12,7 @@ Terminal::Terminal() {
     fd_ = STDIN_FILENO;
     return;
   }
-  // With standard input elsewhere, a command may still ask for a password on it.
+  // Even if standard input is redirected, a command may ask for a password on the terminal.
   opened_ = FileDescriptor(::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY));
   fd_ = opened_.get();
 }

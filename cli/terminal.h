@@ -1,4 +1,4 @@
-// The controlling terminal, and which process group has it in the foreground.
+// The controlling terminal, and which process group is in its foreground.
 #pragma once
 
 #include <sys/types.h>
@@ -12,16 +12,16 @@ class Terminal {
  public:
   Terminal();
 
-  // There is one.
+  // True if there is a terminal.
   explicit operator bool() const noexcept { return fd_ >= 0; }
-  // Our own process group is in its foreground.
+  // True if our own process group is in its foreground.
   [[nodiscard]] bool ours() const;
-  // Standard input and output are both terminals, so nobody else of a shell pipeline
-  // (`lockset run ... | less`) wants it.
+  // True if standard input and output are both terminals, so that no other part of a shell pipeline
+  // (`lockset run ... | less`) needs it.
   [[nodiscard]] bool all_ours() const;
   // Puts `group` into the foreground.
   void give(pid_t group);
-  // Takes it back if it is with the group that give() gave it to.
+  // Takes the terminal back if the group that give() gave it to still has it.
   void take_back();
   [[nodiscard]] bool given() const noexcept { return given_to_ != 0; }
 

@@ -1,6 +1,6 @@
-# lockset_backend_option(SQLITE SQLite3) declares LOCKSET_WITH_SQLITE = AUTO, ON or
-# OFF and sets LOCKSET_HAS_SQLITE. AUTO builds the backend where its client library
-# is found; ON makes a missing one an error, so that CI never passes without it.
+# lockset_backend_option(SQLITE SQLite3) declares LOCKSET_WITH_SQLITE = AUTO, ON or OFF and sets
+# LOCKSET_HAS_SQLITE. AUTO builds the backend if its client library is found. ON makes a missing
+# library an error, so that CI never passes without the backend.
 macro(lockset_backend_option name package)
   set(LOCKSET_WITH_${name} AUTO CACHE STRING "Build this backend: AUTO, ON or OFF")
   set_property(CACHE LOCKSET_WITH_${name} PROPERTY STRINGS AUTO ON OFF)

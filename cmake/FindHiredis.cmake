@@ -1,6 +1,6 @@
 # hiredis, Redis's C client (Debian: libhiredis-dev): the target Hiredis::Hiredis, for
-# <hiredis/hiredis.h>. Where it was built with TLS also Hiredis::SSL, for
-# <hiredis/hiredis_ssl.h>, with OpenSSL; Debian 12's was not.
+# <hiredis/hiredis.h>. If it was built with TLS (Debian 12's was not), also Hiredis::SSL, for
+# <hiredis/hiredis_ssl.h>, with OpenSSL.
 find_path(Hiredis_INCLUDE_DIR hiredis/hiredis.h)
 find_library(Hiredis_LIBRARY hiredis)
 find_path(Hiredis_SSL_INCLUDE_DIR hiredis/hiredis_ssl.h)

@@ -1,5 +1,5 @@
-# MySQL Connector/C++ 1.1 (the JDBC-style API; Debian: libmysqlcppconn-dev), which brings
-# neither a CMake package nor a pkg-config file: the target MysqlCppConn::MysqlCppConn.
+# MySQL Connector/C++ 1.1 (the JDBC-style API; Debian: libmysqlcppconn-dev), which has neither a
+# CMake package nor a pkg-config file: the target MysqlCppConn::MysqlCppConn.
 find_path(MysqlCppConn_INCLUDE_DIR mysql_connection.h PATH_SUFFIXES mysql-cppconn/jdbc)
 find_library(MysqlCppConn_LIBRARY mysqlcppconn)
 mark_as_advanced(MysqlCppConn_INCLUDE_DIR MysqlCppConn_LIBRARY)

@@ -1,6 +1,5 @@
-# ZooKeeper's C client, multi-threaded (Debian: libzookeeper-mt-dev), which brings neither a
-# CMake package nor a pkg-config file: the target ZooKeeper::ZooKeeper, for
-# <zookeeper/zookeeper.h>.
+# ZooKeeper's C client, multi-threaded (Debian: libzookeeper-mt-dev), which has neither a CMake
+# package nor a pkg-config file: the target ZooKeeper::ZooKeeper, for <zookeeper/zookeeper.h>.
 find_path(ZooKeeper_INCLUDE_DIR zookeeper/zookeeper.h)
 find_library(ZooKeeper_LIBRARY zookeeper_mt)
 mark_as_advanced(ZooKeeper_INCLUDE_DIR ZooKeeper_LIBRARY)
@@ -15,7 +14,7 @@ find_package_handle_standard_args(ZooKeeper
 if(ZooKeeper_FOUND AND NOT TARGET ZooKeeper::ZooKeeper)
   find_package(Threads REQUIRED)
   add_library(ZooKeeper::ZooKeeper UNKNOWN IMPORTED)
-  # The header declares the calls that wait for their answer only where THREADED is defined.
+  # The header declares the synchronous calls only if THREADED is defined.
   set_target_properties(ZooKeeper::ZooKeeper PROPERTIES
     IMPORTED_LOCATION "${ZooKeeper_LIBRARY}"
     INTERFACE_INCLUDE_DIRECTORIES "${ZooKeeper_INCLUDE_DIR}"

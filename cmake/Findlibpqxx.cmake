@@ -1,4 +1,4 @@
-# libpqxx, and libpq below it: the target libpqxx::libpqxx. By pkg-config, for Debian's
+# libpqxx, and libpq below it: the target libpqxx::libpqxx. Found by pkg-config, because Debian's
 # package has no CMake file.
 find_package(PkgConfig QUIET)
 if(PKG_CONFIG_FOUND)

@@ -1,4 +1,4 @@
-# find_package(lockset) for those who use an installed tree.
+# find_package(lockset) for users of an installed tree.
 include(CMakePackageConfigHelpers)
 install(TARGETS lockset EXPORT locksetTargets FILE_SET HEADERS
         RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}

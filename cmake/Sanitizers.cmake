@@ -1,7 +1,6 @@
-# lockset_sanitize(TARGET [HEADER...])
-# LOCKSET_SANITIZE=address;undefined or thread, for our own targets. Such a build compiles
-# slowly: headers that nearly all files of the target include are precompiled there. (Not in
-# other builds, which so see to it that each file includes what it needs.)
+# lockset_sanitize(TARGET [HEADER...]) LOCKSET_SANITIZE=address;undefined or thread, for our own
+# targets. Such a build compiles slowly, so it precompiles headers that nearly all files of the
+# target include. (Other builds don't, and so check that each file includes what it needs.)
 function(lockset_sanitize target)
   if(LOCKSET_SANITIZE)
     list(JOIN LOCKSET_SANITIZE "," sanitizers)

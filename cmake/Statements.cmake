@@ -1,15 +1,16 @@
-# The SQL and Lua of the stores stand in files of their own, backends/<x>/statements/, and are
-# built into the library.
+# The SQL and Lua of the stores are in separate files, backends/<x>/statements/, and are built into
+# the library.
 #
-#   lockset_statements(TARGET STORE FILE...)      FILE: as it is called in statements/
+#   lockset_statements(TARGET STORE FILE...)      FILE: its name in statements/
 #
-# makes the header "backends/STORE/statements.h" in the build folder, anew whenever a file changed.
-# Of acquire.sql it has lockset::STORE::statements::acquire_sql, a constexpr std::string_view.
+# makes the header "backends/STORE/statements.h" in the build folder, again whenever a file changes.
+# For acquire.sql the header has lockset::STORE::statements::acquire_sql, a constexpr
+# std::string_view.
 #
-# What counts of a file is what the server is to get: the lines at its beginning that begin with
-# "-- #" are left out (they say what the file is, and are a comment in SQL and in Lua alike), and so
-# are the newlines at both ends. All other comments stay. Placeholders are filled in by the
-# program, and the header of each file says by what.
+# It contains what the server is to get: without the first lines that begin with "-- #" (they say
+# what the file is, and are a comment in SQL and in Lua alike), and without the newlines at both
+# ends. All other comments stay. The program fills in placeholders; the header of each file says
+# with what.
 function(lockset_statements target store)
   list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/statements/ OUTPUT_VARIABLE files)
   set(folder ${PROJECT_BINARY_DIR}/generated)
@@ -20,7 +21,7 @@ function(lockset_statements target store)
     DEPENDS ${files} ${CMAKE_CURRENT_FUNCTION_LIST_FILE} ${CMAKE_CURRENT_LIST_FILE}
     COMMENT "Statements of ${store}"
     VERBATIM)
-  # The target is of another folder, which knows no commands of this one.
+  # The target belongs to another folder, which does not know the commands of this one.
   add_custom_target(${target}_${store}_statements DEPENDS ${header})
   add_dependencies(${target} ${target}_${store}_statements)
   target_include_directories(${target} PRIVATE ${folder})

@@ -19,12 +19,12 @@ constexpr Polling with_push{milliseconds(250), seconds(5)};
 constexpr Polling without_push{milliseconds(10), seconds(1)};
 constexpr Polling after_trouble{milliseconds(20), seconds(1)};
 
-// The changes of configuration that one attempt may run into before something is wrong.
+// If one attempt meets more changes of configuration than this, something is wrong.
 constexpr int most_stale_in_a_row = 1000;
 
 Duration grown(Duration interval, Duration most) { return std::min(interval * 3 / 2, most); }
 
-// A quarter more or less, so that waiters don't march in step.
+// A quarter more or less, so that waiters do not retry in step.
 Duration jittered(Duration interval, Random& random) {
   return random.between(interval * 3 / 4, interval * 5 / 4);
 }
@@ -57,16 +57,16 @@ AcquireLoop::Action AcquireLoop::attempted(Result<AcquireOutcome> outcome, TimeP
     if (outcome.error().may_have_applied()) doubts_.push_back({token_, sent_});
     return trouble(std::move(outcome).error(), now);
   }
-  // A grant that came too late is trouble too: it must not reset the patience.
+  // A late grant counts as trouble too: it must not reset the patience.
   if (Grant* granted = std::get_if<Grant>(&*outcome)) return grant(std::move(*granted), sent_, now);
-  // A stale answer is not what a try waits for: it would begin again and again.
+  // A try gets no answer from a stale reply: with a reset patience it could begin again for ever.
   if (!settings_.single_try) trouble_since_.reset();
   next_backoff_ = after_trouble.first;
   if (Busy* found = std::get_if<Busy>(&*outcome)) {
     stale_in_a_row_ = 0;
     return busy(std::move(*found), now);
   }
-  // Stale: whoever drives the loop has taken over the new configuration.
+  // Stale: the driver of the loop has taken over the new configuration.
   if (++stale_in_a_row_ > most_stale_in_a_row) {
     return Finish(Error{Errc::unavailable,
                         "the configuration of the lock space changes faster than it can be read"});
@@ -75,7 +75,7 @@ AcquireLoop::Action AcquireLoop::attempted(Result<AcquireOutcome> outcome, TimeP
 }
 
 AcquireLoop::Action AcquireLoop::grant(Grant grant, TimePoint sent, TimePoint now) {
-  // An answer that took longer than the lease is worth nothing.
+  // A grant is useless if its answer took longer than the lease.
   if (now >= validity_end(sent, grant.lease)) return Discard{grant.stamp};
   return Finish(Granted{std::move(grant), sent});
 }
@@ -91,7 +91,7 @@ AcquireLoop::Action AcquireLoop::busy(Busy busy, TimePoint now) {
   Duration pause = jittered(next_poll_, random_);
   next_poll_ = grown(next_poll_, (settings_.push_wakeup ? with_push : without_push).most);
   if (busy.retry_after && *busy.retry_after < pause) {
-    // Nobody announces that a lease ran out. Spread those who wait for the same one.
+    // Nobody announces that a lease ran out. Spread the waiters that wait for the same one.
     const Duration spread = random_.between(milliseconds(1), milliseconds(25));
     pause = std::min(pause, *busy.retry_after + spread);
   }
@@ -102,14 +102,14 @@ AcquireLoop::Action AcquireLoop::trouble(Error error, TimePoint now) {
   const bool worth_another = error.retryable() || error.may_have_applied();
   if (!worth_another) return Finish(std::move(error));
   if (!trouble_since_) {
-    // The first trouble is often a connection that died while idle: look again at once.
+    // The first failure is often a connection that died while idle: retry at once.
     trouble_since_ = now;
     return doubts_.empty() ? attempt(now) : resolve_one(now);
   }
   const bool patient = !settings_.single_try && now < settings_.deadline &&
                        now - *trouble_since_ < settings_.patience;
   if (!patient) {
-    // What may have been granted must not be reported as surely not applied.
+    // An attempt that may have been granted must not be reported as certainly not applied.
     if (!doubts_.empty()) error.code = Errc::indeterminate;
     return Finish(std::move(error));
   }
@@ -123,7 +123,7 @@ AcquireLoop::Action AcquireLoop::resolved(Result<std::optional<Grant>> found, Ti
   if (!*found) return attempt(now);
   doubts_.erase(doubts_.begin() + static_cast<std::ptrdiff_t>(next_doubt_));
   next_doubt_ = 0;
-  // What is left of the lease was read after this question was sent.
+  // The store read the rest of the lease after this question was sent.
   return grant(std::move(**found), sent_, now);
 }
 

@@ -1,6 +1,5 @@
-// Decides what an acquire does next: try, look a lost reply up, wait, or end. A
-// pure machine: it is told what happened and when, and answers with one action;
-// whoever drives it does the I/O. Semantics 13 and 14.
+// Decides what an acquire does next: try, look up a lost reply, wait, or end. A pure machine: its
+// driver reports what happened and when, gets one action, and does the I/O. Semantics 13 and 14.
 #pragma once
 
 #include <functional>
@@ -20,9 +19,9 @@ class AcquireLoop {
  public:
   struct Settings {
     TimePoint deadline = TimePoint::max();
-    // One try only: contention ends the loop at once. `deadline` is of no account.
+    // One try only: contention ends the loop at once. `deadline` is ignored.
     bool single_try = false;
-    // How long a waiting acquire bears a store in trouble.
+    // How long a waiting acquire retries while the store fails.
     Duration patience{};
     // The store announces releases: polling is only the safety net.
     bool push_wakeup = false;
@@ -36,18 +35,18 @@ class AcquireLoop {
   struct Resolve {
     Token token;
   };
-  // The grant is of no use any more: release it, whatever comes of that.
+  // The grant is useless now: release it, and ignore the result.
   struct Discard {
     Stamp stamp;
   };
-  // Wait until then, or for a hint that the set may be free, or for a stop.
+  // Wait until then, or for a hint that the set may be free, or until stopped.
   struct Wait {
     TimePoint until;
-    bool for_change = false;  // false: the store is in trouble, and can't give hints
+    bool for_change = false;  // false: the store fails, and can't give hints
   };
   struct Granted {
     Grant grant;
-    TimePoint sent;  // the validity counts from here
+    TimePoint sent;  // the validity counts from then
   };
   struct Contended {
     Busy busy;
@@ -55,8 +54,8 @@ class AcquireLoop {
   using Finish = std::variant<Granted, Contended, Error>;
   using Action = std::variant<Attempt, Resolve, Discard, Wait, Finish>;
 
-  // An attempt whose outcome is not known; it may still be granted later. What the
-  // loop leaves behind has to be looked up and released in the background.
+  // An attempt whose outcome is not known; it may still be granted later. After the loop, the
+  // remaining doubts have to be looked up and released in the background.
   struct Doubt {
     Token token;
     TimePoint sent;
@@ -66,16 +65,16 @@ class AcquireLoop {
 
   AcquireLoop(const Settings& settings, Random& random, NewToken new_token);
 
-  // Each call says what became of the action before and returns the next one. `now`
-  // never goes back. The moment at which an Attempt or Resolve is returned counts
-  // as the moment at which it is sent.
+  // Each call reports the result of the last action and returns the next one. `now` never goes
+  // back. The moment at which an Attempt or Resolve is returned counts as the moment at which it is
+  // sent.
   Action begin(TimePoint now);
   Action attempted(Result<AcquireOutcome> outcome, TimePoint now);
   Action resolved(Result<std::optional<Grant>> found, TimePoint now);
   Action discarded(TimePoint now);
   Action waited(TimePoint now);
-  // The caller does not want it any more. May follow any action that was carried
-  // out and not reported; a grant in hand must be reported instead.
+  // The caller gave up. May follow any action that was carried out and not reported; but if the
+  // action brought a grant, report it instead.
   Action stopped();
 
   [[nodiscard]] const std::vector<Doubt>& doubts() const noexcept { return doubts_; }

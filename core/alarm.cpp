@@ -39,12 +39,12 @@ void Alarm::wait_until(TimePoint until) noexcept {
   pollfd fds[2] = {{timer_, POLLIN, 0}, {bell_, POLLIN, 0}};
   poll(fds, 2, -1);
   std::uint64_t rings = 0;
-  static_cast<void>(!::read(bell_, &rings, sizeof rings));  // EAGAIN: nobody rang
+  static_cast<void>(!::read(bell_, &rings, sizeof rings));  // EAGAIN: no ring() yet
 }
 
 void Alarm::ring() noexcept {
   const std::uint64_t one = 1;
-  static_cast<void>(!::write(bell_, &one, sizeof one));  // full: it rings already
+  static_cast<void>(!::write(bell_, &one, sizeof one));  // full: it is ringing already
 }
 
 }  // namespace lockset

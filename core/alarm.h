@@ -1,18 +1,17 @@
-// Lets one thread sleep until a moment of BootClock or until somebody rings.
+// Lets one thread sleep until a moment of BootClock or until ring().
 #pragma once
 
 #include "lockset/clock.h"
 
 namespace lockset {
 
-// Condition variables count on a clock that stands still during suspend; after
-// resume they would wake too late to tell of a lost hold. A timer on CLOCK_BOOTTIME
-// fires at once.
+// Condition variables use a clock that stops during suspend: after a resume they would wake too
+// late to report a lost hold. A timer on CLOCK_BOOTTIME fires at once.
 //
 // Thread-safety: one thread waits; any thread rings.
 class Alarm {
  public:
-  Alarm();  // throws std::system_error where the process is out of file descriptors
+  Alarm();  // throws std::system_error if the process has no file descriptor left
   Alarm(const Alarm&) = delete;
   Alarm& operator=(const Alarm&) = delete;
   ~Alarm();

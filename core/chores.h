@@ -1,6 +1,5 @@
-// What is left to tidy up in the store after lost replies: attempts that may still
-// be granted, and holds whose release was not confirmed. Pure bookkeeping; the
-// housekeeper does the work. Semantics 14.
+// The work that lost replies leave in the store: attempts that may still be granted, and holds
+// whose release was not confirmed. Pure bookkeeping; the housekeeper does the work. Semantics 14.
 #pragma once
 
 #include <algorithm>
@@ -14,9 +13,9 @@
 namespace lockset {
 
 struct Chore {
-  // To be released. Without a stamp: an attempt, to be released if it was granted.
+  // The hold to release. Without a stamp: an attempt, to be released if it was granted.
   KnownHold hold;
-  // When the lease has surely ended and nothing is left to do.
+  // When the lease has certainly ended and nothing is left to do.
   TimePoint until;
   TimePoint next;
   Duration pause = std::chrono::milliseconds(200);
@@ -33,7 +32,7 @@ class Chores {
     return soonest;
   }
 
-  // Takes out the one that has been due for longest, and drops those that are over.
+  // Takes out the chore that has been due for longest, and drops those whose time is over.
   std::optional<Chore> take_due(TimePoint now) {
     std::erase_if(chores_, [&](const Chore& chore) { return now >= chore.until; });
     const auto first =
@@ -45,7 +44,7 @@ class Chores {
     return due;
   }
 
-  // Puts one back that has to be done again, more seldom each time.
+  // Puts back a chore that must be repeated; the interval grows each time.
   void again(Chore chore, TimePoint now) {
     chore.next = now + chore.pause;
     chore.pause = std::min<Duration>(chore.pause * 2, std::chrono::seconds(5));

@@ -51,7 +51,7 @@ Result<Duration> parse_duration(std::string_view text) {
 
 std::string format_duration(Duration duration) {
   using std::chrono::milliseconds;
-  // Rounding compares with the next whole one, which must exist.
+  // Rounding compares with the next whole millisecond, which must exist.
   const Duration least = std::chrono::ceil<milliseconds>(Duration::min() + milliseconds(1));
   const Duration most = std::chrono::floor<milliseconds>(Duration::max() - milliseconds(1));
   const std::int64_t millis =

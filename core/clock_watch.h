@@ -1,5 +1,5 @@
-// Compares how much time passed in the store with how much passed here, and so
-// finds a store's clock that was stepped. Pure. Semantics 20.
+// Compares how much time passed in the store with how much passed here, and so detects that the
+// store's clock was stepped. Pure. Semantics 20.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace lockset {
 
-// Taken some time between the two moments.
+// The store read its clock at some time between the two moments.
 struct ClockReading {
   TimePoint sent;
   TimePoint received;
@@ -18,8 +18,8 @@ struct ClockReading {
 
 class ClockWatch {
  public:
-  // How far the store's clock went ahead (positive) or back (negative) of ours since
-  // the reading before, if by more than `margin`.
+  // How far the store's clock moved ahead (positive) or back (negative) of ours since the last
+  // reading, if by more than `margin`.
   std::optional<Duration> observe(const ClockReading& reading, Duration margin) noexcept {
     const std::optional<ClockReading> before = last_;
     last_ = reading;

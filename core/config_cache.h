@@ -8,8 +8,8 @@
 
 namespace lockset {
 
-// Readers get a whole, immutable copy. The mutex guards the exchange of one
-// pointer, so nobody waits for a store under it. Thread-safe.
+// Readers get a whole, immutable copy. The mutex guards the exchange of one pointer, so no reader
+// ever waits for a store. Thread-safe.
 class ConfigCache {
  public:
   [[nodiscard]] std::shared_ptr<const SpaceConfig> get() const {
@@ -17,9 +17,8 @@ class ConfigCache {
     return config_;
   }
 
-  // Takes `config` over if it is of another version than the present one. Not only
-  // if it is newer: a restored store may have gone back, and its word is what
-  // counts. True if the version changed.
+  // Takes `config` over if its version differs from the present one. Not only if it is newer: a
+  // restored store may have gone back, and the store decides. True if the version changed.
   bool replace(SpaceConfig config) {
     auto next = std::make_shared<const SpaceConfig>(std::move(config));
     const std::lock_guard lock(mutex_);

@@ -12,8 +12,8 @@ namespace {
 using Counter = std::atomic<std::uint64_t>;
 static_assert(Counter::is_always_lock_free);
 
-// The kernel empties the page in each child, also in one made by _Fork or clone, where no handler
-// of pthread_atfork runs: 0 there, until somebody asks.
+// The kernel empties the page in each child, even if _Fork or clone made it, which run no handler
+// of pthread_atfork. The number is 0 there until the first call.
 struct Page {
   Counter fallback{0};
   Counter* present = &fallback;
@@ -28,8 +28,8 @@ struct Page {
   }
 };
 
-// The greatest that was given, in this process or an ancestor. Raised before the page is written:
-// whatever the moment of a fork, the child's next one is above its parent's.
+// The greatest number given in this process or an ancestor. It is raised before the page is
+// written: at whatever moment a fork happens, the child's next number is above its parent's.
 Counter greatest{0};
 
 std::uint64_t next() noexcept { return greatest.fetch_add(1, std::memory_order_relaxed) + 1; }
@@ -37,7 +37,7 @@ std::uint64_t next() noexcept { return greatest.fetch_add(1, std::memory_order_r
 }  // namespace
 
 std::uint64_t fork_generation() noexcept {
-  // A number in memory is cheaper than getpid, which is a system call.
+  // A number in memory is cheaper than the system call getpid.
   static Page page;
   static const int registered = ::pthread_atfork(nullptr, nullptr, [] {
     // A kernel before 4.14 leaves the page as it was.

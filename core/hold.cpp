@@ -27,7 +27,7 @@ namespace {
 
 Error holds_nothing() { return {Errc::not_held, "this Hold holds nothing"}; }
 
-// Of a hold whose manager released it at its end.
+// For a hold that its manager released when it closed.
 Error manager_gone(Stamp stamp) {
   return {Errc::not_held, "stamp " + std::to_string(stamp.value) +
                               " is not held: its Locks was destroyed and released it"};

@@ -16,13 +16,13 @@ template <class Event>
 bool HoldState::apply(Event&& event) {
   const std::lock_guard lock(mutex_);
   const LeaseState::Phase before = lease_.phase();
-  // valid() may have found the end before anybody ticked.
+  // valid() may have found the end before any other event.
   if (valid_until_.load() == 0) lease_.lose(LostReason::expired);
   event(lease_);
   if (lease_.phase() == LeaseState::Phase::held) {
     Duration::rep seen = valid_until_.load();
     const Duration::rep end = lease_.valid_until().time_since_epoch().count();
-    // Fails only when valid() answered false meanwhile: then it stays false.
+    // Fails only if valid() answered false meanwhile: then it stays false.
     while (seen != 0 && !valid_until_.compare_exchange_weak(seen, end)) {
     }
     if (seen == 0) lease_.lose(LostReason::expired);
@@ -49,7 +49,7 @@ bool HoldState::valid() const noexcept {
   if (made_.app_hold && !made_.app_hold->valid()) return false;
   const Duration::rep now = this->now().time_since_epoch().count();
   if (now < until) return true;
-  // A renewal may just have moved the end; if it did not, nobody may move it now.
+  // A renewal may have moved the end just now; if none did, none may move it from here on.
   while (now >= until && until != 0 && !valid_until_.compare_exchange_weak(until, 0)) {
   }
   return now < until;
@@ -92,11 +92,11 @@ HoldState::Released HoldState::release() {
 }
 
 std::stop_token HoldState::lost() const {
-  if (in_child()) return {};  // the mutex may be locked there for ever
+  if (in_child()) return {};  // in the child, the mutex may stay locked for ever
   const std::lock_guard lock(mutex_);
   if (!lost_.stop_possible()) {
     lost_ = std::stop_source();
-    if (announced_) lost_.request_stop();  // nobody listens yet
+    if (announced_) lost_.request_stop();  // nobody has registered a callback yet
   }
   return lost_.get_token();
 }

@@ -1,5 +1,5 @@
-// One hold as its holder, the renewer and the watchdog share it: the lease machine
-// behind a mutex, and the end of validity as one atomic number for valid().
+// One hold, as its holder, the renewer and the watchdog share it: the lease machine behind a mutex,
+// and the end of validity as one atomic number for valid().
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ class HoldState {
     TimePoint sent;
     Duration renew_with;  // the lease to ask for; no_lease: permanent
     std::weak_ptr<Manager> manager;
-    // With reclaim: the hold on the application id, without which this one ends too.
+    // With reclaim: the hold on the application id; this hold ends with it.
     std::shared_ptr<HoldState> app_hold;
     LeaseClock clock{};  // of `sent` and of all moments below
   };
@@ -38,21 +38,21 @@ class HoldState {
 
   [[nodiscard]] Stamp stamp() const noexcept { return made_.hold.stamp; }
   [[nodiscard]] const LockSet& set() const noexcept { return made_.hold.set; }
-  // What the backend is told of it.
+  // What the backend is told about it.
   [[nodiscard]] HoldRef ref() const { return made_.hold.ref(); }
   [[nodiscard]] const KnownHold& known() const noexcept { return made_.hold; }
   [[nodiscard]] const std::vector<Stamp>& floors() const noexcept { return made_.floors; }
-  // Empty once the manager was closed.
+  // Null once the manager was closed.
   [[nodiscard]] std::shared_ptr<Manager> manager() const { return made_.manager.lock(); }
   [[nodiscard]] Duration granted_lease() const noexcept { return made_.lease; }
   [[nodiscard]] Duration lease() const;
   [[nodiscard]] TimePoint now() const noexcept { return made_.clock.now(); }
   [[nodiscard]] TimePoint valid_until() const noexcept;
-  // Once false, false for ever.
+  // Once it is false, it stays false.
   [[nodiscard]] bool valid() const noexcept;
   [[nodiscard]] bool in_child() const noexcept { return fork_guard_.in_child(); }
   [[nodiscard]] LostReason lost_reason() const;
-  // The holder let it go; a lost hold is not released.
+  // The holder released it; a lost hold is not released.
   [[nodiscard]] bool released() const noexcept {
     return phase_.load() == LeaseState::Phase::released;
   }
@@ -63,21 +63,21 @@ class HoldState {
   }
 
   [[nodiscard]] RenewRequest renew_request() const;
-  // The events of LeaseState. Each answers whether it made a held hold a lost one;
-  // whoever gets true sees to it that announce_loss is called.
+  // The events of LeaseState. Each one returns true if it turned a held hold into a lost one; then
+  // the caller must make sure that announce_loss is called.
   bool renewed(TimePoint sent, Duration lease);
   bool denied();
   bool failed();
   bool tick();
   bool lose(LostReason reason);
-  // Runs the callbacks of lost(). Call without any mutex held.
+  // Runs the callbacks of lost(). Call it without holding any mutex.
   void announce_loss() noexcept;
 
   struct Released {
     bool was_held;    // false: it had been lost or released before
     bool newly_lost;  // nobody had noticed the loss yet: call announce_loss
   };
-  // Ends it for the holder.
+  // Ends the hold for its holder.
   Released release();
 
  private:
@@ -88,14 +88,14 @@ class HoldState {
   const ForkGuard fork_guard_;
   mutable std::mutex mutex_;
   LeaseState lease_;
-  // The end of validity in ns of the clock; 0 once valid() answered false, lost or
-  // released. Only ever raised while not 0, so that no answer is taken back.
+  // The end of validity in ns of the clock; 0 once valid() answered false, or the hold is lost or
+  // released. Only raised while not 0, so that an answer "not valid" is never taken back.
   mutable std::atomic<Duration::rep> valid_until_;
-  // As lease_ has them, for those who look at many holds, or at one very often.
+  // Copies of lease_'s values, for callers that look at many holds, or at one very often.
   std::atomic<LeaseState::Phase> phase_{LeaseState::Phase::held};
   std::atomic<Duration::rep> renew_at_;
   bool announced_ = false;
-  // Made for the first who asks: most holds are never watched.
+  // Made on the first call of lost(): most holds are never watched.
   mutable std::stop_source lost_{std::nostopstate};
 };
 

@@ -1,6 +1,5 @@
-// The housekeeper of a Keeper: what is asked of the store in the background besides
-// renewals. One call after the other, on a thread of its own, so that one that hangs keeps
-// no renewal waiting.
+// The housekeeper of a Keeper: all background calls to the store except renewals. It makes one call
+// after the other on a separate thread, so that a hanging call delays no renewal.
 #include <algorithm>
 #include <utility>
 
@@ -47,7 +46,8 @@ void Keeper::housekeeper() {
   }
 }
 
-// The configuration first: chores may be many, and it tells that an application is superseded.
+// The configuration comes first: there may be many chores, and it shows that an application is
+// superseded.
 std::function<void()> Keeper::next_work(TimePoint now) {
   if (!holds_.empty() && now >= next_refresh_) return [this] { refresh(); };
   if (std::optional<Chore> chore = chores_.take_due(now)) {
@@ -68,7 +68,7 @@ void Keeper::do_chore(const Chore& chore) {
     if (found && *found) hold.stamp = (*found)->stamp;
   }
   if (hold.stamp && backend_.release(hold, owner_.app, by)) return;
-  // Not granted so far, or not reached: a late request may still arrive.
+  // Not granted so far, or the store was not reached: a late request may still arrive.
   const std::lock_guard lock(mutex_);
   chores_.again(chore, BootClock::now());
 }
@@ -76,12 +76,12 @@ void Keeper::do_chore(const Chore& chore) {
 void Keeper::refresh() {
   const TimePoint by = later(BootClock::now(), settings_.io_timeout);
   if (Result<SpaceConfig> config = backend_.load_config(by)) take_config(std::move(*config));
-  // From its end on: with a slow store the chores must have their turn, too.
+  // Counted from the end of this refresh: with a slow store the chores need their turn, too.
   const std::lock_guard lock(mutex_);
   next_refresh_ = later(BootClock::now(), settings_.refresh_config);
 }
 
-// For the other clients; if it fails, the next one of them tries again.
+// Sweeps for all clients; if it fails, the next one tries again.
 void Keeper::sweep() {
   static_cast<void>(backend_.sweep(later(BootClock::now(), settings_.io_timeout)).ok());
 }

@@ -1,4 +1,4 @@
-// Who we are, for people and as an application id. Semantics 12.
+// The identity of this process, for people and as an application id. Semantics 12.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ std::string default_app();
 // user@host:pid and the name of the program.
 std::string default_label();
 
-// Errc::invalid unless `app` may be an application id: 1 to 200 bytes, otherwise as names.
+// Errc::invalid unless `app` can be an application id: 1 to 200 bytes, otherwise as names.
 Status check_app(std::string_view app);
 
-// `label` as one line that any terminal shows: control characters and bytes that
-// are no UTF-8 become '?', and what is beyond 500 bytes is cut.
+// `label` as one line that any terminal shows: control characters and bytes that are not UTF-8
+// become '?', and everything beyond 500 bytes is cut.
 std::string clean_label(std::string_view label);
 
 }  // namespace lockset

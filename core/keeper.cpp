@@ -12,10 +12,10 @@ namespace {
 
 using std::chrono::seconds;
 
-// A thread that found nothing to do stays ready for this long: a program that takes
-// and frees locks in quick turns must not pay for waking it each time.
+// A thread that found nothing to do stays ready for this long: a program that takes and releases
+// locks in quick succession must not pay for waking it each time.
 constexpr Duration linger = seconds(1);
-// A clock that a test moves tells nobody: it is looked at this often.
+// A test's clock does not announce that it was moved: read it this often.
 constexpr Duration look_at_clock = std::chrono::milliseconds(5);
 
 }  // namespace
@@ -69,7 +69,7 @@ void Keeper::tell(const Event& event) const noexcept {
 }
 
 void Keeper::ring_if_earlier(Sleep* sleep, TimePoint at) {
-  if (!sleep) return;  // not started yet: the thread looks around first when it is
+  if (!sleep) return;  // not started yet: the thread looks at everything when it starts
   sleep->busy_since = true;
   if (at < sleep->until) {
     sleep->until = at;
@@ -151,7 +151,7 @@ void Keeper::watchdog() {
       const TimePoint now = settings_.clock.now();
       TimePoint soonest = TimePoint::max();
       found = std::exchange(losses_, {});
-      // First, for all others end with it: also those that were granted since.
+      // First, because all other holds end with it, even those granted since then.
       if (app_hold_ && app_hold_->tick()) found.push_back(app_hold_);
       const bool app_lost = app_hold_ && app_hold_->lost_reason() != LostReason::not_lost;
       for (const auto& [stamp, hold] : holds_) {
@@ -169,11 +169,11 @@ void Keeper::watchdog() {
             .stamp = hold->stamp(),
             .items = hold->set().items(),
             .detail = to_string(hold->lost_reason())});
-      // It is not released in the store: the margin that is left there is time for the
-      // work to stop.
+      // Lockset does not release it in the store: the margin that is left there gives the work time
+      // to stop.
       hold->announce_loss();
     }
-    // What the callbacks of lost() took may have moved other ends: look again first.
+    // The callbacks of lost() take time, and other ends may have moved meanwhile: look again first.
     if (found.empty()) sleep_on(*watchdog_sleep_, until);
   }
 }
@@ -200,8 +200,7 @@ void Keeper::renewer() {
   }
 }
 
-// Where one hold is due, those that are nearly due go along: many holds, few
-// round trips.
+// If one hold is due, those that are nearly due are renewed with it: many holds, few round trips.
 Keeper::Holds Keeper::take_due(TimePoint now, TimePoint& next) {
   Holds due;
   bool any_due = false;
@@ -234,7 +233,7 @@ Status Keeper::renew_now(HoldState& hold) {
     return Error{Errc::not_held,
                  "stamp " + std::to_string(hold.stamp().value) + " is not held: released"};
   }
-  // What is given up here is not renewed there, though the store may still have it.
+  // A hold that was given up here is not renewed in the store, though the store may still have it.
   if (kept->valid()) {
     if (Status status = renew_chunk({&kept, 1}); !status) return status;
     if (kept->valid()) return {};
@@ -273,7 +272,7 @@ Status Keeper::renew_chunk(std::span<const std::shared_ptr<HoldState>> holds) {
     } else if (const auto& renewal = reply->renewals[i]) {
       newly_lost = hold->renewed(sent, renewal->lease);
       event(Event::Kind::renewed, {});
-      // Renewed in the store, given up here: nobody will release it otherwise.
+      // Renewed in the store, but given up here: nobody else would release it.
       if (hold->lost_reason() != LostReason::not_lost) {
         tidy_later(hold->known(), later(BootClock::now(), renewal->lease));
       }

@@ -1,8 +1,8 @@
-// Keeps holds alive and tells when they die, by three threads. The renewer renews, and
-// asks the store for nothing else: no slow answer to anything else makes a renewal late.
-// The housekeeper does the rest of what is to be asked in the background: it tidies up
-// after lost replies, looks at the configuration, sweeps (housekeeping.cpp). The watchdog
-// never asks the store, so that a hanging one delays no bad news. Semantics 10.
+// Keeps holds alive and reports when they end, with three threads. The renewer renews, and asks the
+// store for nothing else, so no slow answer to another call delays a renewal. The housekeeper makes
+// all other background calls: it tidies up after lost replies, reads the configuration, sweeps
+// (housekeeping.cpp). The watchdog never asks the store, so a hanging store delays no report of a
+// loss. Semantics 10.
 #pragma once
 
 #include <atomic>
@@ -27,8 +27,8 @@
 
 namespace lockset {
 
-// Whether the store does not know any more that this instance took its application over: it was
-// restored from a backup that is older, or wiped.
+// True if the store no longer knows that this instance took its application over: it was wiped, or
+// restored from an older backup.
 bool forgets_epoch(const SpaceConfig& config, const Owner& owner);
 
 // Thread-safe. `backend`, `owner` and `config` must outlive it.
@@ -46,32 +46,32 @@ class Keeper {
   Keeper& operator=(const Keeper&) = delete;
   ~Keeper();  // stops
 
-  // Starts the threads if they don't run yet. Errc::unavailable if they can't be had.
+  // Starts the threads if they don't run yet. Errc::unavailable if the system has none left.
   Status start() { return running_.load() ? Status() : start_threads(); }
-  // Ends the threads; waits for a call to the store that is under way. Not from a
+  // Ends the threads; waits for a call to the store that is under way. Do not call it from a
   // callback of lost(), which runs on one of them.
   void stop();
 
-  // `reading`: of the store's clock, with the grant. (The renewals read it, too; a step before the
-  // first of them shall be noticed.)
+  // `reading`: the store's clock, read with the grant. (Renewals read it, too; this one makes a
+  // step before the first renewal visible.)
   void add(const std::shared_ptr<HoldState>& hold, const ClockReading& reading);
-  // The hold on the application id, whose loss ends all others.
+  // The hold on the application id; its loss ends all others.
   void set_app_hold(std::shared_ptr<HoldState> hold);
   [[nodiscard]] std::shared_ptr<HoldState> find(Stamp stamp) const;
-  // Keeps it no more. Null if it was not kept.
+  // Stops keeping this hold. Null if it was not kept.
   std::shared_ptr<HoldState> remove(Stamp stamp);
   std::vector<std::shared_ptr<HoldState>> remove_all();
 
-  // One renewal, now, on the calling thread.
+  // Renews once, now, on the calling thread.
   Status renew_now(HoldState& hold);
 
-  // Has the housekeeper tidy up until `until`.
+  // Makes the housekeeper tidy up, until `until`.
   void tidy_later(KnownHold hold, TimePoint until);
 
-  // Takes a configuration over and draws the consequences.
+  // Takes over a configuration and acts on it.
   void take_config(SpaceConfig config);
 
-  // Has lost() fire from the watchdog.
+  // Makes the watchdog fire lost().
   void announce(const std::shared_ptr<HoldState>& hold);
 
   void tell(const Event& event) const noexcept;
@@ -79,7 +79,7 @@ class Keeper {
  private:
   using Holds = std::vector<std::shared_ptr<HoldState>>;
 
-  // When a thread will look again by itself. Those who add something earlier ring.
+  // When a thread will look again without being rung. Adding something earlier must ring it.
   struct Sleep {
     Alarm alarm;
     TimePoint until = TimePoint::max();
@@ -91,20 +91,20 @@ class Keeper {
   void housekeeper();
   void watchdog();
   void ring_if_earlier(Sleep* sleep, TimePoint at);
-  // Until a moment of the holds' clock.
+  // Sleeps until a moment of the holds' clock.
   void sleep_on(Sleep& sleep, TimePoint until) const;
   TimePoint next_look(Sleep& sleep, TimePoint soonest, TimePoint now);
   Holds take_due(TimePoint now, TimePoint& next);
   void renew(const Holds& due);
   Status renew_chunk(std::span<const std::shared_ptr<HoldState>> holds);
-  // REQUIRES of these two: mutex_.
+  // REQUIRES of these two: mutex_ is held.
   void plan_housekeeping(TimePoint now);
-  // The housekeeper's next piece of work, and nothing where none is due.
+  // The housekeeper's next piece of work; empty if none is due.
   std::function<void()> next_work(TimePoint now);
   void do_chore(const Chore& chore);
   void refresh();
   void sweep();
-  // Of the store's clock, as ClockWatch found it.
+  // Reports a step of the store's clock that ClockWatch found.
   void tell_of_step(std::optional<Duration> step) const;
 
   Backend& backend_;
@@ -115,7 +115,7 @@ class Keeper {
   mutable std::mutex mutex_;
   std::unordered_map<Stamp, std::shared_ptr<HoldState>> holds_;
   std::shared_ptr<HoldState> app_hold_;
-  Holds losses_;  // found by others, to be announced by the watchdog
+  Holds losses_;  // losses that others found; the watchdog announces them
   Chores chores_;
   TimePoint next_refresh_{};
   TimePoint next_sweep_{};
@@ -128,7 +128,7 @@ class Keeper {
   Thread renewer_;
   Thread housekeeper_;
   Thread watchdog_;
-  std::atomic<bool> running_{false};  // all of them
+  std::atomic<bool> running_{false};  // all threads run
 };
 
 }  // namespace lockset

@@ -1,4 +1,4 @@
-// What a client knows of a hold that it took, or of an attempt that may still become one.
+// What a client knows about a hold that it took, or of an attempt that may still become one.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct KnownHold {
   Stamp stamp{};  // 0: an attempt whose outcome is not known
   std::int64_t store_time_us = 0;
 
-  // Valid as long as this is.
+  // Points into this object.
   [[nodiscard]] HoldRef ref() const {
     HoldRef ref(stamp);
     ref.token = token;

@@ -12,7 +12,7 @@ using std::chrono::seconds;
 
 constexpr Duration endless = Duration::max();
 
-// A hold without end is still looked up now and then, to learn that it was broken.
+// A hold without an end is still looked up now and then, to learn that it was broken.
 Duration renewal_period(Duration lease) noexcept {
   return lease == endless ? Duration(seconds(10)) : lease / 3;
 }
@@ -39,8 +39,8 @@ TimePoint LeaseState::renew_at() const noexcept {
 void LeaseState::renewed(TimePoint sent, Duration lease, TimePoint now) noexcept {
   tick(now);
   if (phase_ != Phase::held) return;
-  // Answers may overtake each other. The store never shortens a lease, so the
-  // latest end that any answer promised stands.
+  // Answers may overtake each other. The store never shortens a lease, so the latest end that any
+  // answer promised is valid.
   const TimePoint end = validity_end(sent, lease);
   if (end >= valid_until_) {
     valid_until_ = end;

@@ -1,6 +1,5 @@
-// When a hold is valid, when to renew it and when to give it up: a pure machine
-// over moments that the caller passes in. No threads, no I/O, no clock.
-// Semantics 10.
+// When a hold is valid, when to renew it and when to give it up: a pure machine. The caller passes
+// in all moments. No threads, no I/O, no clock. Semantics 10.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +10,8 @@
 
 namespace lockset {
 
-// The last moment at which a hold is surely live in the store: counted from when
-// the request left, which is before the store began to count. TimePoint::max() for
-// a lease without end.
+// The last moment at which a hold is certainly live in the store. It is counted from the sending of
+// the request, which is before the store began to count. TimePoint::max() for a lease without end.
 TimePoint validity_end(TimePoint sent, Duration lease) noexcept;
 
 // clang-format off
@@ -31,7 +29,7 @@ class LeaseState {
 
   [[nodiscard]] Phase phase() const noexcept { return phase_; }
   [[nodiscard]] LostReason lost_reason() const noexcept { return reason_; }
-  // True if held and `now` lies before the end of validity.
+  // True if held and `now` is before the end of validity.
   [[nodiscard]] bool valid(TimePoint now) const noexcept;
   [[nodiscard]] TimePoint valid_until() const noexcept { return valid_until_; }
   // When the next renewal is due; TimePoint::max() unless held.
@@ -43,14 +41,14 @@ class LeaseState {
   void renewed(TimePoint sent, Duration lease, TimePoint now) noexcept;
   // The store has no such hold.
   void denied() noexcept;
-  // The store could not be asked, or its answer was lost: tries again soon.
+  // The store could not be asked, or its answer was lost: try again soon.
   void failed(TimePoint now) noexcept;
   // Time passed.
   void tick(TimePoint now) noexcept;
   // Something else ended it: see LostReason.
   void lose(LostReason reason) noexcept;
-  // The holder let go. True if the hold was valid until now, so that a store that
-  // no longer has it has lost it, or has already done a release whose reply was lost.
+  // The holder released it. True if the hold was valid until now. Then a store that no longer has
+  // it lost it, or has already done a release whose reply was lost.
   bool release(TimePoint now) noexcept;
 
  private:

@@ -27,8 +27,8 @@ Locks::~Locks() {
     manager_->close();
     return;
   }
-  // The threads and connections in there are the parent's: touching them, even to
-  // destroy them, could hang here or disturb there. Better to leak them.
+  // These threads and connections belong to the parent: touching them, even to destroy them, could
+  // hang here or disturb the parent. Leaking them is better.
   manager_->leak();
 }
 
@@ -61,7 +61,7 @@ Tried<std::optional<Hold>> Locks::try_acquire(std::vector<LockRequest> wanted,
 
 namespace {
 
-// In the plain form the manager alone owns the hold.
+// In the plain form only the manager owns the hold.
 Tried<Stamp> stamp_of(Result<std::shared_ptr<HoldState>> hold) {
   if (!hold) return std::move(hold).error();
   return *hold ? (*hold)->stamp() : Stamp{};
@@ -114,7 +114,7 @@ Status Locks::break_hold(Stamp stamp) {
 }
 
 std::shared_ptr<const SpaceConfig> Locks::config() const {
-  // In a child the cache's mutex may be locked for ever.
+  // In a child, the cache's mutex may stay locked for ever.
   if (manager_->in_child()) return std::make_shared<const SpaceConfig>();
   return manager_->config().get();
 }
@@ -141,8 +141,8 @@ Result<Locks> open(std::unique_ptr<Backend> backend, Options options) {
 
 namespace {
 
-// Before the next attempt to open. Grows, so that those who wait for a server leave it room to
-// start; jittered, so that they don't come all at once when it has.
+// The pause before the next attempt to open. It grows, so that clients leave the server room to
+// start, and it is jittered, so that they do not all come at once when it has.
 class OpeningPause {
  public:
   Duration next() {
@@ -163,8 +163,7 @@ Result<Locks> open(std::string_view url, Options options) {
   for (;;) {
     Result<std::unique_ptr<Backend>> backend =
         open_backend(url, later(BootClock::now(), options.io_timeout));
-    // What takes an application over may have left its hold behind: asked again, it would meet
-    // itself.
+    // A takeover may have left its hold behind: a second attempt would meet its own hold.
     const bool repeatable = !backend || !options.reclaim;
     Result<Locks> locks =
         backend ? open(std::move(*backend), options) : Result<Locks>(std::move(backend).error());

@@ -50,7 +50,7 @@ void fill_random(std::uint8_t* to, std::size_t size) {
     const ssize_t got = getrandom(to, size, 0);
     if (got < 0) {
       if (errno == EINTR) continue;
-      std::perror("lockset: getrandom");  // no kernel that Lockset runs on lacks it
+      std::perror("lockset: getrandom");  // every kernel that Lockset runs on has it
       std::abort();
     }
     to += got;
@@ -63,7 +63,7 @@ static_assert(sizeof(Token) == 16, "tokens are filled as one run of bytes");
 }  // namespace
 
 Token Token::random() {
-  // One system call for many tokens. A forked child must not go on with its parent's.
+  // One system call for many tokens. A forked child must not use the rest of its parent's.
   struct Supply {
     std::array<Token, 64> tokens;
     std::size_t left = 0;

@@ -1,9 +1,9 @@
-// What the core takes from the machine that it runs on: time, sleep, threads and chance.
+// What the core takes from the machine: time, sleep, threads and randomness.
 //
-// BootClock::now and Token::random belong here too. All of it is defined in machine.cpp, and
-// Alarm in alarm.cpp, and neither defines anything else: so a program that defines all of
-// it itself gets its own in their place from the linker, and then has the whole core run
-// on its time. That is how tests/simulation does it (ADR 0030).
+// BootClock::now and Token::random belong here too. machine.cpp defines all of it except Alarm,
+// which is in alarm.cpp; neither file defines anything else. So a program that defines all of these
+// itself makes the linker use its own definitions, and the whole core runs on its time.
+// tests/simulation does that (ADR 0030).
 #pragma once
 
 #include <functional>
@@ -16,13 +16,13 @@
 
 namespace lockset {
 
-// Returns at `until` or when a stop is requested. Need not notice a suspend.
+// Returns at `until` or when a stop is requested. It may not notice a suspend.
 void sleep_until(TimePoint until, const std::stop_token& stop);
 
-// For jitter; of the calling thread.
+// Random numbers for jitter; one generator per thread.
 Random& thread_random();
 
-// A thread that no signal of the program is delivered to.
+// A thread that receives no signal of the program.
 //
 // Thread-safety: one caller at a time.
 class Thread {
@@ -32,7 +32,7 @@ class Thread {
   Thread& operator=(const Thread&) = delete;
   ~Thread();  // REQUIRES: not joinable
 
-  // Throws std::system_error if no thread can be had. REQUIRES: not joinable.
+  // Throws std::system_error if the system has no thread left. REQUIRES: not joinable.
   void start(std::function<void()> run);
   [[nodiscard]] bool joinable() const noexcept;
   // REQUIRES: joinable.

@@ -1,5 +1,5 @@
-// Opening and closing: what is checked, taking an application over, and the release of what is
-// left.
+// Opening and closing: checking the options, taking an application over, and releasing the
+// remaining holds.
 #include "core/manager.h"
 
 #include <algorithm>
@@ -69,7 +69,7 @@ Result<std::shared_ptr<Manager>> Manager::open(std::unique_ptr<Backend> backend,
 Status Manager::take_over() {
   Result<LockSet> set = LockSet::make({write("@app:" + owner_.app)}, LockSet::Names::reserved_too);
   if (!set) return std::move(set).error();
-  // Always with a lease, or nobody could take over after this process has died.
+  // Always with a lease; otherwise nobody could take over after this process has died.
   const Duration lease = usual_lease(*config_.get());
   AcquireOptions with_lease;
   if (lease == no_lease) with_lease.lease = finite_lease(*config_.get());
@@ -83,7 +83,7 @@ Status Manager::take_over() {
   keeper_.set_app_hold(app_hold_);
   owner_.epoch = app_hold_->stamp().value;
   Result<std::size_t> ended = backend_->reclaim(owner_.app, owner_.epoch, io_deadline());
-  // To reclaim twice does no harm, so a lost reply is simply asked for again.
+  // Reclaiming twice is harmless, so a call whose reply was lost is repeated.
   if (!ended && (ended.error().retryable() || ended.error().may_have_applied())) {
     ended = backend_->reclaim(owner_.app, owner_.epoch, io_deadline());
   }
@@ -119,7 +119,7 @@ Duration Manager::usual_lease(const SpaceConfig& config) const {
 void Manager::close() noexcept {
   if (closed_.exchange(true)) return;
   keeper_.stop();
-  // All of it within one I/O timeout; what is left ends with its lease.
+  // Everything within one I/O timeout; holds that are left end with their leases.
   const TimePoint by = io_deadline();
   std::vector<std::shared_ptr<HoldState>> there;
   for (auto& hold : keeper_.remove_all()) {
@@ -129,7 +129,7 @@ void Manager::close() noexcept {
     if (released.was_held || outlasts_its_loss(*hold)) there.push_back(std::move(hold));
   }
   release_all(there, by);
-  // Last, for until here nobody may take over.
+  // Last, because nobody may take over before this point.
   if (app_hold_) static_cast<void>(backend_->release(app_hold_->ref(), owner_.app, by).ok());
 }
 
@@ -141,8 +141,8 @@ void Manager::release_all(std::span<const std::shared_ptr<HoldState>> holds, Tim
     for (const auto& hold : holds.first(std::min(chunk, holds.size()))) {
       some.push_back(hold->ref());
     }
-    // The first trouble is often a connection that died while idle, and to release twice does no
-    // harm.
+    // The first failure is often a connection that died while idle, and releasing twice is
+    // harmless.
     Result<std::vector<bool>> ended = backend_->release_all(some, owner_.app, by);
     if (!ended && BootClock::now() < by) ended = backend_->release_all(some, owner_.app, by);
     if (!ended) {

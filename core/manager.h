@@ -1,5 +1,5 @@
-// What stands behind Locks: runs the acquire loop against a backend, and hands
-// what was granted to the keeper.
+// The implementation of Locks: runs the acquire loop against a backend, and hands grants to the
+// keeper.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace lockset {
 
-// Thread-safe. Shared by Locks and, weakly, by the holds it granted.
+// Thread-safe. Shared by Locks and, weakly, by the holds that it granted.
 class Manager : public std::enable_shared_from_this<Manager> {
  public:
   // Loads the configuration, and takes the application over if asked to.
@@ -34,10 +34,10 @@ class Manager : public std::enable_shared_from_this<Manager> {
   Result<bool> break_hold(Stamp stamp);
   Result<Stamp> detach(HoldState& hold);
 
-  // Releases all that is managed, and stops. Later calls fail with Errc::invalid.
+  // Releases everything that it manages, and stops. Later calls fail with Errc::invalid.
   void close() noexcept;
 
-  // Makes this object live for ever: for a forked child, to which it does not belong.
+  // This object is never destroyed after this: for a forked child, to which it does not belong.
   void leak() noexcept { self_ = shared_from_this(); }
 
   Status change_config(const ConfigChange& change);
@@ -70,28 +70,28 @@ class Manager : public std::enable_shared_from_this<Manager> {
   Error give_up(HoldState& hold, const Status& why);
   Result<AcquireOutcome> refuse_old_stamp(const Call& call, Result<AcquireOutcome> outcome,
                                           Stamp above);
-  // Reads what a stale attempt was told of. Nothing was applied, whatever became of the question.
+  // Loads the configuration after a stale answer. The attempt was not applied, even if this fails.
   Status load_newer_config(TimePoint by);
-  // What the call's last attempt was granted.
+  // The hold that the call's last attempt was granted.
   static KnownHold granted_to(const Call& call, Stamp stamp, std::int64_t store_time_us = 0);
-  // Now by the holds' clock, where it is `machines_now` by the machine's.
+  // The moment on the holds' clock that corresponds to `machines_now` on the machine's clock.
   [[nodiscard]] TimePoint on_lease_clock(TimePoint machines_now) const noexcept;
-  // Where none is asked for, or none at all.
+  // The lease for a hold that asks for none, or for no_lease.
   static Duration finite_lease(const SpaceConfig& config);
-  // A permanent hold that was lost with its application is there until somebody ends it.
+  // A permanent hold that was lost with its application stays in the store until somebody ends it.
   static bool outlasts_its_loss(const HoldState& hold);
   [[nodiscard]] Duration usual_lease(const SpaceConfig& config) const;
   Status may_ask(const Call& call, const SpaceConfig& config) const;
   Status may_still_take(const Call& call);
   [[nodiscard]] Error application_lost() const;  // REQUIRES: app_hold_
   Status may_be_permanent(Stamp stamp);
-  // Releases a grant that is of no use; in the background if the store does not answer.
+  // Releases a grant that nobody uses; in the background if the store does not answer.
   void give_back(KnownHold hold, Duration lease);
   Status may_take_here(std::shared_ptr<const SpaceConfig>& config, const Call& call);
   void raise_high_water(Stamp stamp) noexcept;
-  // What is left when it closes.
+  // Releases the remaining holds when the manager closes.
   void release_all(std::span<const std::shared_ptr<HoldState>> holds, TimePoint by);
-  // Releases in the store, again after a lost reply, until `by`.
+  // Releases in the store, and repeats it after a lost reply, until `by`.
   Result<bool> release_in_store(const HoldRef& hold, TimePoint by, bool& reply_lost);
 
   const Options options_;

@@ -1,4 +1,4 @@
-// Driving an acquire: carries out what the acquire loop decides, and keeps what was granted.
+// Drives an acquire: carries out what the acquire loop decides, and keeps the grant.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -15,7 +15,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// How often the store repeated the attempt inside; none of it for an old configuration.
+// How often the store repeated the attempt inside; 0 for a stale configuration.
 std::uint32_t collisions_of(const Result<AcquireOutcome>& outcome) {
   if (!outcome) return 0;
   if (const Grant* grant = std::get_if<Grant>(&*outcome)) return grant->collisions;
@@ -24,7 +24,7 @@ std::uint32_t collisions_of(const Result<AcquireOutcome>& outcome) {
 }
 
 std::string describe(const Busy& busy) {
-  // Not by a hold: the store could not look yet.
+  // Not busy by a hold: the store could not look yet.
   if (!busy.holder) return in_quotes(busy.name) + " is kept by " + busy.holder_label;
   return in_quotes(busy.name) + " is held (" + std::string(to_string(busy.mode)) + ", stamp " +
          std::to_string(busy.holder.value) + ") by " + busy.holder_label;
@@ -52,19 +52,19 @@ struct Manager::Call {
   const Duration lease;  // no_lease: permanent
   const std::stop_token stop;
   const bool single_try;
-  // A hanging store must not keep the caller far beyond its deadline; but the last
-  // try at the deadline needs time for its round trip.
+  // A hanging store must not keep the caller far beyond its deadline; but the last try at the
+  // deadline needs time for its round trip.
   const TimePoint last_answer;
   const Stamp high_water;  // at the beginning
   const TimePoint began;
-  TimePoint now;  // when the action under way was decided on
+  TimePoint now;  // when the action under way was decided
   // When the attempt or question under way was sent, by the holds' clock.
   TimePoint sent;
   AcquireLoop loop;
   Token token;  // of the last attempt or question
   std::vector<std::uint32_t> permits;
   std::shared_ptr<WaitTicket> ticket;
-  // What the first attempt is made from, if it was read before.
+  // The configuration for the first attempt, if it was read before.
   std::shared_ptr<const SpaceConfig> known_config;
 
   TimePoint read_clock() { return now = BootClock::now(); }
@@ -96,8 +96,9 @@ Status Manager::may_ask(const Call& call, const SpaceConfig& config) const {
             : "application " + in_quotes(owner_.app) +
                   " runs with reclaim: open with reclaim too, or use another id"};
   }
-  // Its hold on the application is as little there as its epoch: what it took now, another instance
-  // might end any moment, while it would go by the validity of before.
+  // The store has lost this instance's hold on the application as well as its epoch. Another
+  // instance could end a hold taken now at any moment, while this one would trust its earlier
+  // validity.
   if (forgets_epoch(config, owner_)) {
     return Error{Errc::rolled_back,
                  "the store does not know that this instance of application " +
@@ -113,8 +114,8 @@ Error Manager::application_lost() const {
                                 "): open the space again"};
 }
 
-// Without its hold on the application nothing that it took would be valid. The store may know
-// a better reason.
+// Without the hold on the application no new hold would be valid. The store may know a better
+// reason for the error.
 Status Manager::may_still_take(const Call& call) {
   if (!app_hold_ || app_hold_->valid()) return {};
   Result<SpaceConfig> now = backend_->load_config(std::min(io_deadline(), call.last_answer));
@@ -136,7 +137,7 @@ Result<std::shared_ptr<HoldState>> Manager::acquire(const LockSet& set,
     return Error{Errc::invalid, "the lease must be at least 1s, not " + format_duration(lease)};
   }
   if (options.wait < Duration::zero()) return Error{Errc::invalid, "a negative wait"};
-  // While an application is taken over its epoch is not known, and nobody may renew.
+  // During a takeover the application's epoch is not known, and nobody may renew.
   if (!options_.reclaim || app_hold_) {
     if (Status status = keeper_.start(); !status) return std::move(status).error();
   }
@@ -163,7 +164,7 @@ Result<std::shared_ptr<HoldState>> Manager::acquire(Call& call) {
     if (auto* finished = std::get_if<AcquireLoop::Finish>(&action)) {
       return finish(call, std::move(*finished));
     }
-    // What was granted in vain is given back all the same.
+    // A grant that nobody uses must be given back all the same.
     const bool must_do = std::holds_alternative<AcquireLoop::Discard>(action);
     if (call.stop.stop_requested() && !must_do) {
       action = call.loop.stopped();
@@ -239,7 +240,7 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Attempt& a
   return call.loop.attempted(std::move(outcome), call.now);
 }
 
-// What forbids it may be over since it was read: then `config` is the new one.
+// The reason to refuse may be gone since `config` was read: then `config` is the new one.
 Status Manager::may_take_here(std::shared_ptr<const SpaceConfig>& config, const Call& call) {
   if (config->migration_phase == 0 || may_use_alone(config->migration_phase)) return {};
   Status loaded = load_newer_config(std::min(io_deadline(), call.last_answer));
@@ -314,8 +315,8 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Wait& wait
 Result<std::shared_ptr<HoldState>> Manager::finish(Call& call, AcquireLoop::Finish finish) {
   if (call.ticket) backend_->end_wait(*call.ticket, io_deadline());
   for (const AcquireLoop::Doubt& doubt : call.loop.doubts()) {
-    // A request on its way may still be granted, until the connection is given up at
-    // the latest; its hold ends a lease after that.
+    // A request on its way may still be granted, at the latest until its connection is closed; its
+    // hold ends a lease after that.
     const Duration lease = call.first_lease(*config_.get());
     const TimePoint over =
         later(later(later(doubt.sent, lease), options_.io_timeout), options_.io_timeout);
@@ -361,7 +362,7 @@ Result<std::shared_ptr<HoldState>> Manager::keep(Call& call, AcquireLoop::Grante
   return hold;
 }
 
-// Ends a hold that could not be made permanent. A lost reply may have made it permanent after all,
+// Ends a hold that could not be made permanent. If a reply was lost, it may be permanent after all,
 // and then its lease would never end.
 Error Manager::give_up(HoldState& hold, const Status& why) {
   const std::shared_ptr<HoldState> kept = keeper_.remove(hold.stamp());
@@ -377,8 +378,8 @@ Status Manager::make_permanent(HoldState& hold) {
   for (;;) {
     Status status = keeper_.renew_now(hold);
     if (status) return status;
-    // The keeper renews it as well, and may have been told by now that it is permanent. With the
-    // store gone again nobody would tell it here, and its validity ends no more.
+    // The keeper renews it as well, and may have learned by now that it is permanent. If the store
+    // failed again, this thread would not learn it, and the validity has no end to wait for.
     if (hold.valid_until() == TimePoint::max()) return {};
     const bool again = status.error().retryable() || status.error().may_have_applied();
     if (!again || !hold.valid()) return status;

@@ -55,7 +55,7 @@ Status Manager::release(HoldState& hold) {
     keeper_.tidy_later(hold.known(), later(BootClock::now(), hold.lease()));
     return std::move(result).error();
   }
-  // Gone after a lost reply: only we can have released it while it was valid.
+  // The hold is gone after a lost reply: while it was valid, only we can have released it.
   const bool ours = *result || (reply_lost && clock_.now() < valid_until);
   if (!ours) return not_held(hold.stamp(), owner_.app);
   if (options_.observer) {
@@ -84,7 +84,7 @@ Status Manager::release(Stamp stamp) {
 
 Result<bool> Manager::break_hold(Stamp stamp) {
   const auto hold = keeper_.find(stamp);
-  // What was lost is not told as known: a store might take it for live.
+  // A lost hold is passed by its stamp alone: a store might believe that it is live.
   const bool known = hold && hold->valid();
   return backend_->break_hold(known ? hold->ref() : HoldRef(stamp), io_deadline());
 }
@@ -115,13 +115,13 @@ Result<Duration> Manager::renew(Stamp stamp, std::optional<Duration> lease) {
     if (Status status = may_be_permanent(stamp); !status) return std::move(status).error();
   }
   const auto hold = keeper_.find(stamp);
-  // What was lost is not told as known: a store that lost it as well would register it again.
+  // A lost hold is passed by its stamp alone: a store that lost it too would register it again.
   const bool known = hold && hold->valid();
   const RenewRequest request{known ? hold->ref() : HoldRef(stamp),
                              permanent ? default_lease : wanted, permanent};
   TimePoint sent = clock_.now();
   Result<RenewReply> reply = backend_->renew(owner_, {&request, 1}, io_deadline());
-  if (!reply && reply.error().may_have_applied()) {  // to renew twice does no harm
+  if (!reply && reply.error().may_have_applied()) {  // renewing twice is harmless
     sent = clock_.now();
     reply = backend_->renew(owner_, {&request, 1}, io_deadline());
   }
@@ -135,7 +135,8 @@ Result<Duration> Manager::renew(Stamp stamp, std::optional<Duration> lease) {
   return granted;
 }
 
-// The hold on an application id may not: after its holder's death nobody could take over.
+// The hold on an application id may not be permanent: nobody could take over after its holder's
+// death.
 Status Manager::may_be_permanent(Stamp stamp) {
   const InspectQuery of_app{InspectQuery::Match::name, "@app:" + owner_.app};
   Result<Inspection> found = backend_->inspect(of_app, io_deadline());
@@ -167,7 +168,7 @@ Status Manager::change_config(const ConfigChange& change) {
   if (Status status = usable(); !status) return status;
   if (Status status = check_change(change); !status) return status;
   Result<SpaceConfig> config = backend_->change_config(change, io_deadline());
-  // To set a value twice does no harm, so a lost reply is simply asked for again.
+  // Setting a value twice is harmless, so a call whose reply was lost is repeated.
   if (!config && (config.error().retryable() || config.error().may_have_applied())) {
     config = backend_->change_config(change, io_deadline());
   }

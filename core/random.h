@@ -1,4 +1,4 @@
-// Chance for jitter; nothing secret. Injected, so that tests repeat a run by its seed.
+// Randomness for jitter; nothing secret. Injected, so that tests can repeat a run from its seed.
 #pragma once
 
 #include <cstdint>

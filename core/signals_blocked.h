@@ -1,11 +1,11 @@
-// Threads of ours get no signals.
+// Blocks signals in Lockset's own threads.
 #pragma once
 
 #include <csignal>
 
 namespace lockset {
 
-// Signals are the program's business: its threads get them, never ours.
+// Signals belong to the program: its threads get them, Lockset's never do.
 class SignalsBlocked {
  public:
   SignalsBlocked() {

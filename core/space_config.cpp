@@ -14,7 +14,7 @@ Permits SpaceConfig::permits_of(std::string_view name) const {
     result.read = entry->second.read.value_or(result.read);
     result.write = entry->second.write.value_or(result.write);
   };
-  // The defaults speak of people's locks, not of Lockset's own.
+  // The defaults apply to people's locks, not to Lockset's own.
   if (!name.starts_with('@')) apply(default_permits_name);
   apply(name);
   return result;

@@ -1,4 +1,4 @@
-// Sums of moments and durations that may mean "for ever".
+// Sums of moments and durations, where the maximum means "for ever".
 #pragma once
 
 #include <algorithm>
@@ -8,15 +8,15 @@
 
 namespace lockset {
 
-// `moment + duration`, or the last moment (the first) where that lies beyond it.
+// `moment + duration`; if that is out of range, the last (or the first) moment.
 constexpr TimePoint later(TimePoint moment, Duration duration) noexcept {
   if (duration > Duration::zero() && moment > TimePoint::max() - duration) return TimePoint::max();
   if (duration < Duration::zero() && moment < TimePoint::min() - duration) return TimePoint::min();
   return moment + duration;
 }
 
-// `until` on the clock that condition variables know, a day from now at most: the end of time on
-// one clock is no moment on another. A wait that ends early is begun again: see core/wait_until.h.
+// `until` on the clock of condition variables, at most a day from now: the end of time on one clock
+// is no moment on another. A wait that ends early is repeated: see core/wait_until.h.
 inline std::chrono::steady_clock::time_point on_steady_clock(TimePoint until) {
   const TimePoint now = BootClock::now();
   const Duration left = until <= now ? Duration::zero() : until - std::max(now, TimePoint());

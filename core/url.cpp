@@ -35,7 +35,7 @@ std::string lower_case(std::string_view text) {
   return lower;
 }
 
-// Of a decoded key. The name of a file is no secret: it is how a secret stays out of an
+// Takes a decoded key. The name of a file is no secret: such a parameter keeps a secret out of an
 // address.
 bool is_secret_key(std::string_view key) {
   const std::string lower = lower_case(key);
@@ -46,7 +46,7 @@ bool is_secret_key(std::string_view key) {
   return lower == "pass";
 }
 
-// Splits "a<sep>b" at the first sep; the second part is unset without one.
+// Splits "a<sep>b" at the first sep; without a sep the second part is unset.
 std::pair<std::string_view, std::optional<std::string_view>> split(std::string_view text,
                                                                    char sep) {
   const std::size_t at = text.find(sep);
@@ -54,31 +54,31 @@ std::pair<std::string_view, std::optional<std::string_view>> split(std::string_v
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-// Of "host", "host:port" and lists of them, as far as the first can tell: what follows the
-// colon can't be meant as a port. It is a password, then.
+// For "host", "host:port" and lists of them. True if the text after the first host's colon can't be
+// a port: then it is a password.
 bool has_odd_port(std::string_view hosts) {
   if (hosts.starts_with('[')) hosts.remove_prefix(std::min(hosts.find(']'), hosts.size()));
   const std::string_view port = split(split(hosts, ',').first, ':').second.value_or("");
   return !std::all_of(port.begin(), port.end(), [](unsigned char c) { return std::isdigit(c); });
 }
 
-// Where the '@' stands that ends the user part of `body` (an address without its scheme and
-// slashes), or npos. The last one, and a / or a ? may come before it: with a password whose
-// special characters were not escaped, nothing of it must be shown.
+// The position of the '@' that ends the user part of `body` (an address without its scheme and
+// slashes), or npos. It is the last one, and a / or a ? may come before it: nothing of a password
+// may be shown, even if its special characters were not escaped.
 std::size_t end_of_user_part(std::string_view body) {
   const std::size_t query = std::min(body.find('?'), body.size());
   const std::size_t at = body.substr(0, query).rfind('@');
   if (at != std::string_view::npos || query == body.size()) return at;
   const std::size_t late = body.rfind('@');
   if (late == std::string_view::npos) return late;
-  // Usually it belongs to a value, as in "host:5432/db?label=me@there".
+  // Usually it is part of a value, as in "host:5432/db?label=me@there".
   const bool in_value = body.substr(query, late - query).find('=') != std::string_view::npos;
   return in_value && !has_odd_port(body.substr(0, body.find_first_of("/?"))) ? std::string::npos
                                                                              : late;
 }
 
-// A parameter of "migrate:?from=ADDRESS&to=ADDRESS". What is neither may be the rest of a password
-// that was not escaped.
+// A parameter of "migrate:?from=ADDRESS&to=ADDRESS". A part that is neither may be the rest of a
+// password that was not escaped.
 std::string two_addresses_redacted(std::string_view key, std::optional<std::string_view> value) {
   if (!value || (key != "from" && key != "to")) return "***";
   const auto address = percent_decoded(*value);
@@ -88,7 +88,7 @@ std::string two_addresses_redacted(std::string_view key, std::optional<std::stri
 }  // namespace
 
 std::string redact_url(std::string_view text) {
-  // It may be an address whose scheme or slashes were forgotten.
+  // It may be an address without its scheme or its slashes.
   std::string_view scheme = text.substr(0, std::min(text.find(':'), text.size()));
   if (scheme.size() == text.size() || scheme.find_first_of("/?@") != std::string_view::npos) {
     scheme = {};
@@ -102,7 +102,7 @@ std::string redact_url(std::string_view text) {
   const std::size_t at = names_file ? std::string_view::npos : end_of_user_part(body);
   if (at != std::string_view::npos) {
     std::size_t secret = body.find(':') + 1;  // 0 without one
-    // "user:password@host": what looks like a scheme is none.
+    // "user:password@host": the text before the colon only looks like a scheme.
     const bool no_scheme = slashes == 0 && !scheme.empty();
     if (secret > at) secret = 0;
     if (secret > 0 || no_scheme) {

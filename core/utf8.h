@@ -1,5 +1,5 @@
-// Just enough UTF-8 to keep names honest (RFC 3629: no overlong forms, no
-// surrogates, nothing above U+10FFFF).
+// Just enough UTF-8 to check names (RFC 3629: no overlong forms, no surrogates, nothing above
+// U+10FFFF).
 #pragma once
 
 #include <array>

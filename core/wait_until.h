@@ -1,6 +1,6 @@
 // Waits on condition variables until a moment of BootClock, which may be TimePoint::max(). Their
-// own wait_until overflows there, and then returns at once: who waits in a loop spins, with the
-// mutex locked nearly all the time.
+// own wait_until overflows there and returns at once: a thread that waits in a loop would spin,
+// with the mutex locked nearly all the time.
 #pragma once
 
 #include <stop_token>
@@ -10,8 +10,8 @@
 
 namespace lockset {
 
-// Until `done()`, then true, or until `until`, then what done() says then. Need not notice a
-// suspend.
+// Waits until `done()`, and returns true, or until `until`, and returns what done() says then. It
+// may not notice a suspend.
 template <class Condition, class Lock, class Predicate>
 bool wait_until(Condition& changed, Lock& lock, TimePoint until, Predicate done) {
   while (!done()) {
@@ -21,7 +21,7 @@ bool wait_until(Condition& changed, Lock& lock, TimePoint until, Predicate done)
   return true;
 }
 
-// Or until `stop`. `changed` is a std::condition_variable_any.
+// Also ends at `stop`. `changed` is a std::condition_variable_any.
 template <class Condition, class Lock, class Predicate>
 bool wait_until(Condition& changed, Lock& lock, const std::stop_token& stop, TimePoint until,
                 Predicate done) {

@@ -1,4 +1,4 @@
-// The first walk.
+// The first walk: acquires and their answers.
 #include <utility>
 
 #include "history/gather.h"
@@ -65,7 +65,7 @@ class Acquires {
   void operator()(const Refused& what) { answered(what.op, Op::Outcome::refused); }
 
  private:
-  // The op that this answers, or null with a complaint.
+  // The op that this event answers, or null with a complaint.
   Op* answered(std::uint64_t id, Op::Outcome outcome) {
     const auto at = asked_.find(id);
     Op* const op = at == asked_.end() ? nullptr : &all_.line.ops[at->second];
@@ -82,7 +82,7 @@ class Acquires {
   }
 
   Gathering& all_;
-  std::unordered_map<std::uint64_t, std::size_t> asked_;  // op number to its place
+  std::unordered_map<std::uint64_t, std::size_t> asked_;  // op number to its index
 };
 
 }  // namespace
@@ -90,7 +90,7 @@ class Acquires {
 Status take_acquires(const History& history, Gathering& all) {
   std::size_t events = 0;
   for (const Log& log : history) events += log.events.size();
-  all.holds.reserve(events / 4);  // a grant comes with three other events at least, mostly
+  all.holds.reserve(events / 4);  // usually a grant comes with at least three other events
   return walk<Acquires>(history, all);
 }
 

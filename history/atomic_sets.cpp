@@ -1,5 +1,5 @@
-// I3: a picture of the store shows each hold whole, all that surely are there, and nothing that
-// was not granted.
+// I3: a snapshot of the store shows each hold whole, shows all holds that were certainly there, and
+// shows nothing that was not granted.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -19,7 +19,7 @@ Names names_of(std::span<const Item> set) {
   return names;
 }
 
-// Asks of unknown outcome for one set: when any of them may have been held.
+// For the asks of one set whose outcome is unknown: when any of them may have been held.
 class Perhaps {
  public:
   void add(Interval interval) { intervals_.push_back(interval); }
@@ -51,7 +51,8 @@ std::string told(const Timeline& line, const Snapshot& snapshot, const Row& row)
   return text;
 }
 
-// Which holds were surely there during all of a picture, whose turn comes in the order of time.
+// The holds that were certainly there during a whole snapshot. Takes snapshots in the order of
+// time.
 class SurelyThere {
  public:
   explicit SurelyThere(const Timeline& line) : line_(line) {
@@ -77,7 +78,7 @@ class SurelyThere {
 
  private:
   const Timeline& line_;
-  std::vector<std::uint32_t> to_come_;  // by the time of the grant, the next one last
+  std::vector<std::uint32_t> to_come_;  // sorted by the time of the grant; the next one is last
   std::vector<std::uint32_t> there_;
 };
 
@@ -100,7 +101,7 @@ void check_atomic_sets(const Timeline& line, const Rules& rules, Findings& findi
   std::sort(granted.begin(), granted.end());
   for (auto& [names, intervals] : perhaps) intervals.arrange();
 
-  // A restore need not be one step: a picture taken meanwhile shows what there is so far.
+  // A restore may take several steps: a snapshot during one shows what is there so far.
   const auto disturbed = [&](const Snapshot& snapshot) {
     return std::any_of(line.restores.begin(), line.restores.end(), [&](const Restore& each) {
       return each.during.begin <= snapshot.taken.end && each.during.end >= snapshot.taken.begin;
@@ -141,7 +142,7 @@ void check_atomic_sets(const Timeline& line, const Rules& rules, Findings& findi
     surely.during(snapshot.taken, [&](const Op& op) {
       if (shown.contains(op.stamp)) return;
       findings.add(Invariant::atomic_sets, [&] {
-        return "a hold was not shown that was surely there, in the picture between " +
+        return "a hold that was certainly there is missing in the picture between " +
                line.at(snapshot.taken.begin) + " and " + line.at(snapshot.taken.end) + "\n  " +
                line.tell(op);
       });

@@ -1,7 +1,7 @@
-// I4: who was told "busy" may have been in somebody's way: at some instant of the call, one
-// of its names may have been full. And the hold that it was told of may have been there.
+// I4: an acquire that was told "busy" had a reason: at some instant of the call one of its names
+// may have been full, and the hold that the answer named may have been there.
 //
-// A false "busy" breaks no promise of safety, so with faults a small share is borne.
+// A false "busy" breaks no promise of safety, so a small share is tolerated in runs with faults.
 #include <algorithm>
 #include <unordered_map>
 
@@ -14,7 +14,7 @@ namespace {
 
 using Holds = std::unordered_map<Stamp, std::uint32_t>;
 
-// Empty if the hold that the answer names may have been in the way, or is not known.
+// Empty if the hold that the answer names may have been in the way, or if it is not known.
 std::string false_witness(const Timeline& line, const Holds& holds, const Op& op) {
   const auto at = holds.find(op.stamp);
   if (at == holds.end()) return {};
@@ -45,7 +45,7 @@ void check_busy(const Timeline& line, const Rules& rules, Findings& findings, Co
       if (op.outcome != Op::Outcome::busy || explained[ref.op]) continue;
       std::uint32_t least = item.permits;
       if (!item.said) {
-        // Of all that can have applied the least explains it best.
+        // Of all permits that may have applied, the lowest explains it best.
         for (const std::uint32_t value :
              book.during(item.name, item.mode, {op.asked, op.returned}).values) {
           least = std::min(least, value);

@@ -1,5 +1,5 @@
-// Did a run keep what Lockset promises? Invariants I1 to I9, each in a file of its own;
-// docs/testing.md defines them. All of it is sorting and sweeping: n log n.
+// Checks whether a run kept what Lockset promises: invariants I1 to I9, each in its own file.
+// docs/testing.md defines them. The checks only sort and sweep: n log n.
 #pragma once
 
 #include <cstddef>
@@ -22,46 +22,49 @@ struct Rules {
   StampOrder stamps = StampOrder::global;
   // How much later than its lease a store may end a hold.
   Duration slack = std::chrono::seconds(1);
-  // And that much for each unit of its lease: a store that gives every hold its whole time again.
+  // This much is added for each unit of the lease: for a store that may give every hold its whole
+  // lease again.
   int slack_per_lease = 0;
-  // How long after its caller gave up a request may still reach the store.
+  // How long after the caller gave up a request may still reach the store.
   Duration late = std::chrono::seconds(10);
-  // How long after the end of validity lost() may come, on a busy machine.
+  // How long after the end of validity lost() may come; the machine may be busy.
   Duration lost_delay = std::chrono::seconds(2);
   // How much later than its wait an acquire may return.
   Duration reply = std::chrono::seconds(10);
-  // How long a set may be free for certain while somebody waits for it, without faults.
+  // Without faults: how long a set may certainly be free while somebody waits for it.
   Duration idle = std::chrono::seconds(10);
-  // How long after the last trouble a process may be told nothing but errors, whatever it asks for.
+  // How long after the last trouble a process may get only errors, whatever it asks for.
   Duration recovery = std::chrono::seconds(10);
-  // How long at any time, stops of the process not counted.
+  // The same at any time; time in which the process was stopped does not count.
   Duration outage = Duration::max();
-  // Processes that are to be refused for good: nothing but errors is what they should be told.
+  // Processes that are to be refused permanently: they should get nothing but errors.
   std::set<std::string> refused;
-  // How soon after a set has become free one that waits for it should have it: well below the
-  // time after which it would look by itself where the store wakes it.
+  // How soon after a set became free its waiter should get it: well below the time after which the
+  // waiter would poll, so that it shows whether the store wakes it.
   Duration wakeup = std::chrono::milliseconds(250);
-  // The share of them that may be later, in runs without faults that expect wake-ups. In others
-  // they are only counted.
+  // The share of wake-ups that may be later, in runs without faults that expect wake-ups. In other
+  // runs they are only counted.
   double late_wakeups = 0.001;
-  // For names that no permits event speaks of, where the client did not say either.
+  // For names without a permits event, if the client did not record the permits either.
   std::uint32_t read_permits = 1;
   std::uint32_t write_permits = 1;
-  // The share of busy answers that nothing explains, in runs with faults. Without: none.
+  // The share of busy answers without an explanation, in runs with faults. Without faults: none.
   double spurious_busy = 0.01;
-  // Whether the recorder notes lost(): a hold that ends without it is a violation then.
+  // Whether the recorder notes lost(): then a hold that ends without it is a violation.
   bool records_lost = true;
   // Whether a hold lasts in the store as long as its holder was promised. A clock that steps
-  // forward may end it before: then I1 and the admission part of I2 are not asked, nor that a
-  // picture shows it or that the resource lets it in. Stamps and floors are judged all the same.
+  // forward may end it earlier: then the checks of I1 and of admission in I2 are left out, and so
+  // are the checks that a snapshot shows the hold and that the resource accepts it. Stamps and
+  // floors are checked all the same.
   bool leases_last = true;
-  // Whether "not renewed" and "not held" mean that the store has the hold no more. A client that
-  // keeps a hold's time itself, as ZooKeeper's does, says so as well when the time is over, and the
-  // store may show it, and be busy by it, for a moment or until its lease ends there.
+  // Whether "not renewed" and "not held" mean that the store no longer has the hold. A client that
+  // times a hold itself, as ZooKeeper's does, also answers so when the time is over. The store may
+  // then still show the hold, and be busy because of it, for a moment or until its lease ends
+  // there.
   bool denials_end = true;
-  // What the run has to contain; the history's own Expect is added.
+  // What the run has to contain at least; the history's own Expect is added.
   Expect least{.grants = 1};
-  // How many violations of one invariant are told.
+  // How many violations of one invariant are reported.
   std::size_t most_told = 5;
 };
 
@@ -91,7 +94,7 @@ struct Violation {
 struct Counts {
   std::uint64_t operations = 0;
   std::uint64_t grants = 0;
-  // Acquires for a name that somebody else held or was just asking for.
+  // Acquires for a name that somebody else held or was asking for at the time.
   std::uint64_t overlaps = 0;
   std::uint64_t busy = 0;
   std::uint64_t spurious_busy = 0;
@@ -116,7 +119,7 @@ struct Report {
   std::vector<Violation> violations;  // at most Rules::most_told of each invariant
   std::size_t found[invariant_count] = {};
   Counts counts;
-  // Why the run has shown too little, a line each.
+  // Why the run shows too little, one line per reason.
   std::vector<std::string> vacuous;
 
   [[nodiscard]] bool kept() const noexcept { return violations.empty() && vacuous.empty(); }
@@ -125,8 +128,8 @@ struct Report {
   }
 };
 
-// Errc::invalid if the events make no sense together (an answer without a question, an
-// operation's number used twice); names log and line. Pure; no I/O.
+// Errc::invalid, with the log and the line, if the events make no sense together (an answer without
+// a question, an operation's number used twice). Pure; no I/O.
 Result<Report> check(const History& history, const Rules& rules);
 
 }  // namespace lockset::history

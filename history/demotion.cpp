@@ -1,5 +1,5 @@
-// I1: a server that was demoted grants and renews nothing. Another one may have been promoted in
-// its place, with the same holds, and knows nothing of what this one does.
+// I1: a server that was demoted grants and renews nothing. Another server may have been promoted in
+// its place, with the same holds, and does not see what the old one does.
 #include <algorithm>
 
 #include "history/timeline.h"

@@ -1,9 +1,8 @@
-// What happened in a run, event by event: what the recorder writes, and the checker
-// reads. docs/history-format.md explains the format and its rules for people.
+// What happened in a run, event by event: the recorder writes it, and the checker reads it.
+// docs/history-format.md explains the format and its rules.
 //
-// Times are those of BootClock, which all processes of one host share. A call stands as
-// two events, one before it is made and one after it returned; so what the store did,
-// it did between the two.
+// Times are those of BootClock, which all processes of one host share. A call is two events, one
+// before it is made and one after it returned; what the store did, it did between the two.
 //
 // Plain values. No I/O here: text.h turns events into lines and back.
 #pragma once
@@ -23,14 +22,14 @@ namespace lockset::history {
 struct Wish {
   std::string name;
   Mode mode = Mode::write;
-  // How many holds of this mode the name admits, as the client knew when it asked; 0:
-  // not known.
+  // How many holds of this mode the name admits, as far as the client knew when it asked; 0: not
+  // known.
   std::uint32_t permits = 0;
   bool operator==(const Wish&) const = default;
 };
 
-// An acquire. `op` is unique in its process. lease and wait may be Duration::max(); a
-// wait of 0 is a try.
+// An acquire. `op` is unique in its process. lease and wait may be Duration::max(); a wait of 0 is
+// a try.
 struct Ask {
   std::uint64_t op = 0;
   std::vector<Wish> set;
@@ -38,16 +37,16 @@ struct Ask {
   Duration wait{};
   bool operator==(const Ask&) const = default;
 };
-// It was granted, and is promised valid before `until`. May follow Unknown: the store was
-// asked what became of it.
+// The acquire was granted, and is promised to be valid before `until`. May follow Unknown: then the
+// store was asked what became of it.
 struct Granted {
   std::uint64_t op = 0;
   Stamp stamp;
   TimePoint until;
-  std::vector<Stamp> floors;  // one for each of the set, or none
+  std::vector<Stamp> floors;  // one for each name of the set, or none
   bool operator==(const Granted&) const = default;
 };
-// The hold `witness` on `name` was said to be in the way; 0: none was named.
+// Busy: the answer named the hold `witness` on `name`; 0: it named none.
 struct Busy {
   std::uint64_t op = 0;
   std::string name;
@@ -58,18 +57,18 @@ struct TimedOut {
   std::uint64_t op = 0;
   bool operator==(const TimedOut&) const = default;
 };
-// Perhaps granted, perhaps later.
+// Perhaps granted, now or later.
 struct Unknown {
   std::uint64_t op = 0;
   bool operator==(const Unknown&) const = default;
 };
-// Surely not granted, now or later.
+// Certainly not granted, now or later.
 struct Refused {
   std::uint64_t op = 0;
   bool operator==(const Refused&) const = default;
 };
 
-// A renewal leaves; one of the next three is its answer, or none if the process died.
+// A renewal is sent; one of the next three is its answer, or none if the process died.
 struct Renew {
   Stamp stamp;
   bool operator==(const Renew&) const = default;
@@ -88,7 +87,7 @@ struct RenewUnknown {
   bool operator==(const RenewUnknown&) const = default;
 };
 
-// The holder was told that the hold is lost.
+// The holder learned that the hold is lost.
 struct Lost {
   Stamp stamp;
   bool operator==(const Lost&) const = default;
@@ -101,7 +100,7 @@ struct Valid {
   bool operator==(const Valid&) const = default;
 };
 
-// A release or a break leaves; one of the next three is its answer.
+// A release or a break is sent; one of the next three is its answer.
 struct Release {
   Stamp stamp;
   bool operator==(const Release&) const = default;
@@ -119,7 +118,7 @@ struct NotHeld {
   bool operator==(const NotHeld&) const = default;
 };
 
-// A fenced resource was used. The time was taken while the resource admitted nobody else.
+// A fenced resource was used. The time was taken while the resource let nobody else in.
 struct Use {
   Stamp stamp;
   std::string name;
@@ -140,8 +139,7 @@ struct Cont {
   std::string process;
   bool operator==(const Cont&) const = default;
 };
-// Trouble of any other kind. It is over when an End of the same kind stands in the same
-// log.
+// A fault of any other kind. It ends when the same log has an End of the same kind.
 struct FaultBegin {
   std::string kind;
   bool operator==(const FaultBegin&) const = default;
@@ -151,13 +149,13 @@ struct FaultEnd {
   bool operator==(const FaultEnd&) const = default;
 };
 
-// The store is emptied; then what it had at some moment from `from` to `until` is put back, or
-// nothing if both are zero: a backup, or a space made anew. One at a time in a log.
+// The store is emptied. Then the state that it had at some moment from `from` to `until` is put
+// back (a backup), or nothing if both are zero (a new space). One at a time in a log.
 struct RestoreBegin {
   TimePoint from;
   TimePoint until;
-  // Whether what it granted before may be gone. Not so where the store waits, before it grants
-  // anything, until all of that has ended.
+  // Whether earlier grants may be gone. Not if the store waits until all of them have ended before
+  // it grants anything.
   bool forgets = true;
   bool operator==(const RestoreBegin&) const = default;
 };
@@ -165,18 +163,18 @@ struct RestoreEnd {
   bool operator==(const RestoreEnd&) const = default;
 };
 
-// From here to the end the server may grant and renew nothing, for another one may have taken its
-// place: it was made read-only, or a replica. Noted once that is surely so.
+// From here to the end the server may grant and renew nothing, because another one may have taken
+// its place: it was made read-only, or a replica. Noted once that is certain.
 struct DemotedBegin {
   bool operator==(const DemotedBegin&) const = default;
 };
-// Noted before it is undone.
+// Noted before the demotion is undone.
 struct DemotedEnd {
   bool operator==(const DemotedEnd&) const = default;
 };
 
-// A change of the permits of one name; both values as they are afterwards. What changes
-// the default stands once for each name that it concerns.
+// A change of the permits of one name; both values are the ones after the change. A change of the
+// default appears once for each name that it affects.
 struct PermitsBegin {
   std::string name;
   std::uint32_t read = 1;
@@ -190,7 +188,7 @@ struct PermitsEnd {
   bool operator==(const PermitsEnd&) const = default;
 };
 
-// A picture of the whole store, taken between Begin and End; one at a time in a process.
+// A snapshot of the whole store, taken between Begin and End; one at a time in a process.
 struct SeenBegin {
   bool operator==(const SeenBegin&) const = default;
 };
@@ -203,7 +201,7 @@ struct SeenEnd {
   bool operator==(const SeenEnd&) const = default;
 };
 
-// All is over, every hold was released or has expired: what is left in the store.
+// The run is over, and every hold was released or has expired: what is left in the store.
 struct End {
   std::uint64_t holds = 0;
   std::uint64_t waiters = 0;
@@ -211,15 +209,15 @@ struct End {
   bool operator==(const End&) const = default;
 };
 
-// What this run has to contain at least, or it has shown nothing. Stands with the
-// history, so that whoever checks it needs to know no more.
+// What this run has to contain at least; otherwise it shows nothing. It is part of the history, so
+// that the checker needs no other input.
 struct Expect {
   std::uint64_t grants = 0;
   std::uint64_t overlaps = 0;
   std::uint64_t busy = 0;
   std::uint64_t faults = 0;
-  // Acquires that waited, and were granted when the set became free. Without faults nearly
-  // all of these have to be prompt: see Rules::late_wakeups.
+  // Acquires that waited, and were granted when the set became free. Without faults nearly all of
+  // them have to be prompt: see Rules::late_wakeups.
   std::uint64_t wakeups = 0;
   std::uint64_t ends = 0;
   bool operator==(const Expect&) const = default;
@@ -237,11 +235,11 @@ struct Event {
   bool operator==(const Event&) const = default;
 };
 
-// What one process wrote, in its order.
+// What one process wrote, in the order of writing.
 struct Log {
   std::string source;  // for messages: the file; may be empty
   std::string process;
-  std::vector<Event> events;  // the i-th stands in line i + 2
+  std::vector<Event> events;  // event i is line i + 2
 };
 
 using History = std::vector<Log>;

@@ -1,9 +1,9 @@
-// I1: at no instant do holds that were surely there break the admission rule.
+// I1: at no instant do holds that were certainly there break the admission rule.
 //
-// Each hold counts from when its grant was known to when its holder gave it up or might no
-// longer rely on it. That is the latest possible grant and the earliest possible end, so
-// every set of holders is as small as it can have been: if this choice breaks the rule, all
-// do; and if it does not, it is itself an order of events that keeps the rule.
+// Each hold counts from the moment when its grant was known to the moment when its holder released
+// it or could no longer rely on it. That is the latest possible grant and the earliest possible
+// end, so every set of holders is as small as possible. If this choice breaks the rule, every
+// choice does; if it does not, it is itself an order of events that keeps the rule.
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -19,7 +19,7 @@ struct Edge {
   ItemRef ref;
 };
 
-// Those that are there, of one name and mode.
+// The holders of one name and mode.
 class Holders {
  public:
   void add(ItemRef ref) { refs_.push_back(ref); }
@@ -27,8 +27,8 @@ class Holders {
     std::erase_if(refs_, [&](const ItemRef& each) { return each.op == ref.op; });
   }
   [[nodiscard]] const std::vector<ItemRef>& refs() const { return refs_; }
-  // The last one in was admitted with what applied then; permits may have changed since, so
-  // the largest that any of them was admitted with counts.
+  // The last holder was admitted by the permits of that time, which may have changed since. So the
+  // greatest number by which any of them was admitted counts.
   [[nodiscard]] bool too_many(const Timeline& line) const {
     std::size_t permits = 0;
     for (const ItemRef& each : refs_) {
@@ -68,7 +68,7 @@ void check_exclusion(const Timeline& line, const Rules&, Findings& findings) {
       edges.push_back({op.returned, true, ref});
       edges.push_back({op.must_end, false, ref});
     }
-    // Ends first: who gives up at the instant of a grant was not in its way.
+    // Ends first: a holder that ends at the instant of a grant did not block it.
     std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) {
       return std::tuple(a.at, a.begins, a.ref.op) < std::tuple(b.at, b.begins, b.ref.op);
     });

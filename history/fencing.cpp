@@ -1,10 +1,10 @@
 // I2: the grants, in the order of their stamps, are a possible order of events.
 //
-// A grant took effect at the latest when it, or one with a greater stamp, was known: the
-// smallest `returned` of all that are not below it. If it was asked for later than that,
-// stamps run against time. Replayed at those latest moments, with every hold ended as early
-// as it can have been, each grant has to be admissible. As in I1 no other choice does
-// better, so this passes if and only if there is an order of events with these stamps.
+// A grant took effect at the latest when it, or a grant with a greater stamp, was known: the
+// smallest `returned` of all grants that are not below it. If it was asked for after that moment,
+// stamps run against time. The check replays the grants at these latest moments, with every hold
+// ended as early as possible; each grant has to be admissible. As in I1, no other choice does
+// better, so the check passes if and only if there is an order of events with these stamps.
 #include <algorithm>
 #include <functional>
 #include <queue>
@@ -17,8 +17,8 @@ namespace {
 
 struct Grant {
   std::uint32_t op = 0;
-  TimePoint latest;         // when it took effect
-  std::uint32_t bound = 0;  // whose return makes it so early
+  TimePoint latest;         // when it took effect at the latest
+  std::uint32_t bound = 0;  // the grant whose return makes it so early
 };
 
 // Grants by stamp, each with its latest moment.
@@ -78,7 +78,7 @@ void replay(const Timeline& line, std::uint32_t name, const std::vector<Grant>& 
     const Item& item = line.items[items[i]];
     Ends& same = item.mode == Mode::read ? readers : writers;
     Ends& other = item.mode == Mode::read ? writers : readers;
-    // One that runs against time has been told of by check_time.
+    // check_time has reported the grants that run against time.
     if (line.ops[grant.op].asked > grant.latest) continue;
     if (!other.empty() || same.size() + 1 > item.permits) {
       findings.add(Invariant::fencing, [&] {
@@ -117,7 +117,7 @@ void check_fencing(const Timeline& line, const Rules& rules, Findings& findings)
     for (std::uint32_t i = 0; i < of_space.size(); ++i) rank[of_space[i].op] = i;
   }
 
-  std::vector<std::uint32_t> item_of(line.ops.size(), 0);  // for the name at hand
+  std::vector<std::uint32_t> item_of(line.ops.size(), 0);  // for the current name
   for (std::uint32_t name = 0; name < line.names.size(); ++name) {
     std::vector<std::uint32_t> granted;
     for (const ItemRef& ref : line.asks_of[name]) {

@@ -1,5 +1,5 @@
-// The names of the events and of their fields, once for writing and for reading: `each`
-// is called with every field of an event, in the order of the line.
+// The names of the events and of their fields, in one place for writing and reading: `each` is
+// called with every field of an event, in the order of the line.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// How a history becomes a timeline, in two walks: the second refers to stamps, and the line
-// of a grant may stand in another log, or behind. Inside history/ only.
+// Turns a history into a timeline, in two walks. The second walk refers to stamps, and the line of
+// a grant may be in another log or further down. Used inside history/ only.
 #pragma once
 
 #include <cstdint>
@@ -10,31 +10,30 @@
 
 namespace lockset::history {
 
-// Cut in its first line.
+// The log was cut in its first line.
 inline bool says_nothing(const Log& log) { return log.process.empty() && log.events.empty(); }
 
-// What the walks share.
+// State that the walks share.
 struct Gathering {
   Timeline line;
   std::unordered_map<std::string, std::uint32_t> names;
   std::unordered_map<std::string, std::uint32_t> processes;
   std::unordered_map<Stamp, std::uint32_t> holds;  // the last grant of each stamp
 
-  // The event at hand.
+  // The current event.
   std::uint32_t process = nobody;
   TimePoint now;
-  std::string complaint;  // if it makes no sense
+  std::string complaint;  // set if it makes no sense
 
   std::uint32_t name_of(const std::string& name);
-  // nobody: it had no time to write anything.
+  // nobody: the process had no time to write anything.
   [[nodiscard]] std::uint32_t process_of(const std::string& name) const;
-  // The hold with this stamp, rather one of this process; nobody if none is known: its grant
-  // was never told, or it was not taken in this run.
+  // The hold with this stamp, preferably one of this process. nobody if none is known: its grant
+  // was never recorded, or it was not taken in this run.
   [[nodiscard]] std::uint32_t hold_of(Stamp stamp) const;
 };
 
-// Shows each log to a Visitor of its own, event by event. Errc::invalid with the first
-// complaint.
+// Shows each log, event by event, to a new Visitor. Errc::invalid with the first complaint.
 template <class Visitor>
 Status walk(const History& history, Gathering& all) {
   all.process = nobody;
@@ -57,7 +56,7 @@ Status walk(const History& history, Gathering& all) {
 
 // First walk: what was asked, and the answers.
 Status take_acquires(const History& history, Gathering& all);
-// Second walk: what happened to the holds, and all else.
+// Second walk: what happened to the holds, and everything else.
 Status take_incidents(const History& history, Gathering& all);
 
 }  // namespace lockset::history

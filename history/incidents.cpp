@@ -1,4 +1,4 @@
-// The second walk.
+// The second walk: what happened to the holds, and everything else.
 #include <algorithm>
 #include <utility>
 
@@ -200,8 +200,8 @@ class Incidents {
           "an answer about stamp=" + std::to_string(stamp.value) + " without a question";
       return;
     }
-    // Of several under way the answer may be anybody's. It makes no false alarm if what was done
-    // was asked first, and what was not, last.
+    // If several calls are under way, any of them may have got the answer. To raise no false alarm,
+    // take the first one asked if it took effect, and the last one asked if not.
     const bool done = answer == static_cast<typename Record::Answer>(1);
     const auto which = done ? at->second.begin() : std::prev(at->second.end());
     Record& record = all[*which];

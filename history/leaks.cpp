@@ -1,4 +1,4 @@
-// I8: when all is over and every lease has ended, nothing is left in the store.
+// I8: after the run, when every lease has ended, nothing is left in the store.
 #include "history/timeline.h"
 
 namespace lockset::history {

@@ -1,6 +1,6 @@
-// I5: validity is honest. valid() is never true after the end that was promised, nor after
-// it was false, lost or released; a holder learns of a loss in time; what has ended is
-// never renewed, and ends once.
+// I5: validity is honest. valid() is never true after the promised end, nor after it was false,
+// lost or released; a holder learns of a loss in time; a hold that has ended is never renewed, and
+// ends once.
 #include <algorithm>
 
 #include "core/time_math.h"
@@ -26,11 +26,11 @@ class LeaseCheck {
     findings_.add(Invariant::lease, [&] { return rule + "\n  " + line_.tell(op_); });
   }
 
-  // What was promised by then. An answer that comes when all is over prolongs nothing.
+  // The end that was promised by then. An answer that comes after that end prolongs nothing.
   TimePoint promised_at(TimePoint time) const { return line_.valid_end(op_, index_, time); }
 
   void check_samples() {
-    TimePoint over = TimePoint::max();  // since when it is surely known that it is over
+    TimePoint over = TimePoint::max();  // from when on it is certainly known to be over
     const char* why = "";
     const auto note = [&](TimePoint time, const char* how) {
       if (time < over) {
@@ -57,8 +57,8 @@ class LeaseCheck {
   }
 
   void check_renewals() {
-    // Since when it is gone from the store. (A holder that gave up may have a renewal on its
-    // way; that it does not rely on it, check_samples sees.)
+    // From when on it is gone from the store. (A holder that gave up may still have a renewal on
+    // its way; check_samples checks that it does not rely on it.)
     TimePoint gone = TimePoint::max();
     TimePoint gone_at_least = gone;  // it may have ended that early
     const auto note = [&](const auto& each) {
@@ -98,8 +98,8 @@ class LeaseCheck {
     }
   }
 
-  // Whose reply was lost asks again; if the hold is gone by then, that counts as its own
-  // success (semantics 9), and somebody else may have had the same at the same time.
+  // A caller whose reply was lost asks again. If the hold is gone by then, that counts as its own
+  // success (semantics 9), and somebody else may have had the same success at the same time.
   bool may_claim(const Ending& mine, const Ending& other) const {
     return mine.process == op_.process && mine.sent <= other.returned &&
            other.sent <= mine.returned &&
@@ -110,7 +110,7 @@ class LeaseCheck {
     for (const Ending& each : line_.endings.of(index_)) {
       if (each.answer == Ending::Answer::released) done.push_back(each);
     }
-    // One that came back is ended once more.
+    // A hold that came back ends once more.
     for (std::size_t i = 0; i + 1 < done.size();) {
       const bool returned = line_.may_have_returned(op_, done[i].sent, done[i + 1].returned);
       i = returned ? (done.erase(done.begin() + static_cast<std::ptrdiff_t>(i)), i) : i + 1;
@@ -122,7 +122,7 @@ class LeaseCheck {
     }
   }
 
-  // lost() comes when validity ends, unless the hold was released, or its process died, before.
+  // lost() comes when validity ends, unless the hold was released or its process died before.
   void check_told() {
     TimePoint loss = op_.valid_end;
     for (const Renewal& each : line_.renewals.of(index_)) {

@@ -1,5 +1,5 @@
-// I7: an acquire returns when its wait is over, whatever happens; and once all faults are
-// over, nobody waits for long for what is surely free.
+// I7: an acquire returns when its wait is over, whatever happens; and after the last fault nobody
+// waits long for a set that is certainly free.
 #include <algorithm>
 #include <unordered_map>
 
@@ -28,7 +28,7 @@ void check_returns(const Timeline& line, const Rules& rules, Findings& findings)
   }
 }
 
-// The longest part of `during` that none of `blocked` covers. Sorts `blocked`.
+// The longest part of `during` that no interval of `blocked` covers. Sorts `blocked`.
 Interval longest_gap(Interval during, std::vector<Interval>& blocked) {
   std::sort(blocked.begin(), blocked.end(),
             [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
@@ -80,9 +80,8 @@ void check_free(const Timeline& line, const Rules& rules, Findings& findings) {
   }
 }
 
-// Who is told nothing but errors, and goes on asking, has not recovered from the trouble there was.
-// What a wait was too short for says neither. A call that was cancelled looks like an error, so few
-// say nothing.
+// A process that keeps asking and gets only errors has not recovered from the trouble. A timeout
+// counts neither way. A cancelled call looks like an error, so a few errors prove nothing.
 constexpr std::size_t least_errors = 5;
 void check_recovery(const Timeline& line, const Rules& rules, Findings& findings) {
   const TimePoint calm = line.last_trouble();

@@ -24,7 +24,7 @@ MayHold::MayHold(const Timeline& line, std::uint32_t name, Since since) {
       if (still_waits && !line.processes[op.process].killed) continue;
     }
     edges.push_back({begin, 1, mode});
-    // Times are whole nanoseconds: the next is where it has surely ended.
+    // Times are whole nanoseconds: at the next one it has certainly ended.
     edges.push_back({later(std::max(op.may_end, begin), Duration(1)), -1, mode});
     for (const Return& again : line.returns.of(ref.op)) {
       edges.push_back({again.during.begin, 1, mode});

@@ -1,5 +1,5 @@
-// I9: a grant goes by the permits of its time: those of the last change that had returned
-// before it was asked for, or of one that was under way.
+// I9: a grant obeys the permits of its time: those of the last change that had returned before it
+// was asked for, or of one that was under way.
 #include "history/permits_book.h"
 #include "history/timeline.h"
 

@@ -22,8 +22,8 @@ PermitsBook::PermitsBook(const Timeline& line) : of_name_(line.names.size()) {
 PermitsBook::Possible PermitsBook::during(std::uint32_t name, Mode mode, Interval call) const {
   const OfName& of = of_name_[name];
   Possible possible;
-  // The changes that surely came before the call; the last of them to begin makes all
-  // those void that had ended by then.
+  // The changes that certainly came before the call. The last one of them to begin replaces all
+  // that had ended by then.
   const auto done =
       std::lower_bound(of.done.begin(), of.done.end(), call.begin,
                        [](const Interval& each, TimePoint time) { return each.end < time; });

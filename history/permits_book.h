@@ -1,5 +1,5 @@
-// Which permits may have applied to a call: those of the last change before it, and of
-// each change that was under way meanwhile. Inside history/ only.
+// The permits that may have applied to a call: those of the last change before it, and of each
+// change that was under way during it. Used inside history/ only.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ class PermitsBook {
   explicit PermitsBook(const Timeline& line);
 
   struct Possible {
-    // No change had surely been made before: what applied at first is not known.
+    // No change had certainly been made before: the initial permits are not known.
     bool anything = false;
     std::vector<std::uint32_t> values;
     [[nodiscard]] bool admits(std::uint32_t value) const {
@@ -27,8 +27,9 @@ class PermitsBook {
  private:
   struct OfName {
     std::vector<PermitsChange> changes;  // by begin
-    std::vector<TimePoint> latest_end;   // of the changes up to each
-    // By end: when a change ended, and the latest beginning among those ended by then.
+    std::vector<TimePoint> latest_end;   // of the changes up to this one
+    // Sorted by end: when a change ended, and the latest beginning among those that had ended by
+    // then.
     std::vector<Interval> done;
   };
   std::vector<OfName> of_name_;

@@ -1,5 +1,5 @@
-// I6: a fenced resource keeps the greatest floor that it has accepted of a name, refuses
-// stamps below it, and accepts every holder for as long as it surely holds.
+// I6: a fenced resource keeps the greatest floor that it has accepted for a name, refuses stamps
+// below it, and accepts every holder as long as it certainly holds.
 #include "history/timeline.h"
 
 namespace lockset::history {
@@ -37,7 +37,7 @@ void check_resource(const Timeline& line, const Rules& rules, Findings& findings
                  told(line, *raised_by);
         });
       }
-      // Holders that share without telling floors can't be told apart by stamps.
+      // Holders that share without reporting floors can't be told apart by stamps.
       const bool alone = item == nullptr || item->permits == 1;
       const bool has_floor = item != nullptr && line.ops[use.op].has_floors;
       const Stamp raised = has_floor ? item->floor : alone ? use.stamp : Stamp{};

@@ -1,4 +1,4 @@
-// How the timeline tells people what it knows.
+// How the timeline describes events for people.
 #include <algorithm>
 #include <cstdio>
 
@@ -21,7 +21,7 @@ TimePoint Timeline::last_trouble() const {
   for (const Process& process : processes) {
     if (process.killed) end = std::max(end, *process.killed);
     for (const Interval& stop : process.stops) {
-      // What was killed while it was stopped is no trouble any more.
+      // A process that was killed while stopped causes no more trouble.
       end = std::max(end, process.killed ? std::min(stop.end, *process.killed) : stop.end);
     }
   }
@@ -71,7 +71,7 @@ std::string Timeline::at(TimePoint time) const {
   char text[40];
   const std::chrono::duration<double, std::milli> since = time - first;
   std::snprintf(text, sizeof text, "%.6f ms", since.count());
-  // Down to nanoseconds, but not more zeros than say something.
+  // Down to nanoseconds, but without superfluous zeros.
   std::string result(text);
   const std::size_t blank = result.find(' ');
   const std::size_t point = result.find('.');
@@ -106,7 +106,7 @@ std::string Timeline::tell(const Op& op) const {
       return text + ", refused at " + at(op.returned);
   }
   text += ", granted stamp " + std::to_string(op.stamp.value) + " at " + at(op.returned);
-  return text + ", surely held until " + at(op.must_end) + ", perhaps until " + at(op.may_end);
+  return text + ", certainly held until " + at(op.must_end) + ", perhaps until " + at(op.may_end);
 }
 
 }  // namespace lockset::history

@@ -62,8 +62,8 @@ void put(std::string& to, const std::vector<T>& list) {
   }
 }
 
-// Each reads the whole of `text`; false if it is nothing of the kind, or not as print
-// writes it.
+// Each of these reads the whole of `text`; false if it is of another kind, or not in the form that
+// print writes.
 template <class Number>
 bool get_number(std::string_view text, Number& number) {
   if (text.empty() || (text[0] == '0' && text.size() > 1) || text.starts_with("-0")) return false;
@@ -131,11 +131,11 @@ bool get(std::string_view text, std::vector<T>& list) {
   }
 }
 
-// Up to the next blank, which goes too.
+// Takes the text up to the next blank, and the blank.
 std::string_view take_word(std::string_view& line) {
   const std::size_t blank = line.find(' ');
   const std::string_view word = line.substr(0, blank);
-  // What ends with a blank has an empty word more, which nothing accepts.
+  // A text that ends with a blank has one more, empty word, which nothing accepts.
   line = blank == std::string_view::npos ? std::string_view() : line.substr(blank + 1);
   return word;
 }
@@ -144,7 +144,7 @@ std::string expected(std::string_view what, std::string_view instead) {
   return "expected " + std::string(what) + ", not " + in_quotes(instead.substr(0, 80));
 }
 
-// Empty if all is well.
+// An empty text if all is well.
 template <class T>
 std::string read_fields(std::string_view line, What& what) {
   T read;
@@ -175,7 +175,7 @@ std::string read_what(std::string_view kind, std::string_view line, What& what,
 }
 
 std::string read_event(std::string_view line, Event& event) {
-  // take_word forgets whether a blank stood at the end.
+  // take_word forgets whether there was a blank at the end.
   if (line.ends_with(' ')) return expected("no blank at the end", line);
   const std::string_view time = take_word(line);
   if (!get(time, event.time)) return expected("a time", time);
@@ -229,7 +229,7 @@ Result<Log> parse_log(std::string_view text, std::string source) {
     ++number;
     const std::size_t end = text.find('\n');
     if (end == std::string_view::npos) {
-      // Even what was cut must be the beginning of a history, or it is another file.
+      // Even a cut file must be the beginning of a history; otherwise it is another kind of file.
       const std::string_view seen = text.substr(0, magic.size());
       if (number == 1 && !magic.starts_with(seen)) return bad(expected(magic, seen));
       return log;

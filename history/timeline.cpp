@@ -91,8 +91,9 @@ void sort(Timeline& line) {
 
 }  // namespace
 
-// Only renewals that came before the end prolong a hold: once over, over for ever. They are in the
-// order in which they were sent; one may be answered first by which an earlier one comes in time.
+// Only renewals that came before the end prolong a hold: once it is over, it stays over. They are
+// sorted by the time when they were sent; an answer to a later one may come first and so let an
+// earlier one be in time.
 TimePoint Timeline::valid_end(const Op& op, std::size_t index, TimePoint known) const {
   TimePoint end = op.until;
   for (bool longer = true; longer;) {

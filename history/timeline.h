@@ -1,5 +1,5 @@
-// A history in order: who asked for what, who may have held it and who must have. Built
-// once; every invariant reads it. Inside history/ only.
+// A history in order: who asked for what, who may have held it and who must have. Built once; every
+// invariant reads it. Used inside history/ only.
 #pragma once
 
 #include <cstddef>
@@ -25,9 +25,10 @@ struct Interval {
 struct Item {
   std::uint32_t name = 0;
   Mode mode = Mode::write;
-  std::uint32_t permits = 0;  // of the mode; if nobody said, the most that can have applied
-  bool said = false;          // the client said so itself
-  Stamp floor;                // of a grant with floors, else its stamp
+  std::uint32_t permits = 0;  // of the mode; if nobody recorded them, the most that may have
+                              // applied
+  bool said = false;          // the client recorded them
+  Stamp floor;                // the grant's floor, or its stamp if it has none
   bool operator==(const Item&) const = default;
 };
 
@@ -42,21 +43,21 @@ struct Op {
   std::uint32_t first_item = 0;
   std::uint32_t items = 0;
   TimePoint asked;
-  TimePoint returned = TimePoint::max();  // max: never, as far as the log goes
+  TimePoint returned = TimePoint::max();  // max: it never returned, as far as the log shows
   Duration lease{};
   Duration wait{};
-  std::uint32_t name = nobody;  // of a busy answer
+  std::uint32_t name = nobody;  // from a busy answer
   Stamp stamp;                  // of the grant, or the witness of a busy answer
   TimePoint until;              // as granted; renewals move valid_end
 
-  // The rest is worked out.
+  // The members below are derived.
   // When valid() has to be false at the latest, after all renewals that came in time.
   TimePoint valid_end;
-  // The hold was surely there from `returned` to must_end, if that is later, and perhaps
-  // from `asked` to may_end. An op that was not granted for certain has may_end alone.
+  // The hold was certainly there from `returned` to must_end, if that is later, and perhaps from
+  // `asked` to may_end. An op that was not certainly granted has only may_end.
   TimePoint must_end;
   TimePoint may_end;
-  // The next grant with the same stamp: there should be none.
+  // The next grant with the same stamp; there should be none.
   std::uint32_t same_stamp = nobody;
 
   [[nodiscard]] bool granted() const noexcept { return outcome == Outcome::granted; }
@@ -96,7 +97,7 @@ struct Loss {
 
 struct ResourceUse {
   std::uint32_t name = 0;
-  std::uint32_t op = nobody;  // nobody: the stamp was granted to nobody who told
+  std::uint32_t op = nobody;  // nobody: no process recorded a grant of this stamp
   Stamp stamp;
   TimePoint at;
   bool accepted = false;
@@ -111,15 +112,15 @@ struct PermitsChange {
 
 struct Restore {
   Interval during;  // end is TimePoint::max() if it never returned
-  // When the backup was taken that is put back; unset: nothing is.
+  // When the backup that is put back was taken; unset: nothing is put back.
   std::optional<Interval> backup;
   bool forgets = true;
 
-  // Whether it may change what an op that was asked for then was granted.
+  // Whether it may change the grant of an op that was asked for at that time.
   [[nodiscard]] bool concerns(TimePoint asked) const { return asked <= during.end; }
 };
 
-// A hold that was in a backup: since when, and how long, it was perhaps there again.
+// A hold that was in a backup: from when to when it was perhaps there again.
 struct Return {
   std::uint32_t op = 0;
   Interval during;
@@ -147,11 +148,11 @@ struct Quiet {  // an End
   End left;
 };
 
-// Spans of sorted groups: which records belong to op i.
+// Spans of sorted groups: the records of op i.
 template <class Record>
 class ByOp {
  public:
-  // Sorted by op, then as the caller had them.
+  // Sorted by op, and within one op as the caller sorted them.
   std::vector<Record> all;
   void index(std::size_t ops) {
     starts_.assign(ops + 1, 0);
@@ -198,20 +199,20 @@ struct Timeline {
   [[nodiscard]] std::span<const Item> set_of(const Op& op) const {
     return std::span(items).subspan(op.first_item, op.items);
   }
-  // When whatever was wrong is over: the end of the last fault, kill or stop; `first` if
-  // there was none, TimePoint::max() if one never ended.
+  // When all trouble is over: the end of the last fault, kill or stop; `first` if there was none,
+  // TimePoint::max() if one never ended.
   [[nodiscard]] TimePoint last_trouble() const;
   [[nodiscard]] bool had_trouble() const {
     return kills + stops + faults.size() + restores.size() > 0;
   }
-  // Whether a fault was under way meanwhile, or the process stopped.
+  // Whether there was a fault during that time, or the process was stopped.
   [[nodiscard]] bool had_trouble(std::uint32_t process, Interval during) const;
   // Whether the hold was perhaps there at some moment of `during`.
   [[nodiscard]] bool may_be_there(std::uint32_t op, Interval during) const;
-  // Whether what had ended by `ended` may have been put back by `seen`.
+  // Whether a hold that had ended by `ended` may have been put back by `seen`.
   [[nodiscard]] bool may_have_returned(const Op& op, TimePoint ended, TimePoint seen) const;
-  // `deadline`, put off for the time in which the process was stopped: all that it owes
-  // between `from` and then, it owes so long after it went on.
+  // `from` plus `delay`. If the process was stopped in that interval, `delay` counts again from the
+  // moment when it continued.
   [[nodiscard]] TimePoint put_off(std::uint32_t process, TimePoint from, Duration delay) const;
 
   // When valid() has to be false at the latest, by the answers that came until `known`.
@@ -222,17 +223,17 @@ struct Timeline {
   [[nodiscard]] std::string tell(const Op& op) const;  // one line
 };
 
-// When a hold of such a lease that reached the store at `arrived` has surely ended there.
+// When a hold with such a lease that reached the store at `arrived` has certainly ended there.
 TimePoint expiry(const Rules& rules, Duration lease, TimePoint arrived);
 
-// Errors as of check().
+// Errors as in check().
 Result<Timeline> make_timeline(const History& history, const Rules& rules);
 
-// The part of it that follows from all events together: permits that nobody said, the ends
-// of Op. REQUIRES: all else is in its place and sorted.
+// Derives what follows from all events together: permits that nobody recorded, the ends of Op.
+// REQUIRES: everything else is set and sorted.
 void work_out(Timeline& line, const Rules& rules);
 
-// Collects violations, of which only some are told. The story is made only for those.
+// Collects violations. Only some are reported, and the story is made only for those.
 class Findings {
  public:
   Findings(const Rules& rules, Report& report) : rules_(rules), report_(report) {}
@@ -251,12 +252,12 @@ void check_exclusion(const Timeline& line, const Rules& rules, Findings& finding
 void check_demotion(const Timeline& line, const Rules& rules, Findings& findings);
 void check_fencing(const Timeline& line, const Rules& rules, Findings& findings);
 void check_atomic_sets(const Timeline& line, const Rules& rules, Findings& findings);
-// Counts busy answers that nothing explains, too.
+// Also counts busy answers that nothing explains.
 void check_busy(const Timeline& line, const Rules& rules, Findings& findings, Counts& counts);
 void check_lease(const Timeline& line, const Rules& rules, Findings& findings);
 void check_resource(const Timeline& line, const Rules& rules, Findings& findings);
 void check_liveness(const Timeline& line, const Rules& rules, Findings& findings);
-// Counts wake-ups, too.
+// Also counts wake-ups.
 void check_wakeups(const Timeline& line, const Rules& rules, Findings& findings, Counts& counts);
 void check_leaks(const Timeline& line, const Rules& rules, Findings& findings);
 void check_permits(const Timeline& line, const Rules& rules, Findings& findings);

@@ -1,5 +1,5 @@
-// I7: who waits is woken. How long a set was surely free for, before it was granted to one that
-// waited for it, is how late it was woken.
+// I7: waiters are woken. A waiter was woken late by the time for which its set was certainly free
+// before the grant.
 #include <algorithm>
 
 #include "history/may_hold.h"
@@ -8,7 +8,7 @@
 namespace lockset::history {
 namespace {
 
-// When permits change meanwhile it is not known what a set was free for.
+// If permits change meanwhile, it is not known from when on a set was free.
 bool permits_changed(const Timeline& line, std::uint32_t name, Interval during) {
   const auto [from, to] = std::equal_range(
       line.permits.begin(), line.permits.end(), PermitsChange{name, {}, 1, 1},

@@ -1,4 +1,4 @@
-// When each hold surely was, and perhaps was.
+// When each hold was certainly there, and when perhaps.
 #include <algorithm>
 
 #include "core/time_math.h"
@@ -37,8 +37,8 @@ TimePoint must_end(const Timeline& line, const Op& op, std::size_t index) {
     }
   }
   for (const Loss& each : line.losses.of(index)) end = std::min(end, each.at);
-  // Its holder knows that it is over, and may have let go what it hangs on: the hold on its
-  // application. (An answer to a renewal that came in time may be read too late.)
+  // Its holder knows that it is over, and may have released the hold that it depends on: the one on
+  // its application. (An answer to a renewal that came in time may be read too late.)
   for (const Sample& each : line.samples.of(index)) {
     if (!each.answer) end = std::min(end, each.answered);
   }
@@ -52,7 +52,7 @@ TimePoint must_end(const Timeline& line, const Op& op, std::size_t index) {
 TimePoint may_end(const Timeline& line, const Rules& rules, const Op& op, std::size_t index) {
   const auto expiry = [&](TimePoint arrived) { return history::expiry(rules, op.lease, arrived); };
   if (!op.granted()) {
-    // One that never returned may have been on its way until its process died.
+    // A request that never returned may have been on its way until its process died.
     TimePoint gave_up = op.returned;
     const auto& killed = line.processes[op.process].killed;
     if (op.outcome == Op::Outcome::none && killed) gave_up = *killed;
@@ -73,7 +73,7 @@ TimePoint may_end(const Timeline& line, const Rules& rules, const Op& op, std::s
         break;
     }
   }
-  // What the store said is gone, is gone.
+  // A hold is gone once the store said so.
   for (const Renewal& each : line.renewals.of(index)) {
     if (rules.denials_end && each.process == op.process && each.answer == Renewal::Answer::gone) {
       end = std::min(end, each.returned);
@@ -88,9 +88,9 @@ TimePoint may_end(const Timeline& line, const Rules& rules, const Op& op, std::s
   return end;
 }
 
-// Of the holds that were perhaps in the store when a backup was taken, each may be there again
-// when that is put back: with the lease that it had then, or a new one; and then its holder, who
-// knows nothing of it, renews it.
+// A hold that was perhaps in the store when a backup was taken may be there again when the backup
+// is put back, with the lease that it had then, or a new one. Its holder does not know that, and
+// renews it.
 void work_out_returns(Timeline& line, const Rules& rules) {
   std::vector<Return> all;
   for (std::uint32_t i = 0; i < line.ops.size(); ++i) {
@@ -111,12 +111,12 @@ void work_out_returns(Timeline& line, const Rules& rules) {
       TimePoint end = op.until == TimePoint::max() ? op.until : lasts(restore.during.end);
       for (const Renewal& each : line.renewals.of(i)) {
         if (each.answer == Renewal::Answer::gone) continue;
-        // One without an answer may be done later than its client waits for it.
+        // A renewal without an answer may be applied after its client stopped waiting for it.
         const bool done = each.answer == Renewal::Answer::renewed;
         const TimePoint arrived = done ? each.returned : later(each.sent, rules.late);
         if (arrived >= restore.during.begin) end = std::max(end, lasts(arrived));
       }
-      // What it was without that is told by may_end.
+      // may_end covers the time before that.
       const TimePoint begin = std::max(restore.during.begin, later(op.may_end, Duration(1)));
       if (begin < end) all.push_back({i, {begin, end}});
     }

@@ -1,5 +1,5 @@
-// What is behind lockset::Migration. Each step changes one mark by compare-and-set; ADR 0035 says
-// which and why that is safe.
+// The implementation of lockset::Migration. Each step changes one mark by compare-and-set; ADR 0035
+// says which one and why that is safe.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@
 
 namespace lockset {
 
-// How long nothing may stand in the way of a step: a hold that expired, and is not shown any more,
-// may come back by a renewal that is still under way.
+// How long nothing may block a step: a hold that expired, and is not shown any more, may come back
+// by a renewal that is still under way.
 inline constexpr Duration between_looks = 2 * std::chrono::seconds(5);
 
 struct Migration::Impl {
@@ -26,25 +26,25 @@ struct Migration::Impl {
 
   Impl(migrate::OpenStore from, migrate::OpenStore to, const Clock& clock);
 
-  // Both stores at one instant: the new store's configuration is of the same version before and
-  // after the old store's is read.
+  // Both stores at one instant: the new store's configuration has the same version before and after
+  // the old store's is read.
   struct Seen {
     SpaceConfig old_config;
     MigrationMark old_mark;
-    // Unset: the new store does not answer.
+    // Unset: the new store did not answer.
     std::optional<SpaceConfig> new_config;
     MigrationMark new_mark;
     Error new_trouble;  // why there is no new_config
-    // Errc::misconfigured for two marks that don't belong together.
+    // Errc::misconfigured if the two marks don't belong together.
     Result<migrate::Stage> stage = migrate::Stage{};
   };
   Result<Seen> look(TimePoint by);
   [[nodiscard]] TimePoint half_way(TimePoint by) const;
-  // Of the migration that `seen` shows.
+  // A mark of the migration that `seen` shows.
   static MigrationMark mark(const Seen& seen, Step step);
 
-  // One of the directions: what stands in the way of the next step, and the step itself, which is
-  // unset if a configuration was not any more as it was seen.
+  // One direction: what blocks the next step, and the step itself, which returns unset if a
+  // configuration had changed since it was seen.
   struct Direction {
     Result<std::vector<Obstacle>> (Impl::*obstacles)(const Seen& seen, TimePoint by);
     Maybe<MigrationPhase> (Impl::*step)(const Seen& seen, TimePoint by);
@@ -55,12 +55,12 @@ struct Migration::Impl {
   static const Direction ending;
   static const Direction releasing;
 
-  // How often a step is tried again because a configuration was changed meanwhile, by whatever.
+  // How often a step is tried again because a configuration changed meanwhile, for any reason.
   static constexpr int most_tries = 4;
   static Error changes_all_the_time();
 
   Result<std::vector<MigrationObstacle>> shown_obstacles(const Direction& direction, TimePoint by);
-  // Waits where nothing but time is missing, then takes the step.
+  // Waits if only time is missing, then takes the step.
   Result<MigrationPhase> go(const Direction& direction, TimePoint by);
 
   // --- steps_ahead.cpp ---
@@ -75,8 +75,8 @@ struct Migration::Impl {
   Maybe<MigrationPhase> end(const Seen& seen, TimePoint by);
 
   // --- steps_back.cpp ---
-  // The new store is lost or out of reach, and the migration has not switched the stamps yet: it
-  // can be given up, for all its holds stand in the old store.
+  // The new store is lost or can't be reached, and the migration has not switched the stamps yet:
+  // it can be given up, because all its holds are in the old store.
   static bool without_new(const Seen& seen);
   Result<std::vector<Obstacle>> obstacles_back(const Seen& seen, TimePoint by);
   Maybe<MigrationPhase> step_back(const Seen& seen, TimePoint by);
@@ -87,22 +87,23 @@ struct Migration::Impl {
   Result<MigrationPhase> release_new(TimePoint by, bool old_store_is_gone);
 
   // --- migration.cpp ---
-  // Raises the old store's version if it is as seen, and leaves its mark: the configuration
-  // afterwards. A step that takes the new store's mark back, or begins anew, does so first. So
-  // whoever has decided on a change of the old store before finds another version: between two
-  // looks at one version of the old store the new store's mark went on at most, and never back.
-  // (ADR 0035)
+  // Raises the old store's version if its configuration is as seen, and leaves its mark. Returns
+  // the configuration afterwards. A step that takes the new store's mark back, or begins a new
+  // migration, calls this first. So a process that decided on a change of the old store before that
+  // finds another version: between two looks at one version of the old store, the new store's mark
+  // may have gone on, but never back. (ADR 0035)
   Maybe<SpaceConfig> raise_old(const Seen& seen, TimePoint by);
-  // Sets a mark and answers `phase`.
+  // Sets a mark and returns `phase`.
   static Maybe<MigrationPhase> set(migrate::Store& store, const SpaceConfig& seen,
                                    const MigrationMark& mark, MigrationPhase phase, TimePoint by);
-  // Two who steered at once without knowing of each other may have left marks that don't belong
-  // together, with which nobody is granted anything. Unset: nothing to mend.
+  // Two processes that steered at once without knowing of each other may have left marks that don't
+  // belong together; then nothing is granted. Returns the mark that mends that. Unset: nothing to
+  // mend.
   std::optional<MigrationMark> mended_old_mark(const Seen& seen) const;
-  // The hold that keeps others from steering at the same time. In the old store, without which no
-  // step is possible.
+  // The hold that prevents others from steering at the same time. It is in the old store, because
+  // no step is possible without that store.
   Result<migrate::ReservedHold> steer(TimePoint by);
-  // No obstacle if `lines` is empty and has been for `needed`, under the same circumstances.
+  // No obstacle if `lines` is empty and was so for `needed`, under the same circumstances.
   std::vector<Obstacle> settled(std::vector<Obstacle> lines, migrate::Observation& observation,
                                 const std::string& circumstances, Duration needed,
                                 std::string_view watched);
@@ -116,7 +117,7 @@ struct Migration::Impl {
   migrate::Store new_store;
   const Clock& clock;
   const Owner me;
-  // Of a hold for steering whose release is in doubt.
+  // A hold for steering whose release was not confirmed.
   Stamp last_steering;
   migrate::Observation legacy_gone;
   migrate::Observation old_drained;

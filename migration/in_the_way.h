@@ -1,4 +1,4 @@
-// Which holds stand in the way of a step, as lines for people. Pure.
+// The holds that block a step, as lines for people. Pure.
 #pragma once
 
 #include <optional>
@@ -14,43 +14,42 @@ namespace lockset::migrate {
 
 struct Obstacle {
   MigrationObstacle shown;
-  // Nothing but time is missing: when to look again.
+  // Only time is missing: when to look again.
   std::optional<TimePoint> due = {};
 };
 
 // The names under which shadow clients leave their reports.
 inline constexpr std::string_view report_prefix = "@shadow:";
 
-// Holds of those who steer, and the shadow's reports: nobody's locks.
+// Holds for steering, and the shadow's reports: these are nobody's locks.
 bool is_bookkeeping(const std::vector<LockRequest>& items);
 
-// Taken without regard to this migration: by a client that knows of the one store only, or of
-// another migration.
+// Taken outside this migration: by a client that knows only one store, or in another migration.
 bool stands_alone(const Owner& owner, std::uint32_t migration);
-// In the old store: of an earlier phase than dual-new. Either no part of it is in the new store, or
-// its stamp is not (the new store's floors would shut its owner out).
+// In the old store: taken in a phase before dual-new. Either the hold has no part in the new store,
+// or its stamp does not come from there (and the new store's floors would refuse its owner).
 bool is_older_than_dual_new(const Owner& owner, std::uint32_t migration);
-// In the new store: no part of it is in the old one, and it is no trial of the shadow.
+// In the new store: it has no part in the old one, and is no trial of the shadow.
 bool stands_in_new_alone(const Owner& owner, std::uint32_t migration);
 
-// A line for each of the first few holds for which `wanted`, and one for the number of the others:
-// name, mode, who, until when, and `remedy`.
+// One line for each of the first few holds for which `wanted` is true, and one for the number of
+// the others: name, mode, owner, end, and `remedy`.
 template <class Wanted>
 std::vector<Obstacle> holds_in_the_way(const Inspection& seen, std::string_view store,
                                        std::string_view remedy, const Wanted& wanted);
-// As that for waiters; empty where the store lists none.
+// The same for waiters; empty if the store lists none.
 template <class Wanted>
 std::vector<Obstacle> waiters_in_the_way(const Inspection& seen, std::string_view store,
                                          std::string_view remedy, const Wanted& wanted);
 
-// The store may have forgotten holds that live: what it shows proves nothing yet.
+// The store may have forgotten live holds: what it shows proves nothing yet.
 std::optional<Obstacle> quarantine_in_the_way(const Inspection& seen, std::string_view store);
 
-// Says that something was so for a while: at every look in between, and at its beginning and end.
-// For one thread.
+// Records that a condition was true for a while: at every look in between, and at its beginning and
+// end. For one thread.
 class Observation {
  public:
-  // Looked at `now` and found it so. True if it has been so for `needed`, at looks under the same
+  // The condition was true at `now`. True if it has been so for `needed`, at looks under the same
   // `circumstances`.
   bool clean(const std::string& circumstances, TimePoint now, Duration needed) {
     if (!since_ || circumstances_ != circumstances) {
@@ -60,7 +59,7 @@ class Observation {
     due_ = *since_ + needed;
     return now >= due_;
   }
-  // It was not so.
+  // The condition was not true.
   void spoilt() { since_.reset(); }
   // REQUIRES: clean() was the last call.
   [[nodiscard]] TimePoint due() const noexcept { return due_; }

@@ -1,4 +1,4 @@
-// lockset::Migration: how a step is taken, whichever it is.
+// lockset::Migration: how any step is taken.
 #include "lockset/migration.h"
 
 #include <algorithm>
@@ -16,11 +16,11 @@ using migrate::ReservedHold;
 
 namespace {
 
-// How often the stores are read again because something was changed in between.
+// How often the stores are read again because something changed in between.
 constexpr int readings = 3;
-// While nothing but time is missing: how often is looked whether it still is so.
+// How often to look again while only time is missing.
 constexpr Duration look_again = std::chrono::milliseconds(500);
-// Of the hold that keeps others from steering; it is what a killed one leaves behind.
+// The lease of the hold that prevents others from steering; it remains if the process is killed.
 constexpr Duration steering_lease = std::chrono::seconds(10);
 
 Error no_pair(std::string_view which) {
@@ -30,7 +30,7 @@ Error no_pair(std::string_view which) {
 }
 
 OpenStore opened(std::unique_ptr<Backend> backend) {
-  // Asked for once: a std::function has to be copyable, though.
+  // Called only once; but a std::function has to be copyable.
   auto box = std::make_shared<std::unique_ptr<Backend>>(std::move(backend));
   return [box](TimePoint) -> Result<std::unique_ptr<Backend>> { return std::move(*box); };
 }
@@ -45,7 +45,7 @@ OpenStore opener(std::string_view address, std::string_view which) {
 }
 
 Error as_error(const std::vector<Obstacle>& obstacles) {
-  // One that needs somebody to act tells more than one that passes.
+  // An obstacle that somebody has to remove says more than a temporary one.
   const auto first =
       std::ranges::find_if(obstacles, [](const Obstacle& each) { return !each.shown.passes; });
   if (first != obstacles.end()) return {Errc::misconfigured, first->shown.text};
@@ -96,7 +96,7 @@ Result<Migration::Impl::Seen> Migration::Impl::look(TimePoint by) {
   return Error{Errc::unavailable, new_store.called() + ": its configuration changes all the time"};
 }
 
-// A new store that hangs must not eat up the time for the old one.
+// A hanging new store must not use up the time for the old one.
 TimePoint Migration::Impl::half_way(TimePoint by) const {
   const TimePoint now = clock.now();
   return by <= now ? by : now + (by - now) / 2;
@@ -122,15 +122,16 @@ Migration::Impl::Maybe<SpaceConfig> Migration::Impl::raise_old(const Seen& seen,
 
 std::optional<MigrationMark> Migration::Impl::mended_old_mark(const Seen& seen) const {
   if (!seen.new_config || seen.old_mark.migration != seen.new_mark.migration) return {};
-  // One closed the old store while another went back from new-only: as if only the second had.
+  // One process closed the old store while another went back from new-only: keep only the second
+  // step.
   if (seen.old_mark.step == Step::closed && seen.new_mark.step == Step::prepared) {
     return mark(seen, Step::dual_new);
   }
-  // One began the way back from dual-new while another opened the new store.
+  // One process began the way back from dual-new while another opened the new store.
   if (seen.old_mark.step == Step::to_old && seen.new_mark.step == Step::open) {
     return mark(seen, Step::dual_new);
   }
-  // One finished while another took the closing back: finishing can't be taken back.
+  // One process finished while another took the closing back: finishing can't be taken back.
   if (seen.old_mark.step == Step::dual_new && seen.new_mark.step == Step::done) {
     return mark(seen, Step::closed);
   }
@@ -250,7 +251,7 @@ Result<Migration> Migration::open(std::string_view from, std::string_view to, Ti
   }
   auto impl = std::make_unique<Impl>(opener(from, "the old store"), opener(to, "the new store"),
                                      real_clock());
-  // One that does not answer, or is not fit (any more), is tried again when it is needed.
+  // A store that does not answer, or is not fit, is tried again when it is needed.
   const auto hopeless = [](const Result<Backend*>& store) {
     return !store &&
            (store.error().code == Errc::invalid || store.error().code == Errc::unsupported);

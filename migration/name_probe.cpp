@@ -23,7 +23,7 @@ bool NameProbe::shown_in(Store& other, TimePoint by) const {
 
 Result<NameProbe> probe_names(Store& store, const Owner& owner, const Clock& clock, TimePoint by) {
   NameProbe probe;
-  // "é", composed and decomposed, at the end of a name that nobody else has.
+  // "é", composed and decomposed, at the end of a name that nobody else uses.
   const std::string unique = std::string(steering_prefix) + ":" + Token::random().hex() + ":x";
   probe.name = unique + "\u00e9";
   const std::string variants[name_variants.size()] = {
@@ -43,7 +43,7 @@ Result<NameProbe> probe_names(Store& store, const Owner& owner, const Clock& clo
       const auto half = (answered - asked) / 2;
       probe.ahead =
           std::chrono::duration_cast<std::chrono::microseconds>(hold.since - (asked + half));
-      // Some stores keep no more than milliseconds.
+      // Some stores keep only milliseconds.
       probe.blur =
           std::chrono::ceil<std::chrono::microseconds>(half + std::chrono::milliseconds(1));
     }
@@ -54,7 +54,7 @@ Result<NameProbe> probe_names(Store& store, const Owner& owner, const Clock& clo
     probe.equal[i] = !*other;
   }
   std::string longest = unique;
-  // Four bytes each: what a store with a narrow character set refuses.
+  // Four bytes each: a store with a narrow character set refuses them.
   constexpr std::string_view wide = "\U0001F512";
   while (longest.size() + wide.size() <= max_name_bytes) longest += wide;
   longest.resize(max_name_bytes, 'x');

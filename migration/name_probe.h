@@ -1,5 +1,5 @@
-// What a store makes of names that are nearly equal, of a long one, and what its clock says: found
-// out with holds on reserved names.
+// How a store treats names that are nearly equal and a name of the greatest length, and what its
+// clock says. Probed with holds on reserved names.
 #pragma once
 
 #include <array>
@@ -15,23 +15,23 @@ inline constexpr std::array<std::string_view, 3> name_variants{
     "upper and lower case alone", "a trailing blank alone", "the normalisation form alone"};
 
 struct NameProbe {
-  // For each of the variants: two such names excluded each other.
+  // For each of the variants: the two names excluded each other.
   std::array<bool, name_variants.size()> equal{};
-  // Why a name of the greatest length was not taken; unset: it was.
+  // Why a name of the greatest length was not taken; unset if it was.
   std::optional<Error> refused;
   Stamp stamp;                        // drawn by the probe
   std::chrono::microseconds ahead{};  // the store's calendar against this machine's
-  std::chrono::microseconds blur{};   // by so much `ahead` may be wrong
+  std::chrono::microseconds blur{};   // `ahead` may be wrong by this much
 
-  // Whether `other` shows the hold that the probe has taken in its own store: they are one space
-  // then. False if it can't be asked.
+  // Whether `other` shows the hold that the probe took in its own store: then the two are one
+  // space. False if it can't be asked.
   [[nodiscard]] bool shown_in(Store& other, TimePoint by) const;
 
   std::shared_ptr<ReservedHold> hold;  // on `name`, for shown_in
   std::string name;
 };
 
-// Its holds are released on return, but for NameProbe::hold.
+// Its holds are released on return, except NameProbe::hold.
 Result<NameProbe> probe_names(Store& store, const Owner& owner, const Clock& clock, TimePoint by);
 
 }  // namespace lockset::migrate

@@ -1,4 +1,4 @@
-// What would go wrong, before anything is begun.
+// Checks what would go wrong, before anything is begun.
 #include <algorithm>
 
 #include "backends/server/server_clock.h"
@@ -20,7 +20,7 @@ std::string offset_text(microseconds ahead, microseconds blur) {
          (ahead < microseconds::zero() ? " behind " : " ahead of ");
 }
 
-// What programs may rely on in the old store, and have not in the new one.
+// What programs may rely on in the old store, but not in the new one.
 void compare_traits(const Traits& of_old, const Traits& of_new, std::vector<Finding>& found) {
   const auto lost = [&](bool before, bool after, std::string subject, std::string text) {
     if (before && !after) {
@@ -60,7 +60,7 @@ Result<std::vector<Finding>> Migration::Impl::plan(TimePoint by) {
 
   compare_traits(old_store.opened()->traits(), new_store.opened()->traits(), found);
 
-  // Rights: a change that changes nothing, for no configuration has this version.
+  // Rights: try a change that changes nothing, because no configuration has this version.
   for (migrate::Store* store : {&old_store, &new_store}) {
     const SpaceConfig& config = store == &old_store ? seen->old_config : *seen->new_config;
     const Result<SpaceConfig> asked = store->opened()->change_config(
@@ -136,7 +136,7 @@ Result<std::vector<Finding>> Migration::Impl::plan(TimePoint by) {
                        " of them of one store alone; these have to be restarted with migrate.from "
                        "and migrate.to before dual-new"});
 
-  // What needs probing holds.
+  // Checks that need probing holds.
   const Result<migrate::NameProbe> of_old = migrate::probe_names(old_store, me, clock, by);
   if (!of_old) return of_old.error();
   const Result<migrate::NameProbe> of_new = migrate::probe_names(new_store, me, clock, by);

@@ -1,4 +1,4 @@
-// Where a migration stands, also when one of the stores can't be asked.
+// The state of a migration, even if one of the stores can't be asked.
 #include "migration/clients.h"
 #include "migration/differences.h"
 #include "migration/impl.h"
@@ -6,7 +6,7 @@
 namespace lockset {
 namespace {
 
-// What one store's mark alone says.
+// What one store's mark alone tells.
 MigrationPhase earliest_phase(const MigrationMark& mark) {
   using Step = MigrationMark::Step;
   switch (mark.step) {
@@ -31,7 +31,7 @@ MigrationPhase earliest_phase(const MigrationMark& mark) {
   return MigrationPhase::old_only;
 }
 
-// Where only one store says something: which phases its mark leaves open.
+// If only one store answers: which phases its mark leaves open.
 std::string open_question(const MigrationMark& mark) {
   using Step = MigrationMark::Step;
   switch (mark.step) {
@@ -55,7 +55,7 @@ Result<MigrationStatus> Migration::Impl::status(TimePoint by) {
   const TimePoint now = clock.now();
   const TimePoint half = now + (by - now) / 2;
 
-  // The new store before the old one, as for the steps; and again if a step came in between.
+  // Reads the new store before the old one, as for the steps; and again if a step came in between.
   Result<SpaceConfig> of_new = new_store.load(half);
   Result<SpaceConfig> of_old = old_store.load(by);
   if (!of_old && !of_new) return std::move(of_old).error();

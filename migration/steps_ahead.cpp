@@ -1,4 +1,4 @@
-// The way to the new store.
+// The steps towards the new store.
 #include <algorithm>
 #include <cstring>
 
@@ -9,8 +9,8 @@ namespace lockset {
 
 namespace {
 
-// Clients of the old store alone fail once the stamps are the new store's: they should be gone,
-// and most of them show within this time if they are not.
+// Clients that know only the old store fail once the stamps come from the new one: they should be
+// gone. If they are not, most of them show up within this time.
 constexpr Duration legacy_watch = std::chrono::seconds(3);
 
 constexpr std::string_view restart_it =
@@ -66,7 +66,7 @@ Result<std::vector<Migration::Impl::Obstacle>> Migration::Impl::obstacles_to_beg
   return found;
 }
 
-// Of whomever.
+// Holds of any owner.
 Result<std::vector<Migration::Impl::Obstacle>> Migration::Impl::holds_in_new_space(TimePoint by) {
   const Result<Inspection> in_new = new_store.inspect(by);
   if (!in_new) return in_new.error();
@@ -80,7 +80,7 @@ Result<std::vector<Migration::Impl::Obstacle>> Migration::Impl::holds_in_new_spa
 
 Migration::Impl::Maybe<MigrationPhase> Migration::Impl::begin(const Seen& seen, TimePoint by) {
   if (seen.old_mark.step == Step::shadow) return std::optional(MigrationPhase::shadow);
-  // The hold that keeps others from steering is in the old store, and must not be in the new one.
+  // The hold for steering is in the old store, and must not appear in the new one.
   const Result<Inspection> own =
       new_store.inspect(by, {InspectQuery::Match::name, std::string(migrate::steering_prefix)});
   if (!own) return own.error();
@@ -92,13 +92,13 @@ Migration::Impl::Maybe<MigrationPhase> Migration::Impl::begin(const Seen& seen, 
   const Maybe<SpaceConfig> of_old = raise_old(seen, by);
   if (!of_old) return of_old.error();
   if (!*of_old) return std::optional<MigrationPhase>();
-  // Each start has a number of its own, also where the space is prepared already: so nothing that
-  // another one has begun, or taken back, is taken for this one's.
+  // Each start has its own number, even if the space is prepared already. So nothing that another
+  // start has begun, or taken back, is mistaken for this one's.
   const MigrationMark prepared{Step::prepared, fresh_number(seen.old_mark, seen.new_mark)};
   const Maybe<SpaceConfig> done = new_store.set_mark(*seen.new_config, prepared, by);
   if (!done) return done.error();
   if (!*done) return std::optional<MigrationPhase>();
-  // From now on nobody takes anything there; somebody may have since it was looked at.
+  // From now on nobody can take anything there; somebody may have done so since the last look.
   const Result<std::vector<Obstacle>> in_use = holds_in_new_space(by);
   if (!in_use) return in_use.error();
   if (!in_use->empty()) return std::optional<MigrationPhase>();
@@ -143,8 +143,8 @@ Result<std::vector<Migration::Impl::Obstacle>> Migration::Impl::obstacles_ahead(
       if (auto lost = migrate::quarantine_in_the_way(*in_old, "the old store")) {
         found.push_back(*lost);
       }
-      // The stamp base grows with each entry into this phase from dual-old: what was seen before
-      // that counts no more. (A version would grow with each restart of a program, too.)
+      // The stamp base grows with each entry into this phase from dual-old: earlier looks no longer
+      // count then. (A version would grow with each restart of a program, too.)
       return settled(std::move(found), old_drained,
                      std::to_string(seen.old_mark.encode()) + "/" +
                          std::to_string(seen.old_config.stamp_base.value),
@@ -179,7 +179,7 @@ Migration::Impl::Maybe<MigrationPhase> Migration::Impl::step_ahead(const Seen& s
     case Step::to_new:
       return switch_to_new(seen, by);
     case Step::to_old:
-      // A way back that was not gone to its end: nothing of it has taken effect.
+      // A way back that was not finished: nothing of it has taken effect.
       return set(old_store, seen.old_config, mark(seen, Step::dual_new), MigrationPhase::dual_new,
                  by);
     case Step::dual_new:
@@ -190,9 +190,10 @@ Migration::Impl::Maybe<MigrationPhase> Migration::Impl::step_ahead(const Seen& s
   }
 }
 
-// Raises the old store's stamp base above the last grant of dual-old, while nobody is granted
-// anything. Others may set the mark back and on again between the drawing and the raising: so it is
-// looked whether a hold stands above it after all, which is so until the change to dual_new.
+// Raises the old store's stamp base above the last grant of dual-old, while nothing is granted.
+// Others may set the mark back and on again between drawing the stamp and raising the base. So this
+// looks whether a hold has a stamp above the base after all; such a hold stays visible until the
+// change to dual_new.
 Migration::Impl::Maybe<MigrationPhase> Migration::Impl::switch_to_new(const Seen& seen,
                                                                       TimePoint by) {
   SpaceConfig now = seen.old_config;
@@ -208,7 +209,7 @@ Migration::Impl::Maybe<MigrationPhase> Migration::Impl::switch_to_new(const Seen
   if (!*last) return std::optional<MigrationPhase>();
   const Result<SpaceConfig> raised = old_store.raise_stamps(**last, by);
   if (!raised) return raised.error();
-  // Clients set it back if it takes too long.
+  // Clients set the mark back if the switch takes too long.
   if (raised->migration_phase != switching.encode()) return std::optional<MigrationPhase>();
   const Result<Inspection> held = old_store.inspect(by);
   if (!held) return held.error();
@@ -219,10 +220,10 @@ Migration::Impl::Maybe<MigrationPhase> Migration::Impl::switch_to_new(const Seen
   return set(old_store, *raised, mark(seen, Step::dual_new), MigrationPhase::dual_new, by);
 }
 
-// From now on the new store alone gives stamps, and has to be above all of the old one's: it is by
-// itself only if somebody was granted something in dual-new. Nobody gets back to dual-old unseen
-// between the drawing and the opening: the old store's version stands when the new store's is
-// known, and the way back raises the new store's, too.
+// From now on only the new store gives stamps, and they have to be above all of the old store's.
+// They are so already only if something was granted in dual-new. Nobody can go back to dual-old
+// unnoticed between drawing the stamp and opening the new store: the old store's version is
+// unchanged when the new store's is known, and the way back raises the new store's version, too.
 Migration::Impl::Maybe<MigrationPhase> Migration::Impl::open_new(const Seen& seen, TimePoint by) {
   const Maybe<Stamp> last = old_store.draw_stamp(seen.old_config.version, me, by);
   if (!last) return last.error();

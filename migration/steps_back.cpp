@@ -1,12 +1,12 @@
-// The way back to the old store.
+// The steps back to the old store.
 #include "migration/impl.h"
 
 namespace lockset {
 namespace {
 
-// The old store's stamps go on so far above the new store's last ones, in microseconds, as its
-// stamps are. It is room for what may be granted between two looks if others set the mark back
-// and on again.
+// The old store's stamps continue this far above the new store's last ones, in microseconds, as
+// stamps are. This leaves room for grants between two looks, if others set the mark back and on
+// again.
 constexpr std::int64_t room = 10'000'000;
 
 constexpr std::string_view drain_new =
@@ -47,10 +47,10 @@ Result<std::vector<Migration::Impl::Obstacle>> Migration::Impl::obstacles_back(c
       if (auto lost = migrate::quarantine_in_the_way(*in_new, "the new store")) {
         found.push_back(*lost);
       }
-      // Whoever set this mark has waited, and nobody was granted anything since; but a store that
-      // was put back from a backup may have it from another time.
+      // The process that set this mark has waited, and nothing was granted since. But a store that
+      // was restored from a backup may have this mark from another time.
       if (seen.old_mark.step == Step::to_old) return found;
-      // Its version grows whenever the new store was open in between.
+      // The new store's version grows whenever it was open in between.
       return settled(
           std::move(found), new_drained,
           std::to_string(seen.new_config->version) + "/" + std::to_string(seen.old_mark.encode()),
@@ -64,12 +64,12 @@ Result<std::vector<Migration::Impl::Obstacle>> Migration::Impl::obstacles_back(c
 Migration::Impl::Maybe<MigrationPhase> Migration::Impl::step_back(const Seen& seen, TimePoint by) {
   switch (seen.old_mark.step) {
     case Step::shadow:
-      // The new store's mark stays: whoever takes locks there alone is refused as before.
+      // The new store's mark stays: clients that use it alone are refused as before.
       return set(old_store, seen.old_config, MigrationMark{}, MigrationPhase::old_only, by);
     case Step::dual_old:
       return set(old_store, seen.old_config, mark(seen, Step::shadow), MigrationPhase::shadow, by);
     case Step::to_new:
-      // A way ahead that was not gone to its end: nothing of it has taken effect.
+      // A way ahead that was not finished: nothing of it has taken effect.
       return set(old_store, seen.old_config, mark(seen, Step::dual_old), MigrationPhase::dual_old,
                  by);
     case Step::to_old:
@@ -85,8 +85,8 @@ Migration::Impl::Maybe<MigrationPhase> Migration::Impl::step_back(const Seen& se
   }
 }
 
-// The old store's version is raised first: whoever has found the new store drained, and is about to
-// go back to dual-old, decides again, for holds may stand in the new store alone since.
+// The old store's version is raised first. A process that has found the new store drained, and is
+// about to go back to dual-old, then decides again: by now holds may be in the new store alone.
 Migration::Impl::Maybe<MigrationPhase> Migration::Impl::back_from_new(const Seen& seen,
                                                                       TimePoint by) {
   const Maybe<SpaceConfig> of_old = raise_old(seen, by);
@@ -95,13 +95,14 @@ Migration::Impl::Maybe<MigrationPhase> Migration::Impl::back_from_new(const Seen
   return set(new_store, *seen.new_config, mark(seen, Step::prepared), MigrationPhase::dual_new, by);
 }
 
-// The old store is still of the version at which the new one was found drained: since then that one
-// was opened at most, and then nothing comes of this (raise_old). So whoever finds this mark may
-// take the switch up.
-// Raises the old store's stamp base above all that the new store has granted, while nobody is
-// granted anything. That is proved, and not only likely: the last drawing comes after the last
-// look at the old store's mark, which has stood ever since if the change to dual_old goes through;
-// and after the new store's version grew, so that no request of before is granted any more.
+// The old store still has the version at which the new one was found drained. Since then the new
+// one was at most opened, and then this step has no effect (raise_old). So any process that finds
+// this mark may continue the switch.
+//
+// Raises the old store's stamp base above everything that the new store has granted, while nothing
+// is granted. That is proved, not only likely. The last stamp is drawn after the last look at the
+// old store's mark; if the change to dual_old succeeds, the mark was unchanged since then. It is
+// also drawn after the new store's version grew, so that no earlier request is granted any more.
 Migration::Impl::Maybe<MigrationPhase> Migration::Impl::switch_to_old(const Seen& seen,
                                                                       TimePoint by) {
   const MigrationMark switching = mark(seen, Step::to_old);
@@ -118,14 +119,14 @@ Migration::Impl::Maybe<MigrationPhase> Migration::Impl::switch_to_old(const Seen
   const Stamp base{(*about)->value + room};
   const Result<SpaceConfig> raised = old_store.raise_stamps(base, by);
   if (!raised) return raised.error();
-  // Clients set it back if it takes too long.
+  // Clients set the mark back if the switch takes too long.
   if (raised->migration_phase != switching.encode()) return std::optional<MigrationPhase>();
 
   const Result<SpaceConfig> before = new_store.load(by);
   if (!before) return before.error();
   const MigrationMark prepared = mark(seen, Step::prepared);
   if (before->migration_phase != prepared.encode()) {
-    // Somebody else has gone on to new-only since.
+    // Somebody else has gone on to new-only meanwhile.
     static_cast<void>(old_store.set_mark(*raised, mark(seen, Step::dual_new), by).ok());
     return std::optional<MigrationPhase>();
   }
@@ -157,7 +158,7 @@ Result<std::vector<Migration::Impl::Obstacle>> Migration::Impl::obstacles_to_rel
   return std::vector<Obstacle>{};
 }
 
-// The old store's version is raised first: a start that is under way comes too late then.
+// The old store's version is raised first: a start that is under way then comes too late.
 Migration::Impl::Maybe<MigrationPhase> Migration::Impl::release(const Seen& seen, TimePoint by) {
   if (seen.new_mark.step != Step::prepared) return std::optional(MigrationPhase::old_only);
   const Maybe<SpaceConfig> of_old = raise_old(seen, by);

@@ -7,9 +7,9 @@
 namespace lockset::migrate {
 namespace {
 
-// How often a change whose reply was lost is asked for again.
+// How often a change whose reply was lost is repeated.
 constexpr int most_tries = 3;
-// Longer than a probing hold needs; it is what a killed prober leaves behind.
+// Longer than a probing hold is needed; the hold remains if the process is killed.
 constexpr Duration steering_lease = std::chrono::seconds(5);
 
 }  // namespace
@@ -48,7 +48,8 @@ Result<std::optional<SpaceConfig>> Store::set_mark(const SpaceConfig& seen,
       if (!why.may_have_applied()) return named(std::move(why));
       now = (*store)->load_config(by);
       if (!now) return named(std::move(why));
-      // Not applied so far. It may be later: then the next one is refused and finds it applied.
+      // Not applied so far. It may be applied later: then the next attempt is refused and finds it
+      // applied.
       if (now->version == seen.version) continue;
     }
     if (now->version != seen.version && now->migration_phase == mark.encode()) {
@@ -63,7 +64,7 @@ Result<SpaceConfig> Store::raise_stamps(Stamp at_least, TimePoint by) {
   const Result<Backend*> store = side_.get(by);
   if (!store) return named(store.error());
   Result<SpaceConfig> now = (*store)->change_config(RaiseStampBase{at_least}, by);
-  // To do it twice does no harm.
+  // Doing it twice is harmless.
   for (int i = 1; i < most_tries && !now && now.error().may_have_applied(); ++i) {
     now = (*store)->change_config(RaiseStampBase{at_least}, by);
   }
@@ -113,7 +114,7 @@ Result<std::optional<ReservedHold>> ReservedHold::take(
     const Result<AcquireOutcome> outcome = (*backend)->try_acquire(request);
     if (!outcome) {
       if (outcome.error().may_have_applied()) {
-        // If it is granted only later, it ends with its lease.
+        // If it is granted later, it ends with its lease.
         const Result<std::optional<Grant>> grant = (*backend)->resolve(request.token, by);
         if (grant && *grant) return reserved(**grant);
       }

@@ -1,5 +1,5 @@
-// One of the two stores as the one who moves a migration on sees it: its configuration, its mark,
-// and holds on reserved names.
+// One of the two stores, for the code that moves a migration on: its configuration, its mark, and
+// holds on reserved names.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace lockset::migrate {
 
-// Holds of whoever steers a migration are on names that begin so.
+// The holds of a process that steers a migration are on names with this prefix.
 inline constexpr std::string_view steering_prefix = "@migrate";
 
 // A write hold on one reserved name, released when this goes out of scope.
@@ -22,28 +22,28 @@ class ReservedHold;
 // For one thread.
 class Store {
  public:
-  // `called` is how messages call it: "the old store".
+  // `called` is the store's name in messages: "the old store".
   Store(OpenStore open, std::string_view called) : side_(std::move(open)), called_(called) {}
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
   [[nodiscard]] const std::string& called() const noexcept { return called_; }
-  // Null if it was not opened so far.
+  // Null if the store was not opened yet.
   [[nodiscard]] Backend* opened() const { return side_.opened(); }
   Result<Backend*> get(TimePoint by) { return side_.get(by); }
 
-  // Errors of these say which store it was.
+  // The errors of these calls name the store.
   Result<SpaceConfig> load(TimePoint by);
   Result<Inspection> inspect(TimePoint by, const InspectQuery& query = {});
 
-  // Sets the mark if the configuration is still of the version of `seen`; the configuration
-  // afterwards. Unset: it was another one, and nothing was changed. A lost reply is looked up.
+  // Sets the mark if the configuration still has the version of `seen`. Returns the configuration
+  // afterwards. Unset: it had another version, and nothing was changed. A lost reply is looked up.
   Result<std::optional<SpaceConfig>> set_mark(const SpaceConfig& seen, const MigrationMark& mark,
                                               TimePoint by);
-  // The stamps of grants from now on are greater. The configuration afterwards.
+  // Later grants get greater stamps than this. Returns the configuration afterwards.
   Result<SpaceConfig> raise_stamps(Stamp at_least, TimePoint by);
-  // A stamp that is drawn now, of a hold that is released again. Unset: the configuration is of
-  // another version than this.
+  // Draws a stamp now, with a hold that is released again. Unset: the configuration has another
+  // version than this.
   Result<std::optional<Stamp>> draw_stamp(std::int64_t config_version, const Owner& owner,
                                           TimePoint by);
 
@@ -57,8 +57,8 @@ class Store {
 
 class ReservedHold {
  public:
-  // Takes a write hold on `name`. Unset: somebody else has it, of whom `in_the_way` tells.
-  // With `only_at_version`: also unset, and `in_the_way` too, if the configuration is of another
+  // Takes a write hold on `name`. Unset: somebody else has it, and `in_the_way` describes that
+  // hold. With `only_at_version` also unset, and `in_the_way` too, if the configuration has another
   // version.
   static Result<std::optional<ReservedHold>> take(Store& store, const std::string& name,
                                                   const Owner& owner, Duration lease, TimePoint by,
@@ -69,7 +69,8 @@ class ReservedHold {
         hold_(std::move(other.hold_)),
         by_(other.by_) {}
   ReservedHold& operator=(ReservedHold&&) = delete;
-  // By the deadline that it was taken with; what can't be released ends with its lease.
+  // Releases by the deadline that it was taken with; a hold that can't be released ends with its
+  // lease.
   ~ReservedHold();
 
   [[nodiscard]] Stamp stamp() const noexcept { return hold_.stamp; }

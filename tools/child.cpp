@@ -36,7 +36,7 @@ Child::Child(std::vector<std::string> argv) {
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in[0], 0);
   posix_spawn_file_actions_adddup2(&actions, out[1], 1);
-  // Otherwise a proxy's connection stays open for as long as the child lives.
+  // Otherwise a proxy's connection would stay open as long as the child lives.
   posix_spawn_file_actions_addclosefrom_np(&actions, 3);
   std::vector<char*> words;
   for (std::string& word : argv) words.push_back(word.data());
@@ -76,7 +76,7 @@ void Child::close_pipes() {
 
 void Child::send(const std::string& line) {
   const std::string text = line + "\n";
-  // A dead reader is an answer that does not come; receive() says so.
+  // If the reader is dead, there is no answer, and receive() reports that.
   std::signal(SIGPIPE, SIG_IGN);
   for (std::size_t at = 0; at < text.size();) {
     const ssize_t wrote = ::write(to_child_, text.data() + at, text.size() - at);

@@ -1,5 +1,5 @@
-// A child program that speaks in lines: commands to its stdin, answers from its
-// stdout. Every wait has a limit.
+// A child program that is controlled by lines: commands to its stdin, answers from its stdout.
+// Every wait has a limit.
 #pragma once
 
 #include <sys/types.h>
@@ -11,27 +11,26 @@
 
 namespace lockset::tools {
 
-// Throws std::runtime_error when the child can't be started or does not answer.
-// Not thread-safe.
+// Throws std::runtime_error if the child can't be started or does not answer. Not thread-safe.
 class Child {
  public:
   explicit Child(std::vector<std::string> argv);
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
-  // Kills and reaps a child that still runs.
+  // Kills and reaps the child if it still runs.
   ~Child();
 
   void send(const std::string& line);
-  // The next line, without its end.
+  // The next line, without its newline.
   std::string receive(Duration limit = std::chrono::seconds(20));
   // send, then receive.
   std::string ask(const std::string& line);
 
-  void close_input();  // the end of its stdin
+  void close_input();  // the child reads the end of its stdin
   void kill();         // SIGKILL, and waits until it is dead
-  void stop();         // SIGSTOP, and waits until it stands
+  void stop();         // SIGSTOP, and waits until the child is stopped
   void go_on();        // SIGCONT
-  // Waits for its end; the exit code, or 128 + the signal.
+  // Waits until it ends; returns the exit code, or 128 + the signal.
   int wait(Duration limit = std::chrono::seconds(30));
 
  private:

@@ -12,10 +12,10 @@ int exit_code_of(Errc code) noexcept {
     case Errc::not_held:
       return exit_not_held;
     case Errc::invalid:
-    // The store is fit, and can't do what was asked of it.
+    // The store is fit, but can't do what was asked.
     case Errc::unsupported:
       return exit_usage;
-    // Both mean that this application id belongs to somebody else.
+    // Both mean that somebody else uses this application id.
     case Errc::app_in_use:
     case Errc::superseded:
     case Errc::misconfigured:

@@ -10,11 +10,11 @@
 
 namespace lockset::tools {
 
-// `lockset help` prints what each of them means (help.cpp): keep the two together.
+// `lockset help` explains each of these (help.cpp): change the two together.
 enum Exit : int {
   exit_ok = 0,
   exit_not_held = 1,
-  exit_not_kept = 1,  // of check-history
+  exit_not_kept = 1,  // check-history: a promise was not kept
   exit_usage = 64,
   exit_bad_data = 65,
   exit_store = 69,
@@ -30,7 +30,7 @@ enum Exit : int {
   exit_signal = 128,  // + the signal's number
 };
 
-// Thrown anywhere in the command, caught in main alone.
+// Thrown anywhere in a command; only main catches it.
 class Failure : public std::exception {
  public:
   Failure(int code, std::string message) : code_(code), message_(std::move(message)) {}
@@ -45,10 +45,10 @@ class Failure : public std::exception {
 int exit_code_of(Errc code) noexcept;
 
 [[noreturn]] void fail(const Error& error);
-// The system has none left of what it takes to do this: exit_system, with the limit to look at.
+// The system has no more of a resource that this needs: exit_system, with the limit to check.
 [[noreturn]] void fail_system(std::string_view what, int error);
 
-// The value, or the failure that goes with the error.
+// The value; throws the failure that matches the error.
 template <class T>
 T or_fail(Result<T> result) {
   if (!result) fail(result.error());

@@ -1,4 +1,4 @@
-// An open file descriptor and its owner.
+// Owns an open file descriptor.
 #pragma once
 
 #include <unistd.h>

@@ -33,7 +33,7 @@ std::string read_all(const std::string& path) {
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0) fail_read(path, std::strerror(errno));
   std::string text;
-  // A file that still grows is read as far as it goes now.
+  // If the file still grows, it is read up to its present end.
   text.resize(static_cast<std::size_t>(std::max<off_t>(status.st_size, 1 << 16)));
   std::size_t size = 0;
   for (;;) {
@@ -77,7 +77,7 @@ std::vector<std::string> history_files(const std::vector<std::string>& operands)
   return files;
 }
 
-// Each processor reads files, for half of the work is reading.
+// One thread per processor reads files, because reading is half of the work.
 history::History read_history(const std::vector<std::string>& files) {
   history::History logs(files.size());
   std::atomic<std::size_t> next = 0;

@@ -1,4 +1,4 @@
-// What the checker of histories found, as tables for people.
+// The findings of the checker of histories, as tables for people.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace lockset::tools {
 
-// What the run contained, a line each.
+// What the run contained, one line each.
 std::string counts_table(const history::Counts& counts);
-// The invariants, with how many violations each.
+// The invariants, with the number of violations of each.
 std::string verdict_table(const history::Report& report);
 
 }  // namespace lockset::tools

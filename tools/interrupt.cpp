@@ -20,8 +20,8 @@ void on_term(int) { note(); }
 }  // namespace
 
 void catch_interrupts() {
-  // Ignored and blocked: a signal that is blocked is kept for sigwait even if it is ignored,
-  // and a child that inherits both can't be hit.
+  // Ignored and blocked: a blocked signal is kept for sigwait even if it is ignored, and a child
+  // that inherits both is not hit by it.
   std::signal(SIGINT, SIG_IGN);
   sigset_t set;
   sigemptyset(&set);

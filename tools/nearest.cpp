@@ -6,7 +6,7 @@
 namespace lockset::tools {
 namespace {
 
-// Edits that turn `a` into `b`, a swap of neighbours counting as one.
+// The number of edits that turn `a` into `b`; a swap of neighbours counts as one.
 std::size_t slips(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) cost[i][0] = i;
@@ -27,7 +27,7 @@ std::size_t slips(std::string_view a, std::string_view b) {
 
 std::string_view nearest(std::string_view typed, std::span<const std::string_view> known) {
   constexpr std::size_t most_slips = 2;
-  constexpr std::size_t longest_word = 64;  // the cost grows with the square
+  constexpr std::size_t longest_word = 64;  // the cost grows with the square of the length
   if (typed.size() > longest_word) return {};
   std::string_view best;
   std::size_t fewest = most_slips + 1;

@@ -8,7 +8,7 @@
 namespace lockset::tools {
 namespace {
 
-// Terminal columns; falls back to one per byte where the locale can't say.
+// Terminal columns; one per byte if the locale can't tell.
 std::size_t width_of(std::string_view text) {
   std::size_t width = 0;
   std::mbstate_t state{};
@@ -60,7 +60,7 @@ std::string shown(std::string_view text) {
 std::string harmless(std::string_view text) {
   const std::string safe = in_quotes(text);
   std::string result;
-  // in_quotes() puts a backslash before " and \; here nothing needs them.
+  // in_quotes() puts a backslash before " and \; nothing here needs it.
   for (std::size_t i = 1; i + 1 < safe.size(); ++i) {
     const bool escape = safe[i] == '\\' && (safe[i + 1] == '"' || safe[i + 1] == '\\');
     if (escape) ++i;

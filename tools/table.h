@@ -1,4 +1,4 @@
-// Columns that line up on a terminal, also with wide characters.
+// Columns that are aligned on a terminal, even with wide characters.
 #pragma once
 
 #include <string>
@@ -18,11 +18,11 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// `text` as it can be shown and told apart: in quotes and with \xNN where it has blanks,
-// quotes or something that a terminal would not show or would obey.
+// `text` in an unambiguous form that can be shown: in quotes and with \xNN if it contains blanks,
+// quotes, or bytes that a terminal would not show or would obey.
 std::string shown(std::string_view text);
-// The same for a text whose blanks and quotes are harmless: only what a terminal would
-// obey is changed.
+// The same for a text whose blanks and quotes are harmless: it only changes what a terminal would
+// obey.
 std::string harmless(std::string_view text);
 
 }  // namespace lockset::tools

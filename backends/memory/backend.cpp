@@ -1,5 +1,5 @@
-// The reference: docs/semantics.md written down as directly as possible, under one
-// mutex. Where speed and obviousness disagree, obviousness wins.
+// The reference: it implements docs/semantics.md as directly as possible, under one mutex. Where
+// speed and clarity disagree, clarity wins.
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
@@ -15,7 +15,7 @@ namespace lockset {
 class MemoryStore {
  public:
   explicit MemoryStore(const Clock& clock) : clock_(clock) {}
-  // A copy, as of one instant; waiters stay with the original.
+  // A copy of one instant; waiters stay with the original.
   MemoryStore(MemoryStore& other, const Clock& clock);
 
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request);
@@ -28,7 +28,7 @@ class MemoryStore {
   SpaceConfig change_config(const ConfigChange& change);
   Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch);
   std::size_t sweep();
-  // Null: the machine's.
+  // Null: the machine's clock.
   [[nodiscard]] const Clock* clock() const noexcept {
     return &clock_ == &real_clock() ? nullptr : &clock_;
   }
@@ -42,14 +42,14 @@ class MemoryStore {
     TimePoint expires;  // TimePoint::max(): permanent
   };
   struct NameState {
-    // The live holds on one name, and the mode of all of them: readers and writers
-    // never meet.
+    // The live holds on one name, and the mode that all of them have: readers and writers never
+    // hold together.
     std::vector<Stamp> stamps;  // ascending
     Mode mode = Mode::read;
   };
   using Holds = std::unordered_map<Stamp, HoldRecord>;
 
-  // All of these: REQUIRES mutex_. `now` is the moment of the step, which reads the clock once.
+  // All of these REQUIRE mutex_. `now` is the moment of the step, which reads the clock once.
   static bool expired(const HoldRecord& hold, TimePoint now) { return hold.expires <= now; }
   Holds::iterator find_live(Stamp stamp, TimePoint now);
   Holds::iterator end_hold(Holds::iterator hold);
@@ -66,11 +66,11 @@ class MemoryStore {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   int waiting_ = 0;            // for changed_
-  std::uint64_t changes_ = 0;  // grows whenever something that was taken may be free
+  std::uint64_t changes_ = 0;  // grows whenever a taken name may have become free
   SpaceConfig config_;
   Stamp last_stamp_;
   Holds holds_;
-  std::shared_ptr<const Owner> last_owner_;  // most holds are of one owner, and share it
+  std::shared_ptr<const Owner> last_owner_;  // most holds have the same owner, and share it
   // Names without holds have no entry.
   std::unordered_map<std::string, NameState> names_;
 };
@@ -83,7 +83,7 @@ using std::chrono::microseconds;
 class MemoryTicket final : public WaitTicket {
  public:
   explicit MemoryTicket(std::uint64_t changes) : seen(changes) {}
-  std::uint64_t seen;  // the store's changes at the busy answer
+  std::uint64_t seen;  // the value of changes_ at the busy answer
 };
 
 std::int64_t us_since_1970(std::chrono::system_clock::time_point wall) {
@@ -169,8 +169,9 @@ Stamp MemoryStore::draw_stamp(Stamp at_least, std::chrono::system_clock::time_po
   return last_stamp_;
 }
 
-// By the calendar, so that no version comes again where a backup is restored or a space made anew:
-// a client would decide by the configuration that it once had under that version.
+// Raised to the calendar's time, so that no version is used again after a backup was restored or a
+// space was made anew: a client would decide by the configuration that it once had under that
+// version.
 void MemoryStore::raise_version(std::int64_t before) {
   config_.version = std::max(before + 1, us_since_1970(clock_.wall()));
 }
@@ -192,7 +193,7 @@ Grant MemoryStore::live_grant(Holds::const_iterator hold, TimePoint now) {
   return grant;
 }
 
-// What the same request was granted before. It holds all of the names: one tells of it.
+// The earlier grant to the same request. Its hold covers all of the names, so any of them shows it.
 std::optional<Grant> MemoryStore::twin(const AcquireRequest& request, TimePoint now) {
   const auto name = names_.find(request.set->items().front().name);
   if (name == names_.end()) return {};
@@ -229,7 +230,7 @@ Result<AcquireOutcome> MemoryStore::try_acquire(const AcquireRequest& request) {
   return AcquireOutcome(std::move(grant));
 }
 
-// Looks at all holds: replies are lost in tests only.
+// Looks at all holds: replies are lost only in tests.
 std::optional<Grant> MemoryStore::resolve(const Token& token) {
   const std::lock_guard lock(mutex_);
   const TimePoint now = clock_.now();

@@ -1,6 +1,6 @@
-// A lock space on the move from one store to another, as programs use it: takes each hold in the
-// old store, in both or in the new one, as the marks in the stores say at that moment. Knows two
-// backends and nothing of what they are. ADR 0035 has the protocol.
+// A lock space during a migration, as programs use it: takes each hold in the old store, in both or
+// in the new one, as the marks in the stores say at that moment. It knows two backends, and nothing
+// about their kinds. ADR 0035 describes the protocol.
 #pragma once
 
 #include <atomic>
@@ -19,16 +19,16 @@
 
 namespace lockset::migrate {
 
-// Opens the stores that the phase needs; the new one is asked first, and within half of the time.
-// Errc::misconfigured for two that don't belong together, Errc::unsupported for a pair that can't
-// be migrated between.
+// Opens the stores that the phase needs; asks the new one first, within half of the time.
+// Errc::misconfigured if the two don't belong together, Errc::unsupported if locks can't move
+// between them.
 Result<std::unique_ptr<Backend>> open_migrate_backend(OpenStore from, OpenStore to, TimePoint by);
 
 class MigrateBackend final : public Backend {
  public:
   MigrateBackend(OpenStore from, OpenStore to);
 
-  // Opens what is needed and reads the configurations. Call once, before all else.
+  // Opens what is needed and reads the configurations. Call it once, before everything else.
   Status open(TimePoint by);
 
   [[nodiscard]] Traits traits() const override { return traits_; }
@@ -54,16 +54,16 @@ class MigrateBackend final : public Backend {
 
   // --- configuration.cpp ---
   [[nodiscard]] Now now() const;
-  // Takes over what was read of one store, or of both. Null if it does not fit together yet.
+  // Takes over what was read from one store, or from both. Null if it does not fit together yet.
   Now learn(std::optional<SpaceConfig> of_old, std::optional<SpaceConfig> of_new);
-  // Reads what the present phase depends on, and goes on until it fits together.
+  // Reads what the present phase depends on, until it fits together.
   Result<Now> refresh(TimePoint by);
   Result<Now> read_both(TimePoint by);
   void set_epochs(View& view) const;
-  // Ends a switching that whoever began it does not end, if this program may: it takes an
+  // Ends a switch that the process which began it does not end, if this program may: that needs an
   // operator's rights.
   void set_back_if_stuck(const View& view, TimePoint by);
-  // What an acquire is told meanwhile.
+  // The error for acquires during a switch.
   [[nodiscard]] Error being_switched() const;
 
   // --- acquire.cpp ---
@@ -71,7 +71,7 @@ class MigrateBackend final : public Backend {
   Result<AcquireOutcome> take_in_both(const AcquireRequest& request, const View& view);
   Result<AcquireOutcome> give_back(const AcquireRequest& request, Backend& old_store, Stamp in_old,
                                    const View& view, Result<AcquireOutcome> outcome);
-  // A hold in the way that is to be named by the stamp under which its owner knows it.
+  // Names the hold in the way by the stamp that its owner knows.
   void name_holder(Busy& busy, Which found_in, const View& view, TimePoint by);
   // `old_base`: the old store's stamp base at the attempt.
   Grant join(MigrationPhase phase, const Grant& of_old, const Grant& of_new, Stamp old_base) const;
@@ -79,9 +79,9 @@ class MigrateBackend final : public Backend {
   // --- doubts ---
   struct Doubt {
     MigrationPhase phase{};
-    Stamp old_base;  // of the old store at the attempt
+    Stamp old_base;  // of the old store, at the attempt
     Stamp in_old;    // what the old store had granted by then; 0: the new one was not asked
-    // A part of it may be given back by a request that is still on its way: no hold any more.
+    // A request to give back a part of it may still be under way: it is no hold any more.
     bool given_up = false;
     TimePoint until;
   };
@@ -90,18 +90,18 @@ class MigrateBackend final : public Backend {
   // Unset: nothing is in doubt.
   [[nodiscard]] std::optional<Doubt> doubt_of(const Token& token) const;
   void settle(const Token& token);
-  // Ends a part of an attempt. Not by breaking it, which takes an operator's rights.
+  // Ends a part of an attempt, without breaking it, which would need an operator's rights.
   static Status take_back(Backend& store, const HoldRef& part, TimePoint by);
 
   // --- holds.cpp ---
   Result<bool> end(const HoldRef& whole, TimePoint by, const End& how);
   // The part of a hold that stands in this store.
   static HoldRef part_in(Which store, const HoldRef& whole, const Parts& parts);
-  // Of a hold that this process did not take, too; unset: there is no such hold.
+  // Also for a hold that another process took; unset: there is no such hold.
   Result<std::optional<Parts>> parts_of(Stamp stamp, TimePoint by);
   Result<std::optional<Parts>> look_for(Stamp stamp, TimePoint by);
   Result<std::optional<Parts>> look_for_after_way_back(Stamp stamp, TimePoint by);
-  // Those parts in the new store that it shows in time; none if it does not answer.
+  // The parts in the new store, if it shows them in time; none if it does not answer.
   std::vector<HoldInfo> new_parts_of(const std::vector<HoldInfo>& of_old, TimePoint by);
   [[nodiscard]] Owner owner_in(Which store, const Owner& owner, const HoldTag& tag) const;
 
@@ -117,15 +117,15 @@ class MigrateBackend final : public Backend {
   mutable std::mutex mutex_;
   std::optional<SpaceConfig> old_config_;
   std::optional<SpaceConfig> new_config_;
-  Now now_;  // null: what is known does not fit together
+  Now now_;  // null: the known configurations do not fit together
   std::int64_t last_version_ = 0;
-  // Since when the old store is found between two phases, with that config version.
+  // When the old store was first found between two phases, with this config version.
   std::optional<std::pair<std::int64_t, TimePoint>> switching_since_;
-  std::string not_set_back_;  // why this program can't end it; empty: it can, or was not asked to
-  // A dual attempt got no answer from the old store: it may be gone for good because the new one
-  // counts alone by now, so that one is asked before the next attempt.
+  std::string not_set_back_;  // why this program can't end it; empty: it can, or has not tried
+  // A dual attempt got no answer from the old store. That store may be gone for good, because only
+  // the new one counts by now; so the new one is asked before the next attempt.
   std::atomic<bool> old_is_silent_ = false;
-  // Attempts whose outcome is not known, with the phase in which they were made.
+  // Attempts with unknown outcome, and the phase in which they were made.
   std::map<Token, Doubt> doubts_;
 };
 

@@ -1,5 +1,5 @@
-// What a hold says about the phase in which it was taken. It stands at the end of the instance in
-// its record, so that no store needs to know of it: "3f09...-0.1.0+3:1a2b3c4d.17000000000000001".
+// The phase in which a hold was taken, as recorded at the end of the instance in its record, so
+// that no store needs to know about it: "3f09...-0.1.0+3:1a2b3c4d.17000000000000001".
 //
 // Plain values; thread-safe.
 #pragma once
@@ -15,22 +15,22 @@ namespace lockset::migrate {
 
 struct HoldTag {
   MigrationPhase phase = MigrationPhase::old_only;
-  // In the new store: the stamp of the same hold in the old one; 0 where it has none.
+  // In the new store: the stamp of the same hold in the old one; 0 if it has none.
   Stamp in_old = {};
-  // Of which migration: a tag of an earlier one says nothing of this one. 0 in old-only.
+  // Identifies the migration: a tag of an earlier one does not count for this one. 0 in old-only.
   std::uint32_t migration = 0;
   bool operator==(const HoldTag&) const = default;
 };
 
-// `instance` with the tag behind it.
+// `instance` followed by the tag.
 std::string tagged(std::string_view instance, const HoldTag& tag);
-// Unset for a client that knows nothing of any migration.
+// Unset for a client that knows of no migration.
 std::optional<HoldTag> tag_of(std::string_view instance);
-// Unset also for a tag of another migration. One of old-only is of none, and is given.
+// Also unset for a tag of another migration. A tag of old-only belongs to none, and is returned.
 std::optional<HoldTag> tag_of(std::string_view instance, std::uint32_t migration);
 // `instance` without its tag.
 std::string_view without_tag(std::string_view instance);
-// "0.1.0" of a record's instance, tagged or not; empty if it does not say.
+// "0.1.0" from a record's instance, tagged or not; empty if it has no version.
 std::string version_of(std::string_view instance);
 
 }  // namespace lockset::migrate

@@ -1,4 +1,4 @@
-// Which holds of the two stores make up one hold of a client, as long as this process has to know.
+// Which holds of the two stores form one hold of a client, as far as this process has to know.
 //
 // Thread-safe.
 #pragma once
@@ -16,22 +16,23 @@
 namespace lockset::migrate {
 
 struct Parts {
-  // In which it was taken. It says where the hold has to stand, and which part decides.
+  // The phase in which it was taken. It decides in which stores the hold has to be, and which part
+  // decides.
   MigrationPhase phase = MigrationPhase::old_only;
   Stamp in_old = {};  // 0: none
   Stamp in_new = {};
-  // When its lease ends if nobody renews it.
+  // When its lease ends if it is not renewed.
   TimePoint until = TimePoint::max();
 
-  // Somebody ends it, or tried to.
+  // Somebody is ending it, or tried to.
   bool ending = false;
-  // What is known of an end that was not confirmed whole: the retry must not take back what was
-  // done before.
+  // What is known about an end that was not fully confirmed: the retry must not undo an earlier
+  // step.
   bool old_ended = false;
   bool new_ended = false;
   bool ended_here = false;  // this process ended the part that decides
 
-  // The stamp by which clients know it: that of the part that decides.
+  // The stamp by which clients know it: the stamp of the part that decides.
   [[nodiscard]] Stamp stamp() const noexcept {
     return phase >= MigrationPhase::dual_new ? in_new : in_old;
   }
@@ -39,18 +40,18 @@ struct Parts {
 
 class PartsBook {
  public:
-  // `app`: the application on whose id it is a hold (semantics 12); empty: an ordinary one.
+  // `app`: the application, if this is a hold on its id (semantics 12); empty: an ordinary hold.
   void note(const Parts& parts, const std::string& app);
   [[nodiscard]] std::optional<Parts> find(Stamp stamp) const;
-  // The hold on an application's id whose stamp is this epoch, also when it has ended.
+  // The hold on an application's id with this epoch as its stamp, even if it has ended.
   [[nodiscard]] std::optional<Parts> epoch(Stamp stamp) const;
-  // The last hold that this process took on the id of the application.
+  // The last hold that this process took on the application's id.
   [[nodiscard]] std::optional<Parts> application(const std::string& app) const;
-  // The stamp by which clients know the hold of which this is the part in the old (new) store, if
-  // it is one on an application's id; otherwise `part` itself. An epoch is such a stamp.
+  // If the part in the old (new) store belongs to a hold on an application's id: the stamp by which
+  // clients know that hold. Otherwise `part` itself. An epoch is such a stamp.
   [[nodiscard]] Stamp epoch_of_old(Stamp part) const;
   [[nodiscard]] Stamp epoch_of_new(Stamp part) const;
-  // Applies `change` to the entry, if it is there.
+  // Applies `change` to the entry, if it exists.
   template <class Change>
   void update(Stamp stamp, Change&& change) {
     const std::lock_guard lock(mutex_);

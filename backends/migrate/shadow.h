@@ -1,7 +1,7 @@
-// Tries the new store before anything depends on it: each hold that the old store granted is taken,
-// renewed and released there as well, by a thread of its own, behind the caller's back. Counts what
-// would have been different, and how long it took, and writes that into the new store as the label
-// of a hold on "@shadow:<instance>", where `lockset migrate status` finds it.
+// Tries the new store before anything depends on it: a background thread takes, renews and releases
+// there each hold that the old store granted. It counts what would have been different, and how
+// long it took, and writes that into the new store as the label of a hold on "@shadow:<instance>",
+// where `lockset migrate status` finds it.
 //
 // Thread-safe. Blocks nobody: what the thread can't keep up with is skipped and counted.
 #pragma once
@@ -29,10 +29,10 @@ class Shadow {
   explicit Shadow(Side& store) : store_(store) {}
   Shadow(const Shadow&) = delete;
   Shadow& operator=(const Shadow&) = delete;
-  // Gives back what it holds, within a second or two.
+  // Releases its holds, within a second or two.
   ~Shadow();
 
-  // The old store granted this with the stamp. `request` as the core made it.
+  // The old store granted this with the stamp. `request` is the core's.
   void granted(const AcquireRequest& request, Stamp in_old, std::uint32_t migration);
   void renewed(Stamp in_old, Duration lease);
   void ended(Stamp in_old);
@@ -43,7 +43,7 @@ class Shadow {
     Owner owner;
     Duration lease{};
     Stamp in_old;
-    std::int64_t new_phase = 0;  // what the new store's configuration has to say
+    std::int64_t new_phase = 0;  // from the new store's configuration
     TimePoint since;             // when the old store had granted it
     TimePoint next;              // when to try again
   };
@@ -56,19 +56,19 @@ class Shadow {
   };
   struct Step {
     enum class Kind : std::uint8_t { take, renew, end } kind;
-    std::optional<Trial> trial;  // of take
+    std::optional<Trial> trial;  // for take
     Stamp in_old;
-    Duration lease{};  // of renew
+    Duration lease{};  // for renew
   };
 
   void add(Step step);
   void work();
   void do_step(Step& step);
   void try_again(TimePoint now);
-  // Whether it is over: granted, or told apart for good.
+  // Whether the trial is over: granted, or certainly different.
   bool try_once(const Trial& trial);
   void renew(Stamp in_old, Duration lease);
-  // Whether the store has answered.
+  // True if the store has answered.
   bool end(Stamp in_old);
   // False if the store does not answer.
   bool end_all();
@@ -78,14 +78,15 @@ class Shadow {
   Side& store_;
   std::mutex mutex_;
   std::deque<Step> queue_;
-  // Whose ends are wanted: those that are queued, tried or held, by their stamps in the old store.
+  // Trials that have to be ended with their holds: those that are queued, tried or held, by their
+  // stamps in the old store.
   std::set<Stamp> begun_;
   std::uint64_t skipped_ = 0;
   bool stopping_ = false;
   std::optional<Alarm> bell_;
   Thread thread_;
 
-  // The thread's own.
+  // Used only by the thread.
   std::vector<Trial> waiting_;
   std::map<Stamp, KnownHold> holds_;  // by the stamp in the old store
   std::optional<SpaceConfig> config_;

@@ -1,5 +1,5 @@
-// One of the two stores, opened when it is first needed: so a store that is not there yet, or not
-// any more, troubles nobody whose phase does without it.
+// One of the two stores, opened when it is first needed: so a store that does not exist yet, or no
+// longer, affects no client whose phase does not need it.
 //
 // Thread-safe.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace lockset::migrate {
 
-// Connects to the space. Called from any thread, perhaps by several at once.
+// Connects to the space. Any thread may call it, several at once too.
 using OpenStore = std::function<Result<std::unique_ptr<Backend>>(TimePoint by)>;
 
 class Side {
@@ -21,17 +21,17 @@ class Side {
   Side(const Side&) = delete;
   Side& operator=(const Side&) = delete;
 
-  // The store, which lives as long as this object. Tries to open it anew after a failure.
+  // The store, which lives as long as this object. Opens it again after a failure.
   Result<Backend*> get(TimePoint by) {
     if (Backend* const store = opened()) return store;
-    // Not under the mutex: nobody shall wait for somebody else's deadline.
+    // Not under the mutex: nobody must wait for another caller's deadline.
     Result<std::unique_ptr<Backend>> fresh = open_(by);
     if (!fresh) return std::move(fresh).error();
     const std::lock_guard lock(mutex_);
     if (!store_) store_ = *std::move(fresh);
     return store_.get();
   }
-  // Null if it was not opened so far.
+  // Null if it was not opened yet.
   [[nodiscard]] Backend* opened() const {
     const std::lock_guard lock(mutex_);
     return store_.get();

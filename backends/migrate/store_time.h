@@ -1,8 +1,8 @@
-// The time of the stores as one clock: the core compares readings with each other (semantics 20),
-// and a change of the phase must not look like a clock that was stepped.
+// The time of both stores as one clock: the core compares readings with each other (semantics 20),
+// and a change of the phase must not look like a stepped clock.
 //
-// It goes on as the clock of the store that was read first. How far the other one is ahead is
-// learned from a hold taken in both, or, without one, from how much time passed here since the last
+// It continues the clock of the store that was read first. How far the other one is ahead is
+// learned from a hold in both, or, without one, from the time that passed here since the last
 // reading.
 //
 // Thread-safe.
@@ -19,8 +19,8 @@ namespace lockset::migrate {
 
 class StoreTime {
  public:
-  // Readings of both clocks, each with the moment at which it was received; the first was asked for
-  // at `sent`. The shorter that took, the better: the best one counts.
+  // Readings of both clocks, each with the moment at which it was received; the first one was
+  // requested at `sent`. The shortest exchange is the most exact one, and counts.
   void learn(TimePoint sent, std::int64_t old_us, TimePoint old_at, std::int64_t new_us,
              TimePoint new_at) {
     const std::lock_guard lock(mutex_);
@@ -59,7 +59,7 @@ class StoreTime {
       if (!ahead_us_) {
         const std::int64_t expected = last_->shown_us + us(now - last_->received);
         ahead_us_ = store == Store::new_store ? reading - expected : expected - reading;
-        uncertainty_ = Duration::max();  // a hold in both will tell better
+        uncertainty_ = Duration::max();  // a hold in both stores will be more exact
       }
       result += store == Store::new_store ? -*ahead_us_ : *ahead_us_;
     }
@@ -69,8 +69,8 @@ class StoreTime {
 
   mutable std::mutex mutex_;
   std::optional<Store> counts_as_;        // the clock of the first reading
-  std::optional<std::int64_t> ahead_us_;  // the new store's clock, of the old one's
-  Duration uncertainty_{};                // of that
+  std::optional<std::int64_t> ahead_us_;  // how far the new store's clock is ahead of the old one's
+  Duration uncertainty_{};                // of ahead_us_
   std::optional<Reading> last_;
 };
 

@@ -11,20 +11,20 @@
 
 namespace lockset::mysql {
 
-// How a transaction makes itself the only one that looks at a name. Both lock the same
-// row, so clients of both may share a space.
+// How a transaction makes sure that only it looks at a name. Both strategies lock the same row, so
+// clients of both may share a space.
 enum class Strategy : std::uint8_t {
   select_for_update,  // a point SELECT ... FOR UPDATE on the name's permanent row
   unique_index,       // INSERT ... ON DUPLICATE KEY UPDATE against the unique key
 };
 
-// As MySQL's own clients have it: `preferred` encrypts where the server can.
+// As in MySQL's own clients: `preferred` encrypts if the server can.
 enum class SslMode : std::uint8_t { disabled, preferred, required, verify_ca, verify_identity };
 
 struct Options {
   std::string host = "127.0.0.1";
   std::uint16_t port = 3306;
-  std::string socket;  // of a server on this host, instead of host and port
+  std::string socket;  // path for a server on this host, instead of host and port
   std::string user;
   std::string password;  // never shown
   std::string database;
@@ -36,15 +36,15 @@ struct Options {
   std::string ssl_ca;
   std::string ssl_cert;
   std::string ssl_key;
-  // One server of a Galera cluster, and the only one of it that anybody writes to.
+  // A server of a Galera cluster to which all clients write, and only to this one.
   bool single_writer = false;
 
   // For messages: "MySQL (app@db.example:3306/prod, space lockset)".
   [[nodiscard]] std::string shown() const;
 };
 
-// Reads password_file, and MYSQL_PWD where the address has no password. Errc::invalid with
-// what to write instead; Errc::misconfigured for a file that can't be read.
+// Reads password_file, and MYSQL_PWD if the address has no password. Errc::invalid, with what to
+// write instead; Errc::misconfigured for a file that can't be read.
 Result<Options> parse_address(const Url& url);
 
 }  // namespace lockset::mysql

@@ -1,4 +1,4 @@
-// The backend over one space in MySQL or MariaDB. docs/backends/mysql.md says how it works.
+// The backend over one space in MySQL or MariaDB. docs/backends/mysql.md describes how it works.
 #pragma once
 
 #include <memory>
@@ -34,9 +34,9 @@ class MysqlBackend final : public Backend {
   Result<std::size_t> sweep(TimePoint by) override;
 
  private:
-  // The call that releases a hold of one known name.
+  // The SQL call that releases a hold on one name, which is known.
   [[nodiscard]] std::string release_one(const HoldRef& hold, std::string_view app) const;
-  // One for each hold in `ended`.
+  // Sets one element of `ended` per hold.
   Status release_some(std::span<const HoldRef> holds, std::string_view app, TimePoint by,
                       std::span<char> ended);
   Result<AcquireOutcome> granted(const AcquireRequest& request, const Answer& answer,
@@ -49,9 +49,9 @@ class MysqlBackend final : public Backend {
 
   const std::unique_ptr<Store> store_;
   std::mutex sweep_mutex_;
-  std::int64_t sweep_from_ = 0;  // where the next sweep goes on
-  std::string collect_from_;     // and where among the names
-  Poller poller_;                // uses what stands above
+  std::int64_t sweep_from_ = 0;  // where the next sweep continues
+  std::string collect_from_;     // the same for names
+  Poller poller_;                // uses the members above
 };
 
 }  // namespace lockset::mysql

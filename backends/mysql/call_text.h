@@ -1,5 +1,5 @@
-// Builds the text of a CALL. Everything that comes from outside is a hexadecimal literal:
-// there is nothing to quote, and nothing that could be taken for SQL.
+// Builds the text of a CALL. Every value from outside is a hexadecimal literal: nothing needs
+// quoting, and nothing can be mistaken for SQL.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace lockset::mysql {
 
-// x'6162', or x'' for nothing.
+// x'6162', or x'' for an empty value.
 std::string hex_literal(std::string_view bytes);
 
 class CallText {
@@ -33,10 +33,10 @@ class CallText {
   std::string text_;
 };
 
-// "\"a\"", with what JSON wants escaped. REQUIRES: UTF-8 without control characters.
+// "\"a\"", with the escapes that JSON requires. REQUIRES: UTF-8 without control characters.
 std::string json_string(std::string_view text);
 
-// Each name behind a byte with its length.
+// Each name preceded by a byte with its length.
 std::string packed_names(const LockSet& set);
 
 std::string_view bytes_of(const Token& token);

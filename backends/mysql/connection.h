@@ -1,4 +1,4 @@
-// One connection to the server, set up for Lockset, with a deadline on each call.
+// A connection to the server, set up for Lockset, with a deadline on each call.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ class Connection;
 
 namespace lockset::mysql {
 
-// What a statement or a procedure answered: the rows of its first result set.
+// The answer of a statement or a procedure: the rows of its first result set.
 struct Answer {
   using Row = std::vector<std::optional<std::string>>;
   std::vector<Row> rows;
-  std::uint64_t affected = 0;  // rows, of a call without a result set
+  std::uint64_t affected = 0;  // rows, for a call without a result set
 
   [[nodiscard]] const std::string& text(std::size_t column, std::size_t row = 0) const;
   [[nodiscard]] std::int64_t number(std::size_t column, std::size_t row = 0) const;
@@ -35,16 +35,16 @@ struct Answer {
 struct Failure {
   Error error;
   int code = 0;
-  bool broken = false;  // the connection is of no use any more
+  bool broken = false;  // the connection is useless now
   [[nodiscard]] bool repeat() const noexcept { return worth_repeating(code); }
 };
 
 // Used by one thread at a time.
 class Connection {
  public:
-  // Connects and sets the session up: isolation level, time zone, character set and what
-  // else the statements rely on. Ends at `by`, rounded up to the client library's whole
-  // seconds. `options` and `watchdog` must outlive it.
+  // Connects and sets up the session: isolation level, time zone, character set and everything else
+  // that the statements rely on. Ends at `by`, rounded up to the client library's whole seconds.
+  // `options` and `watchdog` must outlive it.
   static Result<std::unique_ptr<Connection>> connect(const Options& options,
                                                      connections::SocketWatchdog& watchdog,
                                                      TimePoint by);
@@ -52,13 +52,13 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
   ~Connection();
 
-  // One statement, one round trip. Never several statements in one text: the connection
-  // does not allow them. Names in `sql` are hexadecimal literals, so nothing needs quoting.
+  // One statement, one round trip. Never several statements in one text: the connection does not
+  // allow them. Names in `sql` are hexadecimal literals, so nothing needs quoting.
   Result<Answer> run(const std::string& sql, Sent sent, TimePoint by, Failure& failure);
 
   [[nodiscard]] bool hung_up() const noexcept;
-  // False where the socket could not be told from the host program's own: calls then end
-  // by the client library's timeout, some 30 s.
+  // False if the socket could not be distinguished from the host program's own: then calls end by
+  // the client library's timeout, some 30 s.
   [[nodiscard]] bool has_deadlines() const noexcept { return socket_ != nullptr; }
 
  private:

@@ -1,4 +1,4 @@
-// Looks at a server's settings, and at what stands between it and us.
+// Checks a server's settings, and the connection to it.
 #pragma once
 
 #include <vector>
@@ -11,17 +11,16 @@
 
 namespace lockset::mysql {
 
-// For `lockset doctor`: everything worth a line.
+// For `lockset doctor`: everything that is worth a line.
 Result<std::vector<Finding>> examine(const Options& options, TimePoint by);
 
-// The part of it that is known without a lock space.
+// The part of examine() that needs no lock space.
 Result<std::vector<Finding>> examine_server(Connection& connection, const Options& options,
                                             TimePoint by);
 
-// For each connection of an open store, two round trips. Errc::unavailable if the server is not the
-// one that is written to. True if fewer than an eighth of its connections are left: what waits
-// keeps one for as long as it takes, and that many stay for those who come and go and make its
-// waiting end.
+// For each connection of an open store; two round trips. Errc::unavailable if the server is not the
+// writable one. True if fewer than an eighth of its connections are left: a waiter keeps its
+// connection for as long as it waits, and that many remain for the short calls that end the wait.
 Result<bool> is_crowded(Connection& connection, const Options& options, TimePoint by);
 
 // For open: Errc::misconfigured, with the remedy, for what examine_server() rates unsafe.

@@ -1,4 +1,4 @@
-// The one place where MySQL's and MariaDB's error numbers become Lockset's.
+// The only place that maps MySQL's and MariaDB's error numbers to Lockset's.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@
 
 namespace lockset::mysql {
 
-// Ended in a rollback that the same call need not meet again: deadlocks, duplicate keys,
-// rows that somebody kept locked for too long.
+// The call ended in a rollback and may succeed if it is repeated: deadlocks, duplicate keys, rows
+// that somebody kept locked for too long.
 bool worth_repeating(int code) noexcept;
 
-// The connection is of no use any more.
+// The connection is useless now.
 bool breaks_connection(int code) noexcept;
 
-// The server can't be written to: it is a replica, or was demoted.
+// The server is not writable: it is a replica, or was demoted.
 bool takes_no_writes(int code) noexcept;
 
-// `code` is the server's or the client library's number, 0 if there is none; `said` is what
-// it said; `where` names the store, for people.
+// `code` is the server's or the client library's number, 0 if there is none; `said` is its message;
+// `where` names the store, for people.
 Error error_from(int code, std::string_view said, const std::string& where, Sent sent);
 
 }  // namespace lockset::mysql

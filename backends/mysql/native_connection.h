@@ -1,4 +1,4 @@
-// The client library: how it is told what the address says.
+// Passes the settings of the address to the client library.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,14 @@ class Connection;
 
 namespace lockset::mysql {
 
-// The client library wants to know of every thread that uses it: before each use. Harmless
-// to repeat.
+// Call it before each use: the client library has to know every thread that uses it. Harmless to
+// repeat.
 void use_thread();
 
 [[nodiscard]] bool may_encrypt(const Options& options);
 
-// Whether the client library compares the server's name with its certificate in this mode. In
-// verify_ca too where it can't verify who signed without it.
+// Whether the client library compares the server's name with its certificate in this mode. True for
+// verify_ca, too, if the library can't verify the authority without that.
 [[nodiscard]] bool checks_host_name(SslMode mode);
 
 // Ends at `by`, rounded up to whole seconds. REQUIRES: use_thread().

@@ -1,4 +1,4 @@
-// How values stand in the space's tables and in the procedures' answers.
+// The form of values in the space's tables and in the procedures' answers.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ inline std::int64_t us(Duration duration) {
   return std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
 }
 
-// What is left of a lease; none: without end.
+// The rest of a lease; none means without end.
 inline Duration left_of(std::optional<std::int64_t> left_us) {
   return left_us ? Duration(std::chrono::microseconds(*left_us)) : Duration::max();
 }

@@ -1,4 +1,4 @@
-// Which accounts of the server may do what in a space. ADR 0017 says why procedure by
+// What accounts of the server may do in a space. ADR 0017 says why rights are given procedure by
 // procedure.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace lockset::mysql {
 
-// An account of MySQL and MariaDB: a user, and from where.
+// An account of MySQL and MariaDB: a user and the hosts it may come from.
 struct Account {
   std::string user;
   std::string host = "%";
@@ -23,16 +23,16 @@ struct Account {
   [[nodiscard]] std::string quoted() const;  // 'o''brien'@'%', for SQL
 };
 
-// "app", "app@10.0.0.%", or both parts in quotes as SQL has them. Errc::invalid for what can't be
-// an account.
+// "app", "app@10.0.0.%", or both parts in quotes as in SQL. Errc::invalid if it can't be an
+// account.
 Result<Account> parse_account(std::string_view text);
 
 // Registry: rights_script and allow.
 Result<std::string> rights_script(const Options& options, Role role, std::string_view account);
 Status allow(const Options& options, Role role, std::string_view account, TimePoint by);
 
-// For init. Whether this user may give these procedures' rights again to those that have a role:
-// asked before anything is taken away. Then that itself, for one procedure.
+// For init. Before anything is taken away: whether this user may give the rights on these
+// procedures again to the accounts with a role. Then gives them, for one procedure.
 struct RoleOf {
   Account account;
   Role role;
@@ -42,7 +42,7 @@ Result<std::vector<RoleOf>> roles_given(Connection& connection, const Options& o
 Status give_again(Connection& connection, const Options& options, const std::vector<RoleOf>& roles,
                   const Procedure& procedure, TimePoint by);
 
-// For `lockset doctor`: with whose rights the procedures work, and what this account may do.
+// For `lockset doctor`: with whose rights the procedures run, and what this account may do.
 std::vector<Finding> examine_rights(Connection& connection, const Options& options, TimePoint by);
 
 }  // namespace lockset::mysql

@@ -1,4 +1,4 @@
-// The tables and procedures of a space: making them, and telling whether they fit.
+// The tables and procedures of a space: makes them, and checks whether they fit.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@ namespace lockset::mysql {
 
 inline constexpr int schema_version = 2;
 
-// Errc::misconfigured, saying what to do, unless this program can work with what is there.
+// Errc::misconfigured, with what to do, unless this program can work with the existing space.
 Status check_schema(Connection& connection, const Options& options, TimePoint by);
 
 // The same for `lockset doctor`.
 Finding examine_schema(Connection& connection, const Options& options, TimePoint by);
 
-// `lockset init`: makes the space, or brings it up to date; does nothing where there is
-// nothing to do. Two at once come one after the other.
+// `lockset init`: makes the space, or upgrades it; does nothing if there is nothing to do. Two
+// concurrent calls run one after the other.
 Status init(const Options& options, TimePoint by);
 
 // What init runs on an empty database, for the mysql and mariadb programs.

@@ -1,5 +1,5 @@
-// Finds the socket of a connection that a client library has opened without telling: a
-// deadline can be put on its calls only through the socket.
+// Finds the socket of a connection that a client library has opened without reporting it: only
+// through the socket its calls can get a deadline.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 
 namespace lockset::mysql {
 
-// One search: made before connecting, asked afterwards. Searches for one address come one
-// after the other, so a server that hangs delays other connections to that address by up to
-// their connect_timeout; those to different addresses don't disturb each other.
+// One search: made before connecting, asked afterwards. Searches for one address run one after the
+// other, so a hanging server delays other connections to that address by up to their
+// connect_timeout. Searches for different addresses don't affect each other.
 class SocketFinder {
  public:
-  // `path`: of a Unix socket, or "" for TCP to `port`. Waits for its turn until `by`.
+  // `path`: the path of a Unix socket, or "" for TCP to `port`. Waits for its turn until `by`.
   SocketFinder(const std::string& host, std::uint16_t port, std::string path, TimePoint by);
 
-  // False: `by` came first, while another search at this address hung.
+  // False: `by` came first, while another search for this address hung.
   [[nodiscard]] bool has_turn() const noexcept { return turn_.owns_lock(); }
 
-  // The sockets that have appeared since and lead to the address. One alone is the one
-  // looked for; of several, the host program has opened the others at the same moment.
+  // The sockets that have appeared since and lead to the address. A single one is the right one; if
+  // there are several, the host program has opened the others at the same moment.
   [[nodiscard]] std::vector<int> candidates() const;
 
   // The one of `fds` bound to this local TCP port.

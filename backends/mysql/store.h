@@ -1,4 +1,4 @@
-// The open space: its connections, and how a call is made over them.
+// The open space: its connections, and how it makes a call.
 #pragma once
 
 #include <atomic>
@@ -23,16 +23,16 @@ class Store {
  public:
   explicit Store(Options options);
 
-  // One statement over one connection, made again as in connections::call_with_retries;
-  // `collisions` counts deadlocks, duplicate keys and rows that stay locked.
+  // One statement over one connection, repeated as in connections::call_with_retries. `collisions`
+  // counts deadlocks, duplicate keys and rows that stay locked.
   Result<Answer> run(const std::string& sql, Sent sent, TimePoint by, Lane lane = Lane::common,
                      std::uint32_t* collisions = nullptr);
 
-  // Errc::misconfigured unless the server is safe and has the space as this program knows
-  // it. Leaves no connection open.
+  // Errc::misconfigured unless the server is safe and has the space in the form that this program
+  // knows. Leaves no connection open.
   Status check(TimePoint by);
 
-  // The server had few connections left when the last one was made: who waits keeps none of them.
+  // The server had few connections left when the last one was made: waiters keep none of them.
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }
   // Closes the idle connections, except for `keep` of them.
   void close_idle(std::size_t keep) {
@@ -41,19 +41,19 @@ class Store {
   }
 
   [[nodiscard]] const Options& options() const noexcept { return options_; }
-  // "lockset_locks" of "_locks".
+  // From "_locks" makes "lockset_locks".
   [[nodiscard]] std::string name(std::string_view rest) const {
     return options_.space + std::string(rest);
   }
-  // All of these in one transaction on one connection: one flush, and a round trip each. After an
-  // error nothing was applied, unless the error says perhaps. None of them may begin or end a
+  // Runs all of these in one transaction on one connection: one flush, and a round trip each. After
+  // an error nothing was applied, unless the error says perhaps. None of them may begin or end a
   // transaction itself.
   Result<std::vector<Answer>> run_together(const std::vector<std::string>& calls, TimePoint by);
 
  private:
   Result<std::unique_ptr<Connection>> open_one();
-  // A server that is not written to any more is Errc::unavailable: a failover is under way, and
-  // where the address leads to the server that is, the next connection reaches it.
+  // A server that is no longer writable is Errc::unavailable: a failover is under way. If the
+  // address leads to the writable server, the next connection reaches it.
   static Result<Answer> ask(Connection& connection, const std::string& sql, Sent sent, TimePoint by,
                             Failure& failure);
 

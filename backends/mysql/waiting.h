@@ -1,6 +1,6 @@
-// Wakes the waiters of this client. Neither server can tell a client anything by itself
-// (ADR 0016), so one thread asks for all of them: one statement, at a rate that falls
-// the longer nothing happens, whatever the number of waiters.
+// Wakes the waiters of this client. Neither server can notify a client (ADR 0016), so one thread
+// asks for all of them: one statement for any number of waiters, less often the longer nothing
+// happens.
 #pragma once
 
 #include <condition_variable>
@@ -21,11 +21,11 @@
 
 namespace lockset::mysql {
 
-// What is in the way of a waiter.
+// What blocks a waiter.
 struct Obstacle {
   std::string name;
   Mode wanted = Mode::write;
-  std::vector<std::int64_t> holders;  // some of those who hold the name, at least one
+  std::vector<std::int64_t> holders;  // some of the name's holders, at least one
   std::int64_t config_version = 0;
 };
 
@@ -45,17 +45,17 @@ class Poller {
    private:
     friend class Poller;
     const std::shared_ptr<Shared> shared_;
-    // All guarded by the shared mutex.
+    // The shared mutex guards all of these.
     std::optional<std::pair<std::string, Mode>> key_;
     std::uint64_t order_ = 0;
     bool woken_ = false;
     std::condition_variable_any changed_;
   };
 
-  // What the store says at the moment.
+  // The present state of the store.
   struct Look {
     std::int64_t config_version = 0;
-    std::set<std::int64_t> alive;  // of those asked for
+    std::set<std::int64_t> alive;  // among those asked for
   };
   // Asks the store which of these stamps are live; unset: it could not be asked.
   using Ask = std::function<std::optional<Look>(const std::vector<std::int64_t>&)>;
@@ -65,11 +65,11 @@ class Poller {
   Poller& operator=(const Poller&) = delete;
   ~Poller();
 
-  // After a busy answer: a new place, or `place` again; none if no thread is to be had.
+  // After a busy answer: a new place, or `place` again; null if no thread can be started.
   std::shared_ptr<Place> queue_up(std::shared_ptr<Place> place, Obstacle obstacle);
-  // Of this client's own grant: those who want the name wait for the new holder now.
+  // For this client's own grant: from now on waiters for the name wait for this holder.
   void taken(const std::string& name, Mode mode, Stamp stamp);
-  // Until `until`, a stop, or the store's having changed.
+  // Sleeps until `until`, a stop, or a change in the store.
   static void sleep(Place& place, TimePoint until, const std::stop_token& stop);
   static void leave(Place& place);
 

@@ -14,22 +14,22 @@
 namespace lockset::postgresql {
 
 struct Options {
-  // Keyword=value pairs for libpq, a password among them if one was given: never shown. One
-  // for each host, in the order in which they are tried; at least one.
+  // Keyword=value pairs for libpq, including a password if one was given: never shown. One string
+  // per host, in the order in which they are tried; at least one.
   std::vector<std::string> conninfos;
   // For messages: "app@db.example:5432/prod, space lockset".
   std::string shown;
   std::string space = "lockset";
-  std::optional<Strategy> strategy;  // unset: what the space was made with
+  std::optional<Strategy> strategy;  // unset: the one that the space was made with
   std::size_t pool = 16;
   Duration connect_timeout = std::chrono::seconds(5);
-  // A transaction-mode pooler stands between: nothing may depend on the session.
+  // A transaction-mode pooler is in between: nothing may depend on the session.
   bool pooler = false;
-  // Wake-ups by LISTEN; without, waiters poll.
+  // Wake-ups by LISTEN; without them, waiters poll.
   bool listen = true;
 };
 
-// Errc::invalid with what to write instead.
+// Errc::invalid, with what to write instead.
 Result<Options> parse_address(const Url& url);
 
 }  // namespace lockset::postgresql

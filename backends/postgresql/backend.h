@@ -1,5 +1,5 @@
-// The backend over one space of a PostgreSQL server. docs/backends/postgresql.md says how
-// it works; the rules are kept by the functions of the space (statements/).
+// The backend over one space of a PostgreSQL server. docs/backends/postgresql.md describes how it
+// works; the functions of the space (statements/) keep the rules.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +56,7 @@ class PostgresqlBackend final : public Backend {
   std::unique_ptr<Store> store_;
   connections::Listener listener_;
   std::mutex sweep_mutex_;
-  std::int64_t sweep_from_ = 0;  // where the next sweep goes on
+  std::int64_t sweep_from_ = 0;  // where the next sweep continues
   std::string sweep_from_name_;
 
   const Statement acquire_, know_, resolve_, renew_, release_, release_all_, break_, end_wait_,

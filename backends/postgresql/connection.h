@@ -1,4 +1,4 @@
-// One connection to the server, set up for Lockset, with a deadline on each call.
+// A connection to the server, set up for Lockset, with a deadline on each call.
 #pragma once
 
 #include <atomic>
@@ -24,29 +24,29 @@ namespace lockset::postgresql {
 
 // One call of a function of the space: "SELECT "locks"."release_v1"($1,$2)".
 struct Statement {
-  std::size_t number;  // its place among the prepared ones of a connection
+  std::size_t number;  // its index among a connection's prepared statements
   std::string name;
   std::string sql;
   Sent sent;
-  Role role;  // that may call it
+  Role role;  // the role that may call it
 };
 
 enum class Isolation { read_committed, serializable };
 
-// Why a call failed; `repeat`: nothing was applied, and the same call may do better.
+// Why a call failed; `repeat`: nothing was applied, and the same call may succeed if repeated.
 struct Failure {
   Error error;
   std::string sqlstate;
   std::string said;     // by the server or libpq
-  bool broken = false;  // the connection is of no use any more
+  bool broken = false;  // the connection is useless now
   [[nodiscard]] bool repeat() const noexcept { return worth_repeating(sqlstate); }
 };
 
 // Used by one thread at a time.
 class Connection {
  public:
-  // Connects, without looking at what is there, by `by` or until the interrupt; but for
-  // looking up the host's name, which can't be ended.
+  // Connects, without looking at the space, by `by` or until the interrupt. Only the look-up of the
+  // host's name can't be ended.
   static Result<std::unique_ptr<Connection>> connect(const Options& options,
                                                      connections::SocketWatchdog& watchdog,
                                                      const connections::Interrupt& interrupt,
@@ -55,8 +55,8 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
   ~Connection();
 
-  // One round trip; the first use of a statement on a connection takes one more to
-  // prepare it, unless a pooler stands between.
+  // One round trip; the first use of a statement on a connection takes one more to prepare it,
+  // unless there is a pooler.
   template <class... Args>
   Result<pqxx::result> call(const Statement& statement, Isolation isolation, TimePoint by,
                             Failure& failure, const Args&... args) {
@@ -67,7 +67,7 @@ class Connection {
         return work.exec_prepared(statement.name, args...);
       }
       if (isolation == Isolation::serializable) {
-        // No session to keep the level in: begin, work and commit, three round trips.
+        // There is no session to keep the level: begin, work and commit, three round trips.
         pqxx::transaction<pqxx::isolation_level::serializable> work(*connection_);
         pqxx::result result = work.exec_params(statement.sql, args...);
         work.commit();
@@ -77,8 +77,8 @@ class Connection {
       return work.exec_params(statement.sql, args...);
     });
     if (!answer && failure.sqlstate == sqlstate_read_only) {
-      // It could be written to when the store was opened: a failover is under way, and where the
-      // address leads to the primary the next connection reaches it.
+      // It was writable when the store was opened: a failover is under way. If the address leads to
+      // the primary, the next connection reaches it.
       failure.error.code = Errc::unavailable;
       failure.broken = true;
       return failure.error;
@@ -86,11 +86,11 @@ class Connection {
     return answer;
   }
 
-  // Statements without parameters; the last one's result.
+  // Runs statements without parameters; returns the last one's result.
   Result<pqxx::result> run(const std::string& sql, Sent sent, TimePoint by, Failure& failure);
 
   [[nodiscard]] bool hung_up() const noexcept;
-  // Who is logged in.
+  // The user that is logged in.
   [[nodiscard]] std::string user() const;
   [[nodiscard]] NativeConnection& native() noexcept { return *connection_; }
   [[nodiscard]] connections::SocketWatchdog::Socket* socket() noexcept { return socket_.get(); }
@@ -101,7 +101,7 @@ class Connection {
              std::unique_ptr<connections::SocketWatchdog::Socket> socket);
 
   void prepare(const Statement& statement);
-  // Runs `work` under the deadline and makes an error of what it throws.
+  // Runs `work` under the deadline and turns exceptions into errors.
   template <class Work>
   Result<pqxx::result> guarded(Sent sent, TimePoint by, Failure& failure, Work work) {
     const LibraryCall call;
@@ -132,7 +132,7 @@ class Connection {
   const Options& options_;
   std::unique_ptr<Notices> notices_;  // outlives the connection
   std::unique_ptr<NativeConnection> connection_;
-  std::unique_ptr<pqxx::quiet_errorhandler> quiet_;  // libpqxx prints notices otherwise
+  std::unique_ptr<pqxx::quiet_errorhandler> quiet_;  // otherwise libpqxx prints notices
   std::unique_ptr<connections::SocketWatchdog::Socket> socket_;
   std::vector<bool> prepared_;
 };

@@ -9,7 +9,7 @@
 
 namespace lockset::postgresql {
 
-// Asks over one connection and changes nothing. An error only if there is no connection.
+// Uses one connection and changes nothing. An error only if there is no connection.
 Result<std::vector<Finding>> examine(const Options& options, TimePoint by);
 
 }  // namespace lockset::postgresql

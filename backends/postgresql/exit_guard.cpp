@@ -20,15 +20,15 @@ namespace {
 // A server that hangs must not keep the process from ending.
 constexpr Duration longest_wait = std::chrono::seconds(2);
 
-// Trivial to destroy: they are looked at until the process has ended.
+// Trivially destructible, because they are read until the process has ended.
 std::atomic<int> calls = 0;
-std::atomic<pid_t> process = 0;  // whose calls these are
+std::atomic<pid_t> process = 0;  // the process that makes these calls
 std::atomic<bool> exiting = false;
 std::atomic<bool> registered = false;
 
 void wait_for_calls() {
   exiting = true;
-  if (::getpid() != process.load()) return;  // a forked child that made none
+  if (::getpid() != process.load()) return;  // a forked child that made no call
   const TimePoint until = later(BootClock::now(), longest_wait);
   while (calls.load() > 0 && BootClock::now() < until) {
     sleep_until(later(BootClock::now(), std::chrono::milliseconds(1)), {});
@@ -41,7 +41,7 @@ LibraryCall::LibraryCall() noexcept {
   const pid_t me = ::getpid();
   pid_t before = process.load();
   if (before != me && process.compare_exchange_strong(before, me)) calls = 0;
-  // First counted, then looked: a call that the handler did not see sees the handler.
+  // Count before looking: a call that the handler does not see sees `exiting`.
   ++calls;
   may_begin_ = !exiting.load();
 }

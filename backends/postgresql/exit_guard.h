@@ -1,14 +1,15 @@
-// libpqxx 6 looks at a table for each result, and exit() destroys that table.
+// Protects clients during exit(): libpqxx 6 reads a table for each result, and exit() destroys that
+// table.
 #pragma once
 
 namespace lockset::postgresql {
 
 // Marks a call into libpqxx. Once exit() is about to destroy what libpqxx needs, no new call may
-// begin, and exit() waits for those under way. A client that is not destroyed before exit() then
-// finds its server unavailable, where it would have crashed. libpqxx 7 has no such table: with it
-// every call may begin.
+// begin, and exit() waits for the calls under way. A client that is not destroyed before exit()
+// then finds its server unavailable; without the guard it would crash. libpqxx 7 has no such table:
+// there every call may begin.
 //
-// Thread-safe. A forked child waits for none of its parent's calls.
+// Thread-safe. A forked child does not wait for calls of its parent.
 class LibraryCall {
  public:
   LibraryCall() noexcept;
@@ -17,8 +18,8 @@ class LibraryCall {
   LibraryCall& operator=(const LibraryCall&) = delete;
 
   [[nodiscard]] bool may_begin() const noexcept { return may_begin_; }
-  // After each result: the table is there now, so the process's exit handlers come to this one
-  // before they destroy it.
+  // Call it after each result: the table exists then, so exit() runs our handler before it destroys
+  // the table.
   static void got_result() noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// What a call goes over: a connection of a pool, or the one that listens.
+// The connection for a call: one from a pool, or the listening one.
 #pragma once
 
 #include <condition_variable>
@@ -14,8 +14,8 @@
 
 namespace lockset::postgresql {
 
-// The connection that hears wake-ups. Calls go over it too, each in its turn, so that a process
-// that waits needs no other one. Thread-safe.
+// The connection that receives wake-ups. Calls use it too, one at a time, so that a waiting process
+// needs no other one. Thread-safe.
 class Ear {
  public:
   // The connection listens. The thread that has the turn uses it, until close().
@@ -25,18 +25,18 @@ class Ear {
 
   // Only if no call has it now, and the connection looks sound.
   bool try_turn();
-  // By `by`; false if it is over, too.
+  // By `by`; also false if the listening is over.
   bool take_turn(TimePoint by);
-  // REQUIRES: the turn. Hands on what was notified meanwhile.
+  // REQUIRES: the turn. Delivers what was notified meanwhile.
   void end_turn();
-  // For the one who listens: hands on what has been notified. False: it is over.
+  // For the listening thread: delivers what has been notified. False: the listening is over.
   bool hear();
   // The connection failed. REQUIRES: the turn.
   void broken() noexcept;
 
   // REQUIRES: the turn.
   [[nodiscard]] Connection& connection() noexcept { return connection_; }
-  // Waits until nobody has the turn; nobody gets it any more. False if the connection failed.
+  // Waits until nobody has the turn; nobody gets it after that. False if the connection failed.
   bool close();
 
  private:
@@ -52,13 +52,13 @@ class Ear {
   bool broken_ = false;
 };
 
-// For one call; given back when it goes.
+// For one call; given back when destroyed.
 class Line {
  public:
   using Pool = connections::Pool<Connection>;
 
   explicit Line(Pool::Lease lease) : lease_(std::move(lease)) {}
-  // REQUIRES: its turn, which ends with this.
+  // REQUIRES: its turn, which ends when this is destroyed.
   explicit Line(std::shared_ptr<Ear> ear) : ear_(std::move(ear)) {}
   Line(Line&&) noexcept = default;
   Line& operator=(Line&&) = delete;
@@ -69,7 +69,7 @@ class Line {
   Connection* operator->() const noexcept { return &**this; }
   Connection& operator*() const noexcept { return ear_ ? ear_->connection() : **lease_; }
 
-  // The connection failed. REQUIRES: not used any more after this.
+  // The connection failed. REQUIRES: not used after this.
   void broken() {
     if (ear_) {
       ear_->broken();

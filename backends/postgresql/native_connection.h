@@ -14,8 +14,8 @@ using Raw = std::unique_ptr<PGconn, decltype(&PQfinish)>;
 
 #if PQXX_VERSION_MAJOR < 7
 
-// libpqxx 6 asks a policy for its connection, and would ask again when that breaks: this
-// one has one to give, and so what broke stays broken.
+// libpqxx 6 asks a policy for its connection, and would ask again when it breaks. This policy can
+// give only one, so a broken connection stays broken.
 class Handover : public pqxx::connectionpolicy {
  public:
   explicit Handover(Raw raw) : pqxx::connectionpolicy(std::string()), raw_(std::move(raw)) {}
@@ -27,7 +27,7 @@ class Handover : public pqxx::connectionpolicy {
   Raw raw_;
 };
 
-// To be held by this type: the base class has no virtual destructor.
+// Must be held by this type: the base class has no virtual destructor.
 class NativeConnection final : public pqxx::connection_base {
  public:
   explicit NativeConnection(Raw raw) : pqxx::connection_base(policy_), policy_(std::move(raw)) {

@@ -1,4 +1,4 @@
-// The texts that the space's functions answer with: fields between U+001F.
+// The texts that the space's functions return: fields separated by U+001F.
 #pragma once
 
 #include <chrono>
@@ -31,15 +31,15 @@ inline Mode mode_from(std::string_view letter) { return letter == "r" ? Mode::re
 inline std::int64_t micros(Duration duration) {
   return std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
 }
-// Of a number of microseconds; below 0: for ever.
+// From a number of microseconds; below 0 means for ever.
 Duration duration_from(std::int64_t micros);
 
 struct Reply {
   enum class Kind { granted, busy, stale, nothing, unknown };
   Kind kind = Kind::unknown;
-  Grant grant;              // floors only where the function gave them
+  Grant grant;              // floors only if the function gave them
   Busy busy;                // without its ticket
-  std::int64_t waiter = 0;  // of busy: the place in line, or 0
+  std::int64_t waiter = 0;  // for busy: the place in line, or 0
 };
 
 Reply parse_reply(std::string_view text);

@@ -1,5 +1,5 @@
-// Who may do what with a space: `lockset init --program NAME --operator NAME`, and the line for
-// somebody who may not.
+// Who may do what with a space: `lockset init --program NAME --operator NAME`, and the error
+// message for a user without the right.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@
 
 namespace lockset::postgresql {
 
-// What is sent in front of a statement, in the same message: somebody else may have chosen the
-// session's search path, and functions for it.
+// Sent before a statement, in the same message: somebody else may have chosen the session's search
+// path, and functions for it.
 inline constexpr std::string_view safe_path = "SET LOCAL search_path = pg_catalog, pg_temp; ";
 
-// Errc::invalid for what is no name of a role.
+// Errc::invalid if it can't be the name of a role.
 Status check_account(std::string_view account);
 
 // For psql.
@@ -26,27 +26,28 @@ Result<std::string> rights_script(const Options& options, Role role, std::string
 // In one transaction.
 Status allow(const Options& options, Role role, std::string_view account, TimePoint by);
 
-// The server refused a call of this role's to this user. `said` is what it said.
+// The server refused a call of this role to this user. `said` is its message.
 Error not_allowed(const Options& options, Role role, const std::string& user,
                   std::string_view said);
 
-// Whose schema a space is, from the catalogue alone: nothing of it is run.
+// The owner of a space's schema, from the catalogue alone: nothing in the schema is run.
 struct Ownership {
   bool there = false;
   std::string owner;
   bool mine = false;
-  // To run what is in it is no risk to this user: it is his own or a superuser's, or he has no
-  // great rights himself.
+  // Running the schema's code is no risk to this user: the schema is the user's own or a
+  // superuser's, or the user has no great rights.
   bool trusted = false;
-  // about() is the owner's. Somebody else's may be anything.
+  // about() belongs to the owner. Another user's may be anything.
   bool about = false;
 };
 Result<Ownership> ownership(Connection& connection, const Options& options, TimePoint by);
 
-// A statement that fails, with a division by zero, unless the space is trusted as above or is not
-// there: to be sent before one that runs a function of it, in the same message, behind safe_path.
+// A statement that fails, with a division by zero, unless the space is trusted as above or does not
+// exist. Sent before a statement that runs a function of the space, in the same message, after
+// safe_path.
 std::string trust_sql(const Options& options);
-// The line for that.
+// The error message for that.
 Error not_trusted(const Options& options, const Ownership& found);
 
 }  // namespace lockset::postgresql

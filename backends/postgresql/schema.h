@@ -9,7 +9,7 @@
 
 namespace lockset::postgresql {
 
-// Makes the space or brings it up to date, in one transaction.
+// Makes the space or upgrades it, in one transaction.
 Status init(const Options& options, TimePoint by);
 
 // What init runs, for psql.

@@ -1,8 +1,8 @@
-// The schema of a space: its script and what a program has to know of it. The script is what
-// `lockset init` runs and `lockset init --print` prints. The rules are kept in functions inside the
-// database (statements/), so that one round trip does a whole step. docs/backends/postgresql.md
-// explains them; docs/adr/0010 to 0013 say why they are as they are. What differs between the
-// strategies inside a function is a placeholder in its statement.
+// The schema of a space: its script, and what a program has to know about it. `lockset init` runs
+// the script, and `lockset init --print` prints it. Functions inside the database (statements/)
+// keep the rules, so that one round trip does a whole step. docs/backends/postgresql.md explains
+// them; docs/adr/0010 to 0013 say why they are so. Where a function differs between the strategies,
+// its statement has a placeholder.
 #pragma once
 
 #include <string>
@@ -18,29 +18,29 @@ enum class Strategy { advisory, serializable };
 std::string_view to_string(Strategy strategy) noexcept;
 
 // The version of the tables and functions. It is part of the functions' names, so a program never
-// calls a function of another version, even if an upgrade runs meanwhile.
-// Version 2 added rights of programs and operators, by function. Its tables are those of version 1.
+// calls a function of another version, even if an upgrade runs meanwhile. Version 2 added rights of
+// programs and operators, by function. Its tables are those of version 1.
 inline constexpr int schema_version = 2;
 
-// A stamp lags behind the server's clock by this much at most, in microseconds.
+// A stamp lags behind the server's clock by at most this much, in microseconds.
 inline constexpr int stamp_slack_us = 50'000;
 
-// Sets of more names lock the whole space for the moment of the grant.
+// Larger sets lock the whole space for the moment of the grant.
 inline constexpr int most_name_locks = 64;
 
-// What makes the space, or brings it up to date: statements for one transaction, without
-// its BEGIN and COMMIT. Harmless when there is nothing to do. `space` has been checked.
+// Makes the space, or upgrades it: statements for one transaction, without its BEGIN and COMMIT.
+// Harmless if there is nothing to do. REQUIRES: `space` has been checked.
 std::string install_script(const std::string& space, Strategy strategy);
 
-// What gives an account its role: statements for one transaction, without its BEGIN and COMMIT.
+// Gives an account its role: statements for one transaction, without its BEGIN and COMMIT.
 // REQUIRES: `account` has been checked.
 std::string grant_script(const std::string& space, Role role, const std::string& account);
 
-// What install_script() does about rights and strangers in the schema, and no more: for a space
+// Only the part of install_script() about rights and foreign objects in the schema: for a space
 // that is up to date.
 std::string check_script(const std::string& space);
 
-// A digest of install_script(), which the space remembers.
+// A digest of install_script(), which the space stores.
 std::string script_digest(const std::string& space, Strategy strategy);
 
 }  // namespace lockset::postgresql

@@ -1,4 +1,4 @@
-// The server's settings that matter to a lock, and what is to be said of them.
+// The server's settings that matter to a lock, and the findings about them.
 #pragma once
 
 #include <pqxx/pqxx>
@@ -20,14 +20,14 @@ struct Settings {
   std::string synchronous_commit;
   bool standby = false;
   bool read_only = false;
-  // Warnings reach us. A session of our own sets that itself.
+  // Warnings reach us. A session without a pooler sets that itself.
   bool warns = true;
 };
 
 // `first` is the column at which settings_columns begin.
 Settings read_settings(const pqxx::row& row, int first);
 
-// What of them is worth saying; with those that are as they should be, if `all`.
+// The findings that are worth reporting; with `all`, also the settings that are as they should be.
 std::vector<Finding> judge(const Settings& settings, bool all);
 
 }  // namespace lockset::postgresql

@@ -27,11 +27,11 @@ using connections::Lane;
 // Thread-safe.
 class Store {
  public:
-  // Connects, and checks that the space can be served and is safe where it is.
+  // Connects, and checks that the space can be served and that its server is safe.
   static Result<std::unique_ptr<Store>> open(const Options& options, TimePoint by);
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
-  // Waits for nobody: what still connects is interrupted.
+  // Waits for nobody: interrupts whatever is still connecting.
   ~Store();
 
   [[nodiscard]] const Options& options() const noexcept { return options_; }
@@ -39,23 +39,24 @@ class Store {
 
   // A connection that listens from now on, by `by`.
   Result<Line::Pool::Lease> take_to_listen(TimePoint by) { return plain_->take(by); }
-  // It listens, and calls may go over it, too. Null: no more.
+  // It listens, and calls may use it, too. Null: no longer.
   void share(std::shared_ptr<Ear> ear);
 
-  // The server had few connections left when the last one was made: who waits keeps none of them.
+  // The server had few connections left when the last one was made: waiters keep none of them.
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }
-  // Opens the connections that a waiter needs, unless there are some: crowded() says how it is now.
+  // Opens the connections that a waiter needs, unless there are some: crowded() is up to date after
+  // this.
   Status connect_for_waiting(TimePoint by);
-  // Closes those that nobody uses now.
+  // Closes connections that nobody uses now.
   void close_idle();
 
-  // "SELECT <columns> FROM|... of the space's function": `call` is what follows SELECT, with
-  // @ for the schema and a dot, as in "@release_v1($1,$2)".
+  // "SELECT <columns> FROM|... of the space's function": `call` is the text after SELECT, with @
+  // for the schema and a dot, as in "@release_v1($1,$2)".
   [[nodiscard]] Statement statement(const std::string& name, const std::string& call, Sent sent,
                                     Role role = Role::programs);
 
-  // Made again as in connections::call_with_retries; `collisions` counts what the server rolled
-  // back for others' sake. `failure` is filled where there is an error of the server's.
+  // Repeated as in connections::call_with_retries. `collisions` counts how often the server rolled
+  // the call back in favour of others. `failure` is filled if the server reports an error.
   template <class... Args>
   Result<pqxx::result> call(Lane lane, const Statement& statement, TimePoint by, Failure& failure,
                             std::uint32_t& collisions, const Args&... args) {
@@ -82,21 +83,21 @@ class Store {
   using Pool = Line::Pool;
 
   explicit Store(const Options& options);
-  // Not connections::Lanes: acquires may have connections of their own, and other calls may go over
-  // the one that listens.
+  // Not connections::Lanes: acquires may have their own connections, and other calls may use the
+  // listening one.
   Result<Line> take(Lane lane, TimePoint by);
   Result<std::unique_ptr<Connection>> connect(Isolation isolation);
-  // Sets the session up, and refuses what would break a promise.
+  // Sets up the session, and refuses settings that would break a promise.
   Status set_up(Connection& connection, Isolation isolation, TimePoint by);
 
   static bool is_missing(std::string_view sqlstate) noexcept;
-  // A function of our version is not there: has the space been upgraded meanwhile?
+  // A function of our version is missing: was the space upgraded meanwhile?
   Error say_what_is_there(Line& line, TimePoint by, const Error& otherwise);
   static connections::Attempt attempt_of(const Failure& failure, TimePoint by) noexcept;
 
   const Options options_;
-  Strategy strategy_ = Strategy::advisory;                // constant once open() is through
-  std::atomic<Strategy> made_with_ = Strategy::advisory;  // the space, as last seen
+  Strategy strategy_ = Strategy::advisory;                // constant after open()
+  std::atomic<Strategy> made_with_ = Strategy::advisory;  // the space's strategy, as last seen
   connections::SocketWatchdog watchdog_;                  // outlives the connections
   connections::Interrupt interrupt_;
   std::mutex opening_mutex_;
@@ -105,10 +106,10 @@ class Store {
   std::set<connections::SocketWatchdog::Socket*> opening_;  // guarded by opening_mutex_
   std::size_t statements_ = 0;
   std::atomic<bool> crowded_ = false;
-  std::atomic<bool> open_ = false;  // open() went well
+  std::atomic<bool> open_ = false;  // open() succeeded
   std::mutex ear_mutex_;
   std::shared_ptr<Ear> ear_;    // guarded by ear_mutex_; null: nobody listens
-  std::size_t plain_most_ = 0;  // constant once open() is through
+  std::size_t plain_most_ = 0;  // constant after open()
   std::unique_ptr<Pool> plain_;
   std::unique_ptr<Pool> acquire_;  // null unless strategy=serializable
   std::unique_ptr<Pool> renewal_;

@@ -1,4 +1,4 @@
-// How this client hears the wake-ups that the server sends to its waiters (LISTEN).
+// Receives the wake-ups that the server sends to this client's waiters (LISTEN).
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace lockset::postgresql {
 
-// Over a connection of the store's, which serves calls as well meanwhile. The store must outlive
-// the listener.
+// Uses a connection of the store, which also serves calls meanwhile. The store must outlive the
+// listener.
 connections::Listener::Listen listening(Store& store);
 
-// What the listener listens on; on it, a waiter is called by its place's number.
+// The channel of the listener; on it, a waiter is called by its place's number.
 std::string channel_of(const connections::Listener& listener);
 
 }  // namespace lockset::postgresql

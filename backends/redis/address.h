@@ -14,7 +14,7 @@ namespace lockset::redis {
 struct Options {
   std::string host = "127.0.0.1";
   std::uint16_t port = 6379;
-  std::string socket;    // of a server on this host, instead of host and port
+  std::string socket;    // path for a server on this host, instead of host and port
   std::string user;      // "" is the server's default user
   std::string password;  // never shown
   unsigned database = 0;
@@ -30,12 +30,12 @@ struct Options {
   [[nodiscard]] std::string shown() const;
 };
 
-// Whether this build can speak TLS.
+// Whether this build supports TLS.
 bool has_tls() noexcept;
 
-// Reads password_file, and REDISCLI_AUTH where the address has no password. Errc::invalid
-// with what to write instead; Errc::unsupported for rediss: in a build without TLS;
-// Errc::misconfigured for a file that can't be read.
+// Reads password_file, and REDISCLI_AUTH if the address has no password. Errc::invalid, with what
+// to write instead; Errc::unsupported for rediss: in a build without TLS; Errc::misconfigured for a
+// file that can't be read.
 Result<Options> parse_address(const Url& url);
 
 }  // namespace lockset::redis

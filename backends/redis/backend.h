@@ -1,5 +1,5 @@
-// The backend over one space of a Redis server. docs/backends/redis.md says how it works;
-// the rules are kept by the scripts (scripts.h).
+// The backend over one space of a Redis server. docs/backends/redis.md describes how it works; the
+// scripts (scripts.h) keep the rules.
 #pragma once
 
 #include <atomic>
@@ -42,7 +42,7 @@ class RedisBackend final : public Backend {
  private:
   class Ticket;
   struct Renewing;
-  // An ended hold that is still to be tidied up.
+  // An ended hold that still has to be tidied up.
   struct Ended {
     std::string stamp;
     std::string record;
@@ -59,16 +59,16 @@ class RedisBackend final : public Backend {
   // --- holds.cpp ---
   Result<bool> end_hold(const HoldRef& hold, std::optional<std::string_view> app, TimePoint by);
   Result<bool> ended(const Reply& reply, bool ours);
-  // What the store has of each of these holds; unset if there is none.
+  // The store's record of each of these holds; unset if there is none.
   Result<std::vector<std::optional<Record>>> look_up(const std::vector<Stamp>& stamps,
                                                      TimePoint by);
   Result<std::size_t> remove(const std::vector<Ended>& ended, TimePoint by);
-  // Of ids and records of waiters those that have not been heard of.
+  // Removes, among these ids and records of waiters, those of dead clients.
   Status forget_waiters(const Reply& dead, TimePoint by);
 
   // --- renew.cpp ---
   Status renew_some(const Owner& owner, std::span<Renewing> some, RenewReply& reply, TimePoint by);
-  // In quarantine: the store has lost it, or its last renewals.
+  // In quarantine: the store has lost the hold, or its last renewals.
   Status reregister(const Owner& owner, Renewing& one, TimePoint by);
 
   // A reclaim under way.
@@ -76,7 +76,7 @@ class RedisBackend final : public Backend {
     std::string app;
     std::int64_t epoch = 0;
     std::string from;   // of the next page
-    std::string least;  // stamp that matters
+    std::string least;  // the lowest stamp that matters
     std::size_t count = 0;
   };
 
@@ -87,11 +87,12 @@ class RedisBackend final : public Backend {
   std::atomic<std::uint64_t> next_waiters_ = 0;  // where the next sweep continues among the waiters
 };
 
-// One script stalls everybody while it runs, so it does not get more than this.
+// A script stalls all clients while it runs, so it gets at most this many.
 inline constexpr std::size_t most_holds = 250;
 inline constexpr std::size_t most_keys = 2000;
 
-// Adds the keys of these names: all of one kind, then all of the next, as scripts want them.
+// Adds the keys of these names in the order that the scripts expect: all of one kind, then all of
+// the next.
 void add_keys(Call& call, const Keys& keys, std::span<const LockRequest> items, bool lines);
 
 inline std::int64_t micros(Duration duration) {

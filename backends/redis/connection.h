@@ -1,4 +1,4 @@
-// One connection to the server, set up for the address: logged in, database chosen.
+// A connection to the server, set up for the address: logged in, database chosen.
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -17,11 +17,11 @@
 
 namespace lockset::redis {
 
-// The words of a command, binary-safe. They refer to what the caller keeps.
+// The words of a command, binary-safe. They refer to the caller's memory.
 using Command = std::vector<std::string_view>;
 
-// Used by one thread at a time. After a failed call it is of no use any more: a late
-// answer would be taken for the next command's.
+// Used by one thread at a time. Useless after a failed call: a late answer would be mistaken for
+// the next command's.
 class Connection {
  public:
   static Result<std::unique_ptr<Connection>> connect(const Options& options,
@@ -31,19 +31,18 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
   ~Connection();
 
-  // Sends and waits for the answer, which may be an error reply (Reply::is_error). An error
-  // of the connection's otherwise.
+  // Sends the command and waits for the answer, which may be an error reply (Reply::is_error). An
+  // error means that the connection failed.
   Result<Reply> call(const Command& command, Sent sent, TimePoint by);
-  // Sends all of them together, and waits for their answers. After an error nothing is known of
-  // any.
+  // Sends all of them together, and waits for their answers. After an error, no outcome is known.
   Result<std::vector<Reply>> call_all(const std::vector<Command>& commands, Sent sent,
                                       TimePoint by);
   // As call; an error reply becomes an Error.
   Result<Reply> ask(const Command& command, Sent sent, TimePoint by);
   // Sends without waiting.
   Status send(const Command& command, TimePoint by);
-  // What has arrived and was not asked for, or a nil reply if there is nothing more.
-  // Reads from the socket once if `read`; then REQUIRES: it is readable.
+  // What has arrived without a request, or a nil reply if there is nothing more. Reads from the
+  // socket once if `read`; then REQUIRES: it is readable.
   Result<Reply> received(bool read);
 
   [[nodiscard]] bool hung_up() const noexcept { return broken_ || socket_->hung_up(); }
@@ -62,9 +61,9 @@ class Connection {
   Connection(const Options& options, Context context,
              std::unique_ptr<connections::SocketWatchdog::Socket> socket);
   Status log_in(TimePoint by);
-  // Hands requests to the kernel; on failure says whether the server may have them all.
+  // Hands requests to the kernel. On failure, `all` says whether the server may have all of them.
   bool write(const std::string& wire, bool& all);
-  // Waits for the answer to the first request that has none so far.
+  // Waits for the answer to the first request without one.
   Result<Reply> answer(Sent sent, connections::CallDeadline& deadline);
   Error failed(Sent sent, bool late);
 

@@ -1,4 +1,4 @@
-// Looks at a server's settings, and at what stands between it and us.
+// Checks a server's settings, and the connection to it.
 #pragma once
 
 #include <string_view>
@@ -12,13 +12,13 @@
 
 namespace lockset::redis {
 
-// For every connection: Errc::misconfigured, with the remedy, for what breaks a promise, and
-// Errc::unavailable for a server that is not ready. `info` is what INFO says; `no_primary`: as in
-// errors.h.
+// For every connection: Errc::misconfigured, with the remedy, for a setting that breaks a promise,
+// and Errc::unavailable for a server that is not ready. `info` is the answer to INFO; `no_primary`:
+// as in errors.h.
 Status refuse_unsafe(std::string_view info, const Options& options,
                      Errc no_primary = Errc::misconfigured);
 
-// For `lockset doctor`: everything worth a line.
+// For `lockset doctor`: everything that is worth a line.
 Result<std::vector<Finding>> examine(const Options& options, TimePoint by);
 
 }  // namespace lockset::redis

@@ -1,22 +1,22 @@
-// What the keys of a space are called. All carry the hash tag {SPACE}, so that a cluster
-// keeps them together.
+// The names of a space's keys. All of them contain the hash tag {SPACE}, so that a cluster keeps
+// them together.
 //
 //   {S}            hash: the space itself, the records of its holds, the tokens
 //   {S}:leases     sorted set: stamp -> end of the lease in microseconds of the server's
-//                  time: the one place that says whether a hold is live. 0 or less: ended
+//                  time: the only place that says whether a hold is live. 0 or less: ended
 //                  for good (end_of_hold.lua, entomb)
 //   {S}:config     hash: permits, longest lease, phase, stamp base. Programs may only read it,
 //                  so no script declares it: on Redis 7 that takes the right to write
-//   {S}:kept       hash: the same, put back after a loss by a program, which may not write that
-//                  one; it counts only where that one is gone
+//   {S}:kept       hash: the same, restored after a loss by a program, which may not write to
+//                  :config; it counts only if :config is gone
 //   {S}:epochs     hash: epochs of applications
-//   {S}:here       string: tells whether the server has held the state all the time, or has
+//   {S}:here       string: shows whether the server has held the state all the time, or has
 //                  loaded it from somewhere (state.lua)
-//   {S}:waiters    hash: who waits
+//   {S}:waiters    hash: the waiters
 //   {S}:name:N     string: the stamp of the first writer of the name N
 //   {S}:shared:N   sorted set: its readers (score: the stamp) and its further writers
 //                  (score: minus the stamp)
-//   {S}:wait:N     sorted set: the line for it, by the time of coming
+//   {S}:wait:N     sorted set: its line of waiters, by the time of arrival
 //   {S}:c:CLIENT   channel: the wake-ups of one client
 #pragma once
 

@@ -1,5 +1,5 @@
-// The newest state of the space that this client has seen. A store that shows an older one
-// has lost something; then this is what is put back.
+// The newest state of the space that this client has seen. A store that shows an older one has lost
+// something; then this state is restored.
 #pragma once
 
 #include <algorithm>
@@ -14,17 +14,18 @@ namespace lockset::redis {
 
 struct Seen {
   std::optional<SpaceConfig> config;
-  // The end, by the server's time in microseconds, of leases that are longer than the
-  // configuration allows by now.
+  // The end, by the server's time in microseconds, of leases that are longer than the configuration
+  // now allows.
   std::int64_t longest_us = 0;
   std::int64_t stamp = 0;
-  // When the space was made, by the server's time: another one may be in its place. 0: not known.
+  // When the space was made, by the server's time: there may be another one in its place. 0: not
+  // known.
   std::int64_t born = 0;
 
   [[nodiscard]] std::int64_t version() const { return config ? config->version : 0; }
 };
 
-// What every script is told of it.
+// What every script gets from it.
 struct Marks {
   std::int64_t version = 0;
   std::int64_t stamp = 0;
@@ -49,7 +50,7 @@ class Memory {
     seen_.longest_us = std::max(seen_.longest_us, longest_us);
     seen_.stamp = std::max(seen_.stamp, stamp.value);
   }
-  // Another space is in the place of the one that was known, or the same again.
+  // Another space has replaced the known one, or it is the same again.
   void lives_in(std::int64_t born) {
     const std::lock_guard lock(mutex_);
     seen_.born = born;

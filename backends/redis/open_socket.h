@@ -1,4 +1,4 @@
-// A connected socket, by a deadline; the client library's own way leaks descriptors into
+// Opens a connected socket, with a deadline; the client library's own way leaks descriptors into
 // child processes.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace lockset::redis {
 
-// Blocking, closed on exec, without Nagle's delay, kept alive. The caller closes it. Looking
-// a host name up may take longer than `by`.
+// Blocking, closed on exec, without Nagle's delay, with keep-alive. The caller closes it. Looking
+// up a host name may take longer than `by`.
 Result<int> open_socket(const Options& options, TimePoint by);
 
 }  // namespace lockset::redis

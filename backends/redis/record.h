@@ -1,6 +1,5 @@
-// What the store keeps of a hold or a waiter beside its lease and its place in line: packed
-// by the client that made it, taken apart by those who read it. Scripts look at its
-// beginning only:
+// The store's record of a hold or a waiter, besides its lease and its place in line: its client
+// packs it, and its readers unpack it. Scripts look only at its beginning:
 //
 //   SINCE ; TOKEN(32 hex) COUNT , APP EPOCH ; INSTANCE LABEL (r|w) NAME (r|w) NAME ...
 //
@@ -24,7 +23,7 @@ namespace lockset::redis {
 // LENGTH:BYTES.
 std::string packed(std::string_view text);
 
-// All but SINCE and its semicolon.
+// Everything except SINCE and its semicolon.
 std::string pack(const Token& token, const Owner& owner, std::span<const LockRequest> items);
 
 struct Record {
@@ -34,12 +33,13 @@ struct Record {
   std::vector<LockRequest> items;
 };
 
-// With SINCE. Unset if it is none.
+// `text` includes SINCE. Unset if it is no record.
 std::optional<Record> unpack(std::string_view text);
 
-// The fixed part of a waiter's record, before such a text: when it ends, when it was woken.
+// The length of the fixed part of a waiter's record, before such a text: when it ends, when it was
+// woken.
 inline constexpr std::size_t waiter_head = 32;
-// What a waiter waits for. Unset if it is no waiter's record.
+// The names that a waiter waits for. Unset if it is no waiter's record.
 std::optional<std::vector<LockRequest>> items_of_waiter(std::string_view text);
 
 // "rwr".

@@ -1,4 +1,4 @@
-// What the server answered, as a value.
+// The server's answer as a value.
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -14,7 +14,7 @@
 
 namespace lockset::redis {
 
-// Reads, and never fails: what is not there is empty. Movable; owned by its outermost.
+// Reading never fails: missing parts are empty. Movable; the outermost reply owns everything.
 class Reply {
  public:
   Reply() = default;
@@ -35,27 +35,27 @@ class Reply {
   [[nodiscard]] bool is_nil() const { return reply_ == nullptr || is(REDIS_REPLY_NIL); }
 
   [[nodiscard]] std::size_t size() const { return is_array() ? reply_->elements : 0; }
-  // Refers into this one.
+  // Refers to this reply.
   [[nodiscard]] Reply operator[](std::size_t index) const {
     Reply part;
     if (index < size()) part.reply_ = reply_->element[index];
     return part;
   }
-  // Of a string, status or error.
+  // For a string, status or error.
   [[nodiscard]] std::string_view text() const {
     if (is(REDIS_REPLY_STRING) || is(REDIS_REPLY_STATUS) || is_error()) {
       return {reply_->str, reply_->len};
     }
     return {};
   }
-  // The value of an integer, or of a string that is a number; digits behind the point are dropped.
+  // The value of an integer, or of a string that is a number; without decimals.
   [[nodiscard]] std::int64_t number() const {
     if (is(REDIS_REPLY_INTEGER)) return reply_->integer;
     const std::string_view digits = text();
     const char* const end = digits.data() + digits.size();
     std::int64_t value = 0;
     const auto [rest, error] = std::from_chars(digits.data(), end, value);
-    // From 7.2 on scores come in the shortest form: "1.795e+15".
+    // From 7.2 on, scores have the shortest form: "1.795e+15".
     double score = 0;
     const bool shorter = error == std::errc() && rest != end && (*rest == '.' || *rest == 'e');
     if (shorter && std::from_chars(digits.data(), end, score).ec == std::errc() &&

@@ -9,9 +9,8 @@
 
 namespace lockset::redis {
 
-// Does nothing where there is one. Where there was one whose state the server has lost, and
-// no client has put it back, this declares it empty: nothing that was held counts any more,
-// and no quarantine is kept.
+// Does nothing if the space exists. If the server has lost its state and no client has restored it,
+// this declares the space empty: earlier holds do not count any more, and there is no quarantine.
 Status init(const Options& options, TimePoint by);
 
 }  // namespace lockset::redis

@@ -1,4 +1,4 @@
-// rediss: the handshake, and whom the server has to prove to be.
+// rediss: the handshake, and the check of the server's identity.
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -8,10 +8,10 @@
 
 namespace lockset::redis {
 
-// On a connected, blocking context. The server's certificate must be signed by ssl_ca (by an
-// authority of the system's without it) and be made out to the host of the address: hiredis
-// by itself does not look at the latter. Errc::misconfigured where that is not so,
-// Errc::unavailable where the connection breaks.
+// On a connected, blocking context. The server's certificate must be signed by ssl_ca (without it,
+// by one of the system's authorities) and be issued for the host of the address; hiredis itself
+// does not check the latter. Errc::misconfigured otherwise, Errc::unavailable if the connection
+// breaks.
 Status start_tls(redisContext& context, const Options& options);
 
 }  // namespace lockset::redis

@@ -1,4 +1,4 @@
-// How this client hears the wake-ups that the server publishes to its waiters (SUBSCRIBE).
+// Receives the wake-ups that the server publishes for this client's waiters (SUBSCRIBE).
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@ namespace lockset::redis {
 // `store` must outlive the listener.
 connections::Listener::Listen subscribing(Store& store);
 
-// A waiter's name in the store's line: "CLIENT:NUMBER", where CLIENT is what the client's
-// channel is called after.
+// A waiter's name in the store's line: "CLIENT:NUMBER", where CLIENT is the name of the client's
+// channel.
 std::string waiter_name(const connections::Listener& listener,
                         const connections::Listener::Place& place);
 

@@ -1,4 +1,4 @@
-// The descriptors of this process that lead somewhere: client libraries open some without telling.
+// Descriptors of this process: client libraries open some without reporting them.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// Ends the connecting, and the sleep on a connection, of those that are still at it.
+// Ends attempts to connect, and sleeps on a connection, that are still under way.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -20,7 +20,7 @@ class Interrupt {
   Interrupt& operator=(const Interrupt&) = delete;
   ~Interrupt() { ::close(fd_); }
 
-  // From now on, for good.
+  // From now on, permanently.
   void set() noexcept { static_cast<void>(::eventfd_write(fd_, 1)); }
   // Readable once it is set.
   [[nodiscard]] int fd() const noexcept { return fd_; }

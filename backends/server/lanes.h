@@ -1,4 +1,4 @@
-// A client's connections by what they are for: renewals never stand behind acquires.
+// A client's connections by their purpose: renewals never queue behind acquires.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace lockset::connections {
 
-// Over which connections a call goes.
+// The connections that a call uses.
 enum class Lane : std::uint8_t {
   common,
   acquire,  // PostgreSQL, strategy=serializable: sessions of that level; elsewhere as common
@@ -18,10 +18,10 @@ enum class Lane : std::uint8_t {
 };
 
 // One for the client's renewer, which has one thread, and one for a program that renews a hold
-// itself (Hold::renew): neither waits for the other's answer, which may take until its deadline.
+// itself (Hold::renew). So neither waits for the other's answer, which may take until its deadline.
 inline constexpr std::size_t renewal_connections = 2;
 
-// How many one client opens at most: `pool`, those for renewals, and one more if it `listens`.
+// The most connections of one client: `pool`, those for renewals, and one more if it `listens`.
 constexpr std::size_t most_connections(std::size_t pool, bool listens) noexcept {
   return pool + renewal_connections + (listens ? 1 : 0);
 }
@@ -36,8 +36,8 @@ struct Lanes {
   Lanes(std::size_t pool, const typename Connections::Open& open, const std::string& store)
       : common(pool, open, store), renewal(renewal_connections, open, store) {}
 
-  // As Pool::take. For a renewal no connection is opened while any is idle: a client that holds or
-  // waits for one set gets by with one.
+  // As Pool::take. A renewal opens no connection while any is idle: so a client that holds or waits
+  // for one set needs only one.
   Result<Lease> take(Lane lane, TimePoint by) {
     if (lane != Lane::renewal) return common.take(by);
     for (Connections* const pool : {&renewal, &common}) {
@@ -45,7 +45,7 @@ struct Lanes {
     }
     Result<Lease> lease = renewal.take(by);
     if (lease || !lease.error().retryable()) return lease;
-    // Where the server takes no more of them, those that there are have to do.
+    // If the server accepts no more connections, the existing ones must be enough.
     Result<Lease> other = common.take(by);
     return other ? std::move(other) : std::move(lease);
   }

@@ -1,7 +1,7 @@
-// Hears the wake-ups that a server sends to this client's waiters, over a connection of its
-// own with a thread of its own, from the first busy answer on.
+// Receives the wake-ups that a server sends to this client's waiters, over a separate connection
+// with a separate thread, from the first busy answer on.
 //
-// A hint, no more: what is missed while there is no connection, polling makes up for.
+// It is only a hint: polling makes up for what is missed while there is no connection.
 #pragma once
 
 #include <condition_variable>
@@ -24,7 +24,7 @@ class Listener {
   struct Shared;
 
  public:
-  // Where the wake-ups of one waiting acquire arrive. Outlives the listener if need be.
+  // Where the wake-ups of one waiting acquire arrive. May outlive the listener.
   class Place {
    public:
     explicit Place(std::shared_ptr<Shared> shared);
@@ -32,12 +32,12 @@ class Listener {
     Place& operator=(const Place&) = delete;
     ~Place();
 
-    // Its own among all places that the listener ever had.
+    // Unique among all places that the listener ever had.
     [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
     // How many wake-ups have arrived.
     [[nodiscard]] std::uint64_t wakes() const;
-    // Sleeps until `until`, a stop, a wake-up beyond the `seen` first ones, or a change of
-    // the connection since `session` (see Listener::session).
+    // Sleeps until `until`, a stop, a wake-up after the first `seen` ones, or a change of the
+    // connection since `session` (see Listener::session).
     void sleep(std::uint64_t seen, std::uint64_t session, TimePoint until, std::stop_token stop);
 
    private:
@@ -48,9 +48,9 @@ class Listener {
     std::uint64_t wakes_ = 0;  // guarded by the shared mutex
   };
 
-  // One connection's life: connects, subscribes, calls connected(), then wake() for what
-  // arrives, and returns when the connection has failed or the interrupt is set. Runs on the
-  // listener's thread, again and again with pauses; what it throws counts as a failure.
+  // The life of one connection: connects, subscribes, calls connected(), then wake() for each
+  // arrival, and returns when the connection has failed or the interrupt is set. Runs on the
+  // listener's thread, again and again with pauses; an exception counts as a failure.
   using Listen = std::function<void(Listener&)>;
 
   explicit Listener(Listen listen);
@@ -58,14 +58,14 @@ class Listener {
   Listener& operator=(const Listener&) = delete;
   ~Listener();
 
-  // Of this listener among all clients of the store: 32 hexadecimal digits.
+  // Identifies this listener among all clients of the store: 32 hexadecimal digits.
   [[nodiscard]] const std::string& name() const noexcept;
   std::shared_ptr<Place> new_place();
-  // Names the connection that hears now: what is sent later than this answer arrives, or
-  // the number changes. 0: none.
+  // Identifies the listening connection: everything that is sent after this call returned arrives,
+  // or the number changes. 0: none.
   [[nodiscard]] std::uint64_t session() const;
-  // Begins to listen, if that has not been done; waits until it is so. False if it can't
-  // be had by `by`; it is tried again in the background.
+  // Begins to listen, unless it does already, and waits until it listens. False if that fails
+  // before `by`; then it continues to try in the background.
   bool start(TimePoint by);
 
   // For Listen.
@@ -80,7 +80,7 @@ class Listener {
 
   const Listen listen_;
   const std::shared_ptr<Shared> shared_;
-  std::uint64_t sessions_ = 0;  // the thread's
+  std::uint64_t sessions_ = 0;  // used by the thread
   Interrupt interrupt_;
   std::mutex thread_mutex_;
   Thread thread_;

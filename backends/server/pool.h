@@ -1,5 +1,5 @@
-// The connections to one server: opened when needed, kept for the next call, thrown
-// away when broken.
+// The connections to one server: opened when needed, kept for the next call, thrown away when
+// broken.
 #pragma once
 
 #include <algorithm>
@@ -24,16 +24,16 @@
 
 namespace lockset::connections {
 
-// `Connection` has `bool hung_up() const`: surely broken while it was idle. It is used
-// by one thread at a time, not always the one that opened it. Thread-safe.
+// `Connection` has `bool hung_up() const`: certainly broken while it was idle. One thread at a time
+// uses it, not always the one that opened it. Thread-safe.
 template <class Connection>
 class Pool {
  public:
-  // Opens one. Runs on a thread of the pool, so that nobody waits for it longer than
-  // he wants; several at once. Must return in the end: the destructor waits for it.
+  // Opens a connection. Runs on a thread of the pool, so that no caller waits for it beyond its
+  // deadline; several may run at once. It must return in the end: the destructor waits for it.
   using Open = std::function<Result<std::unique_ptr<Connection>>()>;
 
-  // A connection for the time of one call. Returns it when it goes.
+  // A connection for one call. Returns it when destroyed.
   class Lease {
    public:
     Lease(Pool& pool, std::unique_ptr<Connection> connection)
@@ -47,8 +47,8 @@ class Pool {
     Connection* operator->() const noexcept { return connection_.get(); }
     Connection& operator*() const noexcept { return *connection_; }
 
-    // The connection failed: it is closed, and so are the idle ones that have hung up
-    // too. REQUIRES: not used any more after this.
+    // The connection failed: closes it, and the idle ones that have hung up too. REQUIRES: not used
+    // after this.
     void broken() { pool_->throw_away(std::move(connection_)); }
 
    private:
@@ -56,17 +56,17 @@ class Pool {
     std::unique_ptr<Connection> connection_;
   };
 
-  // `store` is what messages call it: "PostgreSQL (app@db/prod)".
+  // `store` is the store's name in messages: "PostgreSQL (app@db/prod)".
   Pool(std::size_t most, Open open, std::string store = "the store")
       : most_(most), open_(std::move(open)), store_(std::move(store)) {}
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
-  // REQUIRES: no Lease is left.
+  // REQUIRES: no Lease exists.
   ~Pool() {
     for (Opener& opener : openers_) opener.thread.join();
   }
 
-  // At most this many from now on. Those that there are beyond stay.
+  // At most this many from now on. Existing ones beyond that stay.
   void limit(std::size_t most) {
     const std::lock_guard lock(mutex_);
     most_ = most;
@@ -81,9 +81,9 @@ class Pool {
     return std::optional<Lease>(std::in_place, *this, std::move(connection));
   }
 
-  // Closes the idle connections, except for `keep` of them.
+  // Closes the idle connections, except `keep` of them.
   void close_idle(std::size_t keep = 0) {
-    std::vector<std::unique_ptr<Connection>> idle;  // closed when the mutex is free again
+    std::vector<std::unique_ptr<Connection>> idle;  // closed after the mutex is unlocked
     const std::lock_guard lock(mutex_);
     while (idle_.size() > keep) {
       idle.push_back(std::move(idle_.front()));
@@ -91,9 +91,9 @@ class Pool {
     }
   }
 
-  // An idle connection, or a new one, or the next that somebody gives back; by `by`.
-  // The error of opening one, where no other can be waited for; else
-  // Errc::unavailable. Nothing was sent in either case.
+  // An idle connection, a new one, or the next one that is given back; by `by`. If no other one can
+  // be waited for, the error of opening one; else Errc::unavailable. Nothing was sent in either
+  // case.
   Result<Lease> take(TimePoint by) {
     std::unique_lock lock(mutex_);
     const std::size_t failures_before = failures_;
@@ -109,8 +109,8 @@ class Pool {
     bool done = false;
   };
 
-  // How long a server that takes no further connection is let be while others of ours
-  // are there to be waited for.
+  // How long to leave a server alone that accepts no more connections, while there are connections
+  // of ours to wait for.
   static constexpr std::chrono::seconds refusal_pause{1};
 
   Result<Lease> wait_for_one(std::unique_lock<std::mutex>& lock, std::size_t failures_before,
@@ -124,14 +124,14 @@ class Pool {
       const TimePoint now = BootClock::now();
       if (now >= open_again_ && opening_ < waiting_ && in_use_ + opening_ < most_) {
         start_opening();
-        continue;  // it may have failed already
+        continue;  // the attempt may have failed already
       }
       changed_.wait_until(lock,
                           on_steady_clock(now < open_again_ ? std::min(by, open_again_) : by));
     }
   }
 
-  // The idle connection used last, which is the least likely to have been cut off.
+  // The idle connection that was used last: it is the least likely to have been cut off.
   std::unique_ptr<Connection> pop_idle(std::unique_lock<std::mutex>& lock) {
     while (!idle_.empty()) {
       std::unique_ptr<Connection> connection = std::move(idle_.back());
@@ -213,7 +213,7 @@ class Pool {
     }
     if (in_use_ < most_) {
       if (last_failure_) return *last_failure_;
-      // Of a process that was stopped for a while, as a rule.
+      // Usually the process was stopped for a while.
       return Error{Errc::unavailable, store_ + ": the time was up before it could be asked"};
     }
     return Error{Errc::unavailable, store_ + ": all " + std::to_string(most_) +
@@ -229,7 +229,7 @@ class Pool {
   std::size_t in_use_ = 0;
   std::size_t opening_ = 0;
   std::size_t waiting_ = 0;
-  // How often opening failed, and why the last one did, unless one succeeded since.
+  // How often opening failed since the last success, and why the last attempt failed.
   std::size_t failures_ = 0;
   std::optional<Error> last_failure_;
   TimePoint open_again_{};

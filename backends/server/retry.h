@@ -1,4 +1,4 @@
-// When a call is made again: one rule for all stores.
+// When a call is repeated: one rule for all stores.
 #pragma once
 
 #include <algorithm>
@@ -12,20 +12,20 @@
 
 namespace lockset::connections {
 
-// What became of one attempt of a call.
+// The outcome of one attempt of a call.
 enum class Attempt {
   last,      // answered, or refused
-  broken,    // the connection is of no use any more
-  collided,  // rolled back for others' sake; the same may do better now
+  broken,    // the connection is useless now
+  collided,  // rolled back in favour of another call; may succeed if repeated
 };
 
-// How often a read is asked for, over connections that break or can't be had. To read again does no
-// harm, so the program need not learn of them.
+// How often a read is tried if its connections break or can't be opened. Reading again is harmless,
+// so the program need not learn of these failures.
 inline constexpr int most_reads = 3;
 
-// Sleeps before a call that has collided `collisions` times is made again: the first two times not
-// at all, then for up to 2, 4, 8 ... 64 ms. Full jitter: those who collided come back apart. False,
-// without having slept, if `by` would come first.
+// Sleeps before a call that has collided `collisions` times is repeated: not at all the first two
+// times, then for up to 2, 4, 8 ... 64 ms. Full jitter: calls that collided come back at different
+// times. False, without sleeping, if `by` would come first.
 inline bool pause_after(std::uint32_t collisions, TimePoint by) {
   const std::chrono::milliseconds most(collisions > 2 ? 1 << std::min(collisions - 2, 6U) : 0);
   const Duration pause = thread_random().between(Duration::zero(), most);
@@ -34,10 +34,10 @@ inline bool pause_after(std::uint32_t collisions, TimePoint by) {
   return true;
 }
 
-// Makes a call: `ask(*lease, attempt)` over a lease of `take()`, a Result with `broken()`. An error
-// is the call's unless `attempt` says that the call can be made again, and there is time. Reads are
-// made again over another connection, most_reads in all; what collided is made again until `by`,
-// and keeps no connection while it pauses.
+// Makes a call: `ask(*lease, attempt)`, where `take()` returns a Result with the lease, which has
+// `broken()`. An error is final unless `attempt` allows a repetition and there is time. Broken
+// reads are repeated over another connection, most_reads in all. Collided calls are repeated until
+// `by`, and keep no connection while they pause.
 template <class Take, class Ask>
 auto call_with_retries(Sent sent, TimePoint by, Take take, Ask ask) {
   using Answer = decltype(ask(*std::declval<decltype(take())&>(), std::declval<Attempt&>()));

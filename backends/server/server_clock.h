@@ -1,4 +1,4 @@
-// What the stores' examinations say of a server's clock: one rule for all of them.
+// The finding of all stores' doctors about a server's clock.
 #pragma once
 
 #include <chrono>
@@ -9,7 +9,7 @@
 
 namespace lockset::connections {
 
-// Clocks that are kept by NTP differ by less.
+// Clocks that NTP controls differ by less.
 inline constexpr std::chrono::microseconds usual_difference = std::chrono::seconds(2);
 
 // This host's calendar, in microseconds since 1970.
@@ -19,8 +19,8 @@ inline std::int64_t calendar_us() {
       .count();
 }
 
-// The server said `server_us` when it was asked at some moment from `asked_us` to `answered_us` of
-// calendar_us(). A warning where the two surely differ by more than the usual.
+// The server answered `server_us` at some moment from `asked_us` to `answered_us` of calendar_us().
+// A warning if the two certainly differ by more than usual.
 Finding examine_clock(std::int64_t server_us, std::int64_t asked_us, std::int64_t answered_us);
 
 }  // namespace lockset::connections

@@ -1,4 +1,4 @@
-// TLS libraries, and ZooKeeper's client, write to a broken connection without MSG_NOSIGNAL: in the
+// TLS libraries, and ZooKeeper's client, write to a broken connection without MSG_NOSIGNAL. In the
 // guard's scope this thread gets no SIGPIPE from that.
 #pragma once
 
@@ -9,7 +9,7 @@ namespace lockset::connections {
 
 class SigpipeGuard {
  public:
-  // Does nothing unless `needed`: without TLS writes go with MSG_NOSIGNAL.
+  // Does nothing unless `needed`: without TLS, writes use MSG_NOSIGNAL.
   explicit SigpipeGuard(bool needed) noexcept : needed_(needed) {
     if (!needed_) return;
     sigset_t pending;
@@ -25,7 +25,7 @@ class SigpipeGuard {
     if (!needed_) return;
     if (!was_pending_) {
       const timespec at_once{};
-      sigtimedwait(&pipe_, nullptr, &at_once);  // the one that we caused, if any
+      sigtimedwait(&pipe_, nullptr, &at_once);  // ours, if there is one
     }
     pthread_sigmask(SIG_SETMASK, &before_, nullptr);
   }

@@ -1,5 +1,5 @@
-// Ends blocking calls of client libraries that know no deadline: at the deadline the
-// socket is shut down under them, and they return with a lost connection.
+// Ends blocking calls of client libraries without deadlines: at the deadline it shuts down their
+// socket, and they return with a lost connection.
 #pragma once
 
 #include <condition_variable>
@@ -16,7 +16,7 @@ namespace lockset::connections {
 // Thread-safe. One thread for any number of sockets; it starts with the first one.
 class SocketWatchdog {
  public:
-  // One connection's socket. Used by one thread at a time, as the connection is.
+  // The socket of one connection. Used by one thread at a time, like the connection.
   class Socket {
    public:
     Socket(const Socket&) = delete;
@@ -25,13 +25,13 @@ class SocketWatchdog {
 
     // From now on the socket is shut down, in both directions, at `by`.
     void arm(TimePoint by);
-    // Not any more. True if it was shut down since it was armed: the connection is
-    // then of no use, and what was asked over it is in doubt.
+    // Cancels that. True if it was shut down since it was armed: then the connection is useless,
+    // and the outcome of its request is in doubt.
     bool disarm();
-    // True if the peer has closed or broken the connection already. Asks the kernel
-    // only: a peer that vanished without a word is not noticed.
+    // True if the peer has closed or broken the connection already. Asks only the kernel, so it
+    // does not notice a peer that vanished silently.
     [[nodiscard]] bool hung_up() const noexcept;
-    // Our own duplicate, to sleep on. Stays the Socket's.
+    // Our own duplicate, to sleep on. It belongs to the Socket.
     [[nodiscard]] int fd() const noexcept { return fd_; }
 
    private:
@@ -39,8 +39,8 @@ class SocketWatchdog {
     Socket(SocketWatchdog& watchdog, int fd) : watchdog_(watchdog), fd_(fd) {}
 
     SocketWatchdog& watchdog_;
-    // Our own duplicate. The client library may close its descriptor when it meets an
-    // error, and the number may then belong to somebody else's file.
+    // Our own duplicate. The client library may close its descriptor after an error, and the number
+    // may then belong to another file.
     const int fd_;
     TimePoint by_ = TimePoint::max();  // guarded by the watchdog's mutex
     bool shut_ = false;                // guarded by the watchdog's mutex
@@ -49,11 +49,11 @@ class SocketWatchdog {
   SocketWatchdog() = default;
   SocketWatchdog(const SocketWatchdog&) = delete;
   SocketWatchdog& operator=(const SocketWatchdog&) = delete;
-  // REQUIRES: no Socket is left.
+  // REQUIRES: no Socket exists.
   ~SocketWatchdog();
 
-  // `fd` stays the caller's. Null if it can't be duplicated. The Socket must not
-  // outlive this object.
+  // `fd` still belongs to the caller. Null if it can't be duplicated. The Socket must not outlive
+  // this object.
   std::unique_ptr<Socket> watch(int fd);
 
  private:
@@ -67,7 +67,7 @@ class SocketWatchdog {
   Thread thread_;
 };
 
-// Arms a socket for a scope. A null socket is let be.
+// Arms a socket for a scope. A null socket is ignored.
 class CallDeadline {
  public:
   CallDeadline(SocketWatchdog::Socket* socket, TimePoint by) : socket_(socket) {

@@ -30,7 +30,7 @@ std::string label_of(Transaction& transaction, Stamp stamp) {
   return row.bind(stamp.value).next() ? row.text(0) : std::string();
 }
 
-// Semantics 4, for one item; which of the two groups are in the way.
+// Semantics 4 for one item: which of the two groups block it.
 struct Verdict {
   bool reads_block = false;
   bool writes_block = false;
@@ -68,8 +68,8 @@ class Step {
  private:
   [[nodiscard]] const LockRequest& item(std::size_t i) const { return request_.set->items()[i]; }
 
-  // The same request delivered twice. A twin holds all names, so there is none if
-  // one of them is free: the usual case asks nothing.
+  // The earlier grant, if the same request was delivered twice. Its hold covers all names, so there
+  // is none if one of them is free: the usual case needs no query.
   std::optional<TokenHold> twin() {
     const bool all_held = std::all_of(names_.begin(), names_.end(), [](const NameState& name) {
       return static_cast<bool>(name.floor());
@@ -111,7 +111,7 @@ class Step {
     return {std::move(grant)};
   }
 
-  // Those whom this grant still leaves room for.
+  // Wakes the waiters for which this grant still leaves room.
   void wake_others() {
     for (const LockRequest& freed : freed_) {
       const auto items = request_.set->items();
@@ -134,8 +134,8 @@ class Step {
     wake_for(transaction_, freed_);
     if (!request_.will_wait) return result;
     wait_in_line(result);
-    // Releases are ordered behind this transaction, and wake only once it has ended:
-    // none that could still matter is in this value.
+    // Releases come after this transaction, and wake only once they have ended. So this value
+    // contains none that could still matter.
     result.slot_value = slots_.value(WakeSlots::slot_of(result.waiter));
     return result;
   }
@@ -182,10 +182,9 @@ class Step {
     pass_on(result.waiter);
   }
 
-  // What this waiter was woken for may do for one behind it. A name that blocks it
-  // in its own mode blocks those, too, and the release of that holder wakes the line
-  // again from its head; a name that only the other mode blocks may admit more of
-  // that mode.
+  // What woke this waiter may be enough for one behind it. A name that blocks it in its own mode
+  // blocks those too, and the release of that holder wakes the line again from its head. A name
+  // that only the other mode blocks may admit more of that mode.
   void pass_on(std::int64_t waiter) {
     for (std::size_t i = 0; i < names_.size(); ++i) {
       const Mode other = item(i).mode == Mode::read ? Mode::write : Mode::read;

@@ -11,15 +11,15 @@ namespace lockset::sqlite {
 // The place of one waiting acquire. Used by one thread at a time.
 class Ticket : public WaitTicket {
  public:
-  std::int64_t waiter = 0;       // its row, if that has not expired
-  std::uint32_t slot_value = 0;  // of its wake slot, before the busy answer was final
+  std::int64_t waiter = 0;       // its row, unless it has expired
+  std::uint32_t slot_value = 0;  // the value of its wake slot before the busy answer was final
 };
 
 struct Attempt {
   const AcquireRequest& request;
   Ticket* ticket = nullptr;  // null at the first attempt, and if the caller won't wait
-  // A waiter that was woken and finds somebody else there keeps its place for one
-  // more look (see SqliteBackend::try_acquire).
+  // A woken waiter that finds a new holder keeps its place for one more look (see
+  // SqliteBackend::try_acquire).
   bool may_linger = false;
 };
 
@@ -27,7 +27,7 @@ struct AttemptResult {
   AcquireOutcome outcome;
   bool lingers = false;          // busy, woken, and nothing passed on yet
   std::int64_t waiter = 0;       // busy and waiting: the row
-  std::uint32_t slot_value = 0;  // and its slot's value
+  std::uint32_t slot_value = 0;  // the value of its slot
 };
 
 // REQUIRES: in a write transaction.

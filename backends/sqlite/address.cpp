@@ -23,7 +23,7 @@ std::string home_directory() {
   return found != nullptr && found->pw_dir != nullptr ? found->pw_dir : "";
 }
 
-// Where the XDG base directory specification wants state that outlives restarts.
+// The place that the XDG base directory specification gives to state that survives restarts.
 Result<std::string> default_path() {
   const char* state = std::getenv("XDG_STATE_HOME");
   if (state != nullptr && state[0] == '/') return std::string(state) + "/lockset/lockset.db";

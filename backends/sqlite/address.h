@@ -1,4 +1,4 @@
-// What a sqlite: address means.
+// Parses a sqlite: address.
 #pragma once
 
 #include <string>
@@ -10,11 +10,11 @@ namespace lockset::sqlite {
 
 struct Options {
   std::string path;           // absolute
-  bool default_path = false;  // nobody named it: its directories may be made
+  bool default_path = false;  // the address names no path: missing directories may be made
   bool synchronous_full = true;
 };
 
-// Errc::invalid for an address that can't be meant.
+// Errc::invalid for a malformed address.
 Result<Options> parse_address(const Url& url);
 
 }  // namespace lockset::sqlite

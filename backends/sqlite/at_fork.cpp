@@ -13,26 +13,26 @@
 namespace lockset::sqlite {
 namespace {
 
-// Those of its own; the others are for applications and their file systems.
+// SQLite's own mutexes; the others are for applications and their file systems.
 constexpr std::array ids{SQLITE_MUTEX_STATIC_MASTER, SQLITE_MUTEX_STATIC_MEM,
                          SQLITE_MUTEX_STATIC_OPEN,   SQLITE_MUTEX_STATIC_PRNG,
                          SQLITE_MUTEX_STATIC_LRU,    SQLITE_MUTEX_STATIC_PMEM,
                          SQLITE_MUTEX_STATIC_VFS1};
 
-// SQLite holds them for no longer than it takes to look at a list. So this is never reached but
-// where the forking thread itself is inside one, and waiting would last for ever.
+// SQLite holds them only as long as it takes to look at a list. So this limit is reached only if
+// the forking thread itself is inside one; waiting would then last for ever.
 constexpr Duration patience = std::chrono::seconds(1);
 
 std::array<sqlite3_mutex*, ids.size()> mutexes{};
-// Of the thread that forks: two may do so at once, and one of them enters later.
+// Per forking thread: two may fork at once, and one of them enters later.
 thread_local bool entered = false;
 
 void leave(std::size_t count) {
   while (count > 0) sqlite3_mutex_leave(mutexes[--count]);
 }
 
-// All or none, and without waiting inside one for another: in which order SQLite itself enters
-// them is its own affair.
+// All or none, and without waiting for one while inside another: the order in which SQLite itself
+// enters them may change.
 bool try_enter_all() {
   for (std::size_t i = 0; i < mutexes.size(); ++i) {
     if (sqlite3_mutex_try(mutexes[i]) == SQLITE_OK) continue;

@@ -21,7 +21,7 @@ constexpr bool has_futex = true;
 constexpr bool has_futex = false;
 #endif
 
-// Of one sweep: rows looked at (beside the writers), and holds removed.
+// Limits of one sweep: rows that it looks at (without blocking writers), and holds that it removes.
 constexpr std::int64_t sweep_looks = 20'000;
 constexpr std::size_t sweep_removes = 500;
 
@@ -34,7 +34,7 @@ std::optional<Renewal> renew_one(Transaction& transaction, std::string_view app,
     boot_us = transaction.now_us + lease_us;
     wall_us = transaction.wall_us + lease_us;
   }
-  // Never shortens: max() of anything with NULL is NULL, so what is permanent stays so.
+  // Never shortens: max() of anything with NULL is NULL, so a permanent hold stays permanent.
   Query query = transaction.db.use(
       "UPDATE holds SET expires_boot_us = max(expires_boot_us, ?1), "
       "expires_wall_us = max(expires_wall_us, ?2), lease_us = max(lease_us, ?3) "
@@ -46,7 +46,7 @@ std::optional<Renewal> renew_one(Transaction& transaction, std::string_view app,
     const std::optional<std::int64_t> ends_us = query.optional_integer(0);
     renewal =
         Renewal{ends_us ? Duration(microseconds(*ends_us - transaction.now_us)) : Duration::max()};
-    query.run();  // to its end, or the change does not count as finished
+    query.run();  // to its end, otherwise the change does not count as finished
   }
   return renewal;
 }
@@ -79,10 +79,10 @@ Result<AcquireOutcome> SqliteBackend::try_acquire(const AcquireRequest& request)
     if (!result && crowded && request.will_wait) return crowd(request, std::move(ticket));
     if (!result) return result.error();
     if (result->lingers) {
-      // A newcomer was faster than this woken waiter. If it stands at the gate to
-      // release again, this waiter is behind it there now, and before its next
-      // acquire: without this second look, one process that takes and gives the lock
-      // in a loop always wins against those that have to wake up first.
+      // A newcomer was faster than this woken waiter. If it comes to the gate again to release,
+      // this waiter is now behind it there, and before its next acquire. Without this second look,
+      // a process that takes and releases the lock in a loop would always win against processes
+      // that have to wake up first.
       may_linger = false;
       continue;
     }
@@ -96,8 +96,8 @@ Result<AcquireOutcome> SqliteBackend::try_acquire(const AcquireRequest& request)
   }
 }
 
-// Others are served all the time, so there is no trouble that could end a wait: it goes on, as
-// behind a hold that is in the way. (Nobody can say which.)
+// Others are served all the time, so there is no trouble that could end the wait: it goes on, as if
+// a hold were in the way. (Nobody can say which.)
 AcquireOutcome SqliteBackend::crowd(const AcquireRequest& request, std::shared_ptr<Ticket> ticket) {
   const LockRequest& first = request.set->items().front();
   Busy busy;
@@ -118,7 +118,7 @@ Result<std::optional<Grant>> SqliteBackend::resolve(const HoldRef& attempt, Time
         Grant grant;
         Items items;
         {
-          // Not indexed: an answer is lost only when a commit meets an I/O error.
+          // Not indexed: an answer is lost only if a commit meets an I/O error.
           Query row = transaction.db.use(
               "SELECT stamp, expires_boot_us, items FROM holds WHERE token = ?1 "
               "AND (expires_boot_us IS NULL OR expires_boot_us > ?2)");
@@ -159,7 +159,7 @@ namespace {
 bool end_in(Transaction& transaction, Stamp stamp, std::optional<std::string_view> app) {
   const std::optional<HoldState> hold = find_hold(transaction, stamp);
   if (!hold || (app && hold->app != *app)) return false;
-  // One that expired is removed as well, but this call did not end it.
+  // An expired hold is removed as well, but this call did not end it.
   wake_for(transaction, remove_hold(transaction, stamp));
   return hold->live;
 }
@@ -170,7 +170,7 @@ Result<bool> SqliteBackend::release(const HoldRef& hold, std::string_view app, T
   return end_hold(hold.stamp, app, by);
 }
 
-// In one transaction: they share its gate and its fsync.
+// In one transaction: the releases share its gate and its fsync.
 Result<std::vector<bool>> SqliteBackend::release_all(std::span<const HoldRef> holds,
                                                      std::string_view app, TimePoint by) {
   using Ended = std::vector<bool>;
@@ -200,7 +200,7 @@ Status SqliteBackend::await_change(WaitTicket& ticket, TimePoint until, std::sto
   if (mine == nullptr) return foreign_ticket();
   const WakeSlots& slots = store_->slots();
   const std::uint32_t slot = WakeSlots::slot_of(mine->waiter);
-  // Raises the slot's value, so that a stop between the look and the sleep counts.
+  // Raises the slot's value, so that a stop between the look and the sleep is noticed.
   const std::stop_callback wake_up(stop, [&] { slots.wake(slot); });
   for (;;) {
     const TimePoint now = BootClock::now();
@@ -215,11 +215,11 @@ void SqliteBackend::end_wait(WaitTicket& ticket, TimePoint by) {
   const Result<bool> done = store_->write<bool>(by, [&](Transaction& transaction) -> Result<bool> {
     const std::optional<WaiterState> state = find_waiter(transaction, mine->waiter);
     const Items items = remove_waiter(transaction, mine->waiter);
-    // It may have been woken for any of them.
+    // Any of these names may have woken it.
     if (state && state->woken) wake_for(transaction, items);
     return true;
   });
-  static_cast<void>(done);  // the row expires by itself
+  static_cast<void>(done);  // the row expires on its own
 }
 
 Result<Inspection> SqliteBackend::inspect(const InspectQuery& query, TimePoint by) {
@@ -235,8 +235,8 @@ Result<SpaceConfig> SqliteBackend::load_config(TimePoint by) {
 
 Result<SpaceConfig> SqliteBackend::change_config(const ConfigChange& change, TimePoint by) {
   return store_->write<SpaceConfig>(by, [&](Transaction& transaction) -> Result<SpaceConfig> {
-    // Any change makes the waiters' requests stale; new permits may admit them. If it is refused,
-    // nothing is committed, and nobody is woken.
+    // Any change makes the waiters' requests stale; new permits may admit them. If the change is
+    // refused, nothing is committed, and nobody is woken.
     wake_all(transaction);
     return apply(transaction, change);
   });
@@ -256,7 +256,7 @@ Result<std::size_t> SqliteBackend::reclaim(std::string_view app, std::int64_t ep
     if (!own || !own->live || own->app != app) {
       return no_live_epoch(app, epoch);
     }
-    // Asked for again (the first answer may have been lost), it ends what came since.
+    // If the call is repeated (the first answer may have been lost), it ends the holds taken since.
     if (present < epoch) set_epoch(transaction, app, epoch);
     std::vector<Stamp> old;
     std::size_t live = 0;
@@ -279,7 +279,7 @@ Result<std::size_t> SqliteBackend::reclaim(std::string_view app, std::int64_t ep
 Result<std::size_t> SqliteBackend::sweep(TimePoint by) {
   const std::lock_guard lock(sweep_mutex_);
   bool waiters_expired = false;
-  // Looked for beside the writers; only what is found costs them anything.
+  // Finds them without blocking writers; only expired holds cost the writers time.
   Result<std::vector<Stamp>> found = store_->read<std::vector<Stamp>>(
       by, [&](Transaction& transaction) -> Result<std::vector<Stamp>> {
         Query row = transaction.db.use("SELECT 1 FROM waiters WHERE expires_boot_us <= ? LIMIT 1");
@@ -302,7 +302,7 @@ Result<std::size_t> SqliteBackend::sweep(TimePoint by) {
   return store_->write<std::size_t>(by, [&](Transaction& transaction) -> Result<std::size_t> {
     std::size_t removed = 0;
     for (const Stamp stamp : *found) {
-      // Looked at again under the lock: a renewal may have come in between.
+      // Checks again under the lock: a renewal may have come in between.
       const std::optional<HoldState> hold = find_hold(transaction, stamp);
       if (!hold || hold->live) continue;
       wake_for(transaction, remove_hold(transaction, stamp));

@@ -1,4 +1,4 @@
-// The backend over one lock database. docs/backends/sqlite.md says how it works.
+// The backend over one lock database. docs/backends/sqlite.md describes how it works.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ class SqliteBackend final : public Backend {
 
   std::unique_ptr<Store> store_;
   std::mutex sweep_mutex_;
-  std::int64_t sweep_from_ = 0;  // where the next sweep goes on
+  std::int64_t sweep_from_ = 0;  // where the next sweep continues
 };
 
 }  // namespace lockset::sqlite

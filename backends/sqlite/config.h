@@ -1,5 +1,4 @@
-// The configuration of the space: the row of `space`, and the tables permits and
-// epochs.
+// The configuration of the space: the row of `space`, and the tables permits and epochs.
 #pragma once
 
 #include <string_view>
@@ -9,10 +8,10 @@
 
 namespace lockset::sqlite {
 
-// Reading is enough.
+// A read transaction is enough.
 SpaceConfig load(Transaction& transaction);
 
-// In a write transaction: the configuration after the change, stored.
+// In a write transaction: stores the change. Returns the configuration after it.
 SpaceConfig apply(Transaction& transaction, const ConfigChange& change);
 
 // In a write transaction: stores the epoch and raises the version.

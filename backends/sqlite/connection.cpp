@@ -33,7 +33,7 @@ void Query::bind_one(int index, const std::optional<std::int64_t>& value) {
   }
 }
 
-// A null pointer would bind NULL: the empty value has an address, too.
+// A null pointer would bind NULL, so the empty value needs an address, too.
 void Query::bind_one(int index, Blob value) {
   sqlite3_bind_blob(statement_, index, value.bytes.empty() ? "" : value.bytes.data(),
                     static_cast<int>(value.bytes.size()), SQLITE_STATIC);
@@ -58,7 +58,7 @@ Status Db::open(const std::string& path) {
   if (!wanted) return wanted.error();
   files_.push_back(*std::move(wanted));
   keep_sqlite_whole_at_fork();
-  // No SQLITE_OPEN_URI: a path is a path. NOMUTEX: a TurnQueue orders the callers.
+  // No SQLITE_OPEN_URI: a path is not parsed as a URI. NOMUTEX: a TurnQueue orders the callers.
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
   const int code = sqlite3_open_v2(path.c_str(), &handle_, flags, nullptr);
   if (code != SQLITE_OK) {
@@ -66,8 +66,8 @@ Status Db::open(const std::string& path) {
     return {};
   }
   sqlite3_extended_result_codes(handle_, 1);
-  // It may have opened another one: a file that took the place of the first, or the copy that an
-  // overlay file system makes to write to.
+  // SQLite may have opened another file: one that replaced the first, or the copy that an overlay
+  // file system makes for writing.
   Result<OpenFile> opened = OpenFile::note(path);
   if (!opened) return opened.error();
   files_.push_back(*std::move(opened));

@@ -1,8 +1,8 @@
 // One SQLite connection with its prepared statements.
 //
-// The first failure of a statement sticks: every later statement does nothing and
-// yields no row, until clear(). So a transaction's steps are written as if nothing
-// failed, and whoever ends the transaction looks at code() once.
+// The first failure of a statement is kept: every later statement does nothing and yields no row,
+// until clear(). So the steps of a transaction need no error checks; the code that ends the
+// transaction looks at code() once.
 #pragma once
 
 #include <sqlite3.h>
@@ -30,8 +30,8 @@ struct Text {
 
 class Db;
 
-// A prepared statement in use; reset when destroyed. What is bound must live until
-// then. A statement must not be used again while a Query of it lives.
+// A prepared statement in use; reset when destroyed. Bound values must live until then. A statement
+// must not be used again while a Query for it exists.
 class Query {
  public:
   Query(Db& db, sqlite3_stmt* statement) : db_(db), statement_(statement) {}
@@ -47,7 +47,7 @@ class Query {
     return *this;
   }
 
-  // True: there is a row. False: done, or failed.
+  // True: there is a row. False: it is done, or it failed.
   bool next();
   // For statements without rows.
   void run() {
@@ -85,19 +85,20 @@ class Db {
   Db() = default;
   Db(const Db&) = delete;
   Db& operator=(const Db&) = delete;
-  // Closes the file; not in a child that was forked since it was opened, whose parent has it open.
+  // Closes the file; but not in a child that was forked since it was opened, because the parent has
+  // it open.
   ~Db();
 
-  // Opens an existing file. Errc::misconfigured where SQLite must not be asked to (OpenFile::note);
-  // a failure of SQLite's sticks as that of a statement does.
+  // Opens an existing file. Errc::misconfigured if this process must not open it in SQLite
+  // (OpenFile::note). A failure of SQLite is kept, as that of a statement is.
   Status open(const std::string& path);
 
   // `sql` is a literal: its address names the prepared statement.
   Query use(const char* sql);
-  // For statements that are needed once, several of them separated by semicolons.
+  // For statements that are needed once; several are separated by semicolons.
   void execute(const std::string& sql);
 
-  // How long SQLite itself waits for a lock from now on.
+  // From now on SQLite itself waits until `by` for a lock.
   void wait_until(TimePoint by);
 
   // SQLITE_OK, or the first failure's extended code.
@@ -106,7 +107,7 @@ class Db {
   void clear() noexcept { code_ = SQLITE_OK; }
 
   [[nodiscard]] sqlite3* handle() noexcept { return handle_; }
-  // Rows changed by the last statement, and by all since the connection was opened.
+  // Rows changed by the last statement, and by all statements since the connection was opened.
   [[nodiscard]] int changes() noexcept { return sqlite3_changes(handle_); }
   [[nodiscard]] int total_changes() noexcept { return sqlite3_total_changes(handle_); }
   [[nodiscard]] bool in_transaction() noexcept { return sqlite3_get_autocommit(handle_) == 0; }

@@ -21,7 +21,7 @@ Error unfit(const std::string& path, int error) {
   return unfit(path, std::string("can't be used: ") + std::strerror(error));
 }
 
-// For the owner alone, as the XDG specification asks.
+// Only the owner may use them, as the XDG specification asks.
 Status make_directories(const std::filesystem::path& directory) {
   struct stat info {};
   if (directory.empty() || ::stat(directory.c_str(), &info) == 0) return {};
@@ -35,7 +35,7 @@ Status make_directories(const std::filesystem::path& directory) {
 }
 
 Status make_file(const std::string& path, const struct stat& directory) {
-  // mknod makes a file without a descriptor that would have to be closed.
+  // mknod makes a file without a descriptor; closing a descriptor would do harm.
   if (::mknod(path.c_str(), S_IFREG | 0600, 0) != 0) {
     if (errno == EEXIST) return {};
     const int error = errno;
@@ -46,8 +46,8 @@ Status make_file(const std::string& path, const struct stat& directory) {
   return {};
 }
 
-// Where the file alone is mounted, the log beside it is another one than beside the same file
-// elsewhere, and so it is where a log alone is.
+// If only the file is mounted, the log beside it differs from the log beside the same file
+// elsewhere. The same is true if only a log is mounted.
 Status check_mounts(const std::string& path) {
   for (const char* const suffix : {"", "-wal", "-shm", "-gate"}) {
     const std::string file = path + suffix;
@@ -67,8 +67,8 @@ Result<std::string> prepare_file(const Options& options) {
   if (options.default_path) {
     if (Status status = make_directories(wanted.parent_path()); !status) return status.error();
   }
-  // One file, one name: the side files stand beside the file itself, whatever
-  // links lead to it.
+  // One file, one name: the side files are beside the file itself, no matter which links lead to
+  // it.
   std::error_code failed;
   const std::string path = std::filesystem::weakly_canonical(wanted, failed).string();
   if (failed) return unfit(options.path, failed.value());

@@ -1,6 +1,5 @@
-// The database as a file: made, checked, and watched, by its path alone. It is
-// never opened here: closing any descriptor of it would drop the locks that SQLite
-// holds on it for the whole process.
+// The database as a file: made, checked, and watched, only by its path. It is never opened here:
+// closing any descriptor of it would drop the locks that SQLite holds on it for the whole process.
 #pragma once
 
 #include <array>
@@ -12,20 +11,19 @@
 
 namespace lockset::sqlite {
 
-// Makes a missing file (and the missing directories of the default path), follows
-// symbolic links, and refuses what can't be a lock database: the path to open, or
-// one line in Errc::misconfigured. A new file may be read and written by its owner,
-// and by its group if the directory's group is inherited (setgid).
+// Makes a missing file (and the missing directories of the default path), follows symbolic links,
+// and refuses a file that can't be a lock database. Returns the path to open, or
+// Errc::misconfigured with one line. The owner may read and write a new file; so may its group if
+// the directory's group is inherited (setgid).
 Result<std::string> prepare_file(const Options& options);
 
-// Notices when the database, or a file that belongs to it, was deleted or replaced
-// while it was open: what is written then is lost, and SQLite would not say so.
-// Thread-safe after record().
+// Notices if the database, or a file that belongs to it, was deleted or replaced while it was open:
+// later writes are lost, and SQLite would not say so. Thread-safe after record().
 class FileIdentity {
  public:
-  // REQUIRES: the database was opened and read in WAL mode, so that its files are there.
+  // REQUIRES: the database was opened and read in WAL mode, so that its files exist.
   Status record(const std::string& path);
-  // Errc::misconfigured if one of the files isn't the recorded one any more.
+  // Errc::misconfigured if one of the files is no longer the recorded one.
   [[nodiscard]] Status check() const;
 
  private:

@@ -30,7 +30,7 @@ Finding no_space_yet(const std::string& what) {
   return no_space(Level::warning, what + ": the first program that opens it makes it");
 }
 
-// The nearest directory that is there, for the default path's may still be missing.
+// The nearest existing directory: those of the default path may still be missing.
 std::filesystem::path nearest_directory(std::filesystem::path directory) {
   std::error_code ignored;
   while (directory.has_relative_path() && !std::filesystem::exists(directory, ignored)) {
@@ -52,7 +52,7 @@ Finding look_at_free_space(const std::string& directory) {
     return unreadable(Level::warning, "free space", std::strerror(errno));
   }
   constexpr std::uint64_t mega = std::uint64_t{1000} * 1000;
-  // Several times what SQLite's log may grow to.
+  // Several times the size to which SQLite's log may grow.
   constexpr std::uint64_t little = 100;
   const std::uint64_t free = std::uint64_t{info.f_bavail} * info.f_frsize / mega;
   const bool no_files_left = info.f_files > 0 && info.f_favail == 0;
@@ -62,7 +62,7 @@ Finding look_at_free_space(const std::string& directory) {
                      ": on a full disk nothing is granted or released; free some");
 }
 
-// Who may write to it, and who else.
+// Who may write to the file.
 Finding look_at_permissions(const std::string& path, const struct stat& file) {
   const std::string directory = std::filesystem::path(path).parent_path().string();
   struct stat parent {};
@@ -100,7 +100,7 @@ Finding look_at_version() {
                      ", for which this program was built; install that one");
 }
 
-// What is inside the file. An error if it can't be asked now.
+// The content of the file. An error if it can't be read now.
 Result<Findings> look_into(const std::string& path, TimePoint by) {
   Db db;
   if (Status status = db.open(path); !status) {
@@ -152,7 +152,7 @@ Result<Findings> examine(const Options& options, TimePoint by) {
   } else if (missing) {
     findings.push_back(no_space_yet(in_quotes(path) + " is not there yet"));
   } else if (const Result<std::string> fit = prepare_file(options); !fit) {
-    // It makes what is missing, but nothing is.
+    // It makes missing files, but none is missing.
     findings.push_back(unsafe("space", fit.error().message));
     return findings;
   } else {

@@ -1,4 +1,4 @@
-// What `lockset doctor` finds out about a lock database and the place where it lies.
+// What `lockset doctor` finds out about a lock database and its place in the file system.
 #pragma once
 
 #include <vector>

@@ -18,7 +18,7 @@ Error error_from(int code, const std::string& native, const std::string& path, P
                    file + " stayed locked by another process until the deadline; is one of its " +
                        "users stopped, or a sqlite3 shell left inside a transaction?" + said};
     case SQLITE_FULL:
-      // The commit mark is the last thing written: without it nothing counts.
+      // The commit mark is written last: without it no change counts.
       return Error{Errc::unavailable, "no space is left on the disk of " + file +
                                           "; nothing was applied: free some" + said};
     case SQLITE_NOMEM:
@@ -33,7 +33,7 @@ Error error_from(int code, const std::string& native, const std::string& path, P
                    file + " can't be written by this user: give it write permission on the file, " +
                        "its -wal, -shm and -gate files and their directory" + said};
     case SQLITE_CANTOPEN:
-      // The library tells it as it tells any file that can't be opened.
+      // SQLite reports this as it reports any file that can't be opened.
       if (no_descriptor_left()) {
         return Error{Errc::unavailable, file + " can't be opened: this process has no file " +
                                             "descriptor left; raise the limit (ulimit -n)" + said};

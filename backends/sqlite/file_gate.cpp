@@ -8,8 +8,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Nobody announces that a process died with the lock. Of many one finds out as soon as one alone
-// would: all of them looking so often would leave no time for what they wait for.
+// Nobody announces that a process died with the lock. Many waiters together find out as soon as a
+// single one would: if all of them looked so often, no time would be left for the work.
 constexpr Duration look_again = milliseconds(50);
 constexpr Duration look_again_at_last = milliseconds(500);
 constexpr std::uint32_t lookers = 8;
@@ -24,14 +24,15 @@ constexpr Duration longest_turn = milliseconds(500);
 }  // namespace
 
 FileGate::Pass FileGate::enter(TimePoint by, Line line) {
-  // Nobody waits: straight through. Whoever comes to wait meanwhile is no worse off
-  // than if this call had been a little earlier.
+  // Nobody waits: pass at once. A process that comes to wait meanwhile loses nothing: this call
+  // could have been a little earlier.
   const bool empty = file_.word(turn.sleepers).load() == 0 && file_.word(work.sleepers).load() == 0;
   if (empty && file_.try_lock(work.byte)) {
     stuck_at_.reset();
     return Pass(*this);
   }
-  // One more before the door at most for each that is inside: those who want room come in between.
+  // For each process inside, at most one more waits at this door: those that make room get in
+  // between.
   if (line == Line::ahead) return lock(work, by) ? Pass(*this) : Pass();
   if (!lock(turn, by)) return {};
   const bool passed = lock(work, by);
@@ -41,7 +42,7 @@ FileGate::Pass FileGate::enter(TimePoint by, Line line) {
 
 bool FileGate::lock(const Part& part, TimePoint by) {
   if (file_.try_lock(part.byte)) {
-    // Only the way through the whole gate proves that it moves.
+    // Only passing the whole gate proves that it moves.
     if (&part == &work) stuck_at_.reset();
     return true;
   }
@@ -77,8 +78,8 @@ bool FileGate::lock(const Part& part, TimePoint by) {
 
 void FileGate::unlock(const Part& part) {
   file_.unlock(part.byte);
-  // Raised before the sleepers are counted, and they count themselves before they
-  // look at the word: one of the two sees the other.
+  // The word is raised before the sleepers are counted, and sleepers count themselves before they
+  // look at the word: so one of the two sees the other.
   ++file_.word(part.raised);
   if (file_.word(part.sleepers).load() > 0) file_.wake(part.raised, 1);
 }

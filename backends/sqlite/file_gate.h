@@ -1,22 +1,19 @@
-// Who may write next: a fair gate between the processes that use one database.
+// A fair gate between the processes that use one database: it decides which one writes next.
 //
-// SQLite's own wait (busy_timeout) sleeps and tries again, so the process that has
-// just committed wins over all that sleep: measured, one of eight did nearly all
-// the commits. The gate is a turnstile of two file locks: take "turn", take
-// "work", give "turn" back; work; give "work" back. Whoever is next stands inside
-// the turnstile with "turn", so that a process that has just left can't overtake
-// it.
+// SQLite's own wait (busy_timeout) sleeps and tries again, so a process that has just committed
+// beats all that sleep: measured, one of eight did nearly all the commits. The gate is a turnstile
+// of two file locks: take "turn", take "work", release "turn"; work; release "work". The next
+// process stands inside the turnstile with "turn", so that a process that has just left can't
+// overtake it.
 //
-// A file lock can't be waited for with a deadline, and a thread that blocks in the
-// kernel for it can't be ended when the backend is destroyed. So nobody blocks
-// there: the locks are tried, and between tries the caller sleeps on a word that
-// whoever unlocks raises. A process that dies raises no word; its locks are found
-// free at the next look, 50 ms later at most.
+// A wait for a file lock has no deadline, and a thread that blocks in the kernel for it can't be
+// ended when the backend is destroyed. So no thread blocks there: the locks are tried, and between
+// tries the caller sleeps on a word that every unlock raises. A process that dies raises no word;
+// the others find its locks free at their next look, at most 50 ms later.
 //
-// The gate makes writers fair, it does not make them safe: SQLite's own lock does
-// that. So a gate that does not move for half a second (its holder is stopped, or
-// was forked while it held it and the child lives on) is passed by: nobody who
-// stands at the gate can keep others from a database that is free.
+// The gate makes writers fair, not safe: SQLite's own lock makes them safe. So callers pass a gate
+// that does not move for half a second (its holder is stopped, or was forked while it held the gate
+// and the child lives on): nobody at the gate can keep others from a database that is free.
 #pragma once
 
 #include <cstdint>
@@ -31,10 +28,10 @@ namespace lockset::sqlite {
 // Not thread-safe: one caller at a time, ordered by a TurnQueue.
 class FileGate {
  public:
-  // The words of the side file from this one on are free for others.
+  // The words of the side file from this index on are free for other uses.
   static constexpr std::size_t words_used = 64;
 
-  // Leaves the gate when destroyed, if it was passed in order.
+  // Leaves the gate when destroyed, if the gate was passed in order.
   class Pass {
    public:
     Pass() = default;
@@ -56,20 +53,19 @@ class FileGate {
   // REQUIRES: file outlives the gate.
   explicit FileGate(const SideFile& file) : file_(file) {}
 
-  // In which line: those who make room (release, renew) stand before those who want some.
+  // Which line: callers that make room (release, renew) go before those that want room.
   enum class Line : std::uint8_t { all, ahead };
 
-  // Waits for its turn, until `by` at the latest. The caller goes on in any case;
-  // without a turn it meets SQLite's own lock.
+  // Waits for its turn, at the latest until `by`. The caller continues in any case; without a turn
+  // it meets SQLite's own lock.
   Pass enter(TimePoint by, Line line = Line::all);
-  // How often it was passed. If this goes up while a caller gets no turn, then nobody is stuck:
-  // there are many.
+  // How often the gate was passed. If this grows while a caller gets no turn, the gate is crowded,
+  // not stuck.
   [[nodiscard]] std::uint32_t passages() const noexcept { return file_.word(work.raised).load(); }
 
  private:
-  // A byte to lock, the word raised at each unlock, and the number of sleepers
-  // (too high after a sleeper was killed: some needless system calls then). Words
-  // lie on cache lines of their own.
+  // A byte to lock, the word that each unlock raises, and the number of sleepers (too high after a
+  // sleeper was killed: that costs some needless system calls). Words are on separate cache lines.
   struct Part {
     std::int64_t byte;
     std::size_t raised;
@@ -82,8 +78,8 @@ class FileGate {
   void unlock(const Part& part);
 
   const SideFile& file_;
-  // work's raised word when the gate was found stuck: no need to wait again while
-  // it stands there.
+  // The value of work's raised word when the gate was found stuck: no need to wait again while it
+  // stays the same.
   std::optional<std::uint32_t> stuck_at_;
 };
 

@@ -10,8 +10,8 @@
 
 namespace lockset::sqlite {
 
-// Asks for no more than the identity. Since Linux 6.13 a file whose times were read gets new ones
-// at its next write, and each fdatasync of the log would have to write its inode, too.
+// Asks only for the identity. Since Linux 6.13 a file whose times were read gets new ones at its
+// next write, and then each fdatasync of the log would have to write its inode, too.
 bool FileId::find(const std::string& path) {
 #ifdef STATX_INO
   struct statx found {};

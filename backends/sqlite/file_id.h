@@ -1,4 +1,4 @@
-// What names a file in the kernel, whatever paths lead to it.
+// Identifies a file in the kernel, no matter which paths lead to it.
 #pragma once
 
 #include <compare>

@@ -20,7 +20,7 @@ std::string_view shared_file_system(std::uint64_t magic) noexcept {
     std::uint32_t magic;
     std::string_view name;
   };
-  // From linux/magic.h and the sources of those that it leaves out.
+  // From linux/magic.h, and from the sources of the file systems that it omits.
   static constexpr Known known[] = {
       {0x6969, "NFS"},        {0x517B, "SMB"},      {0xFF534D42, "CIFS"},  {0xFE534D42, "SMB2"},
       {0x5346414F, "AFS"},    {0x6B414653, "AFS"},  {0x00C36400, "Ceph"},  {0x01021997, "9P"},
@@ -28,7 +28,7 @@ std::string_view shared_file_system(std::uint64_t magic) noexcept {
       {0x73757245, "Coda"},   {0x47504653, "GPFS"}, {0x564C, "NCP"},       {0x19830326, "BeeGFS"},
       {0x2BAD1DEA, "PanFS"},
   };
-  // f_type is a signed word on some machines: compare what fits in 32 bits.
+  // f_type is a signed word on some machines: compare only the lower 32 bits.
   for (const Known& one : known) {
     if (one.magic == static_cast<std::uint32_t>(magic)) return one.name;
   }
@@ -37,7 +37,7 @@ std::string_view shared_file_system(std::uint64_t magic) noexcept {
 
 namespace {
 
-// As the kernel writes a path into its list of mounts.
+// A path in the form that the kernel uses in its list of mounts.
 std::string escaped(const std::string& path) {
   std::string result;
   for (const char c : path) {
@@ -57,7 +57,7 @@ bool is_mount_point(const std::string& path, std::istream& mounts) {
   const std::string wanted = escaped(path);
   std::string line;
   while (std::getline(mounts, line)) {
-    // Number, parent's number, device, what is mounted, where.
+    // Number, parent's number, device, what is mounted, and where.
     std::istringstream fields(line);
     std::string field;
     for (int i = 0; i < 5; ++i) fields >> field;

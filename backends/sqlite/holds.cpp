@@ -163,7 +163,7 @@ std::vector<HoldInfo> list_holds(Transaction& transaction, const InspectQuery& w
     collect(query);
     return holds;
   }
-  // No UTF-8 text holds the byte FF: behind it comes no name with this prefix.
+  // No UTF-8 text contains the byte FF: no name with this prefix comes after it.
   const std::string end =
       wanted.match == InspectQuery::Match::name ? wanted.text : wanted.text + '\xFF';
   Query query = transaction.db.use(

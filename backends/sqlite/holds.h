@@ -1,5 +1,5 @@
-// The tables holds and hold_names. All functions run inside a write transaction,
-// unless they say that reading is enough.
+// The tables holds and hold_names. All functions run inside a write transaction, unless they say
+// that a read transaction is enough.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +16,23 @@
 
 namespace lockset::sqlite {
 
-// How a mode is written in the tables.
+// The number of a mode in the tables.
 inline std::int64_t number(Mode mode) { return mode == Mode::write ? 1 : 0; }
 
 using Items = std::vector<LockRequest>;
 
 std::string_view bytes_of(const Token& token);
 
-// A set as one value: per item a byte for the mode, one for the length, the name.
+// A set as one value: for each item a byte for the mode, a byte for the length, and the name.
 std::string packed(std::span<const LockRequest> items);
-// What packed() made; whatever else ends at the first nonsense.
+// The inverse of packed(); any other text ends at the first invalid item.
 Items unpacked(std::string_view bytes);
 
 // The live holds of one mode on one name.
 struct Group {
   std::uint32_t count = 0;
   Stamp lowest;
-  std::optional<std::int64_t> first_end_us;  // of those that end
+  std::optional<std::int64_t> first_end_us;  // over those that end
 
   void add(Stamp stamp, std::optional<std::int64_t> ends_us);
 };
@@ -44,8 +44,8 @@ struct NameState {
   [[nodiscard]] Stamp floor() const;
 };
 
-// The live holds on `name`; the stamps of expired ones are appended to `expired`,
-// if it is given. Reading is enough.
+// The live holds on `name`. Appends the stamps of expired ones to `expired`, if it is given. A read
+// transaction is enough.
 NameState look_at_name(Transaction& transaction, std::string_view name,
                        std::vector<Stamp>* expired);
 
@@ -58,8 +58,8 @@ struct NewHold {
 };
 void add_hold(Transaction& transaction, const NewHold& hold);
 
-// Takes the hold away with all its names, live or not: its items, none if there is
-// no such hold.
+// Removes the hold with all its names, live or not. Returns its items; none if there is no such
+// hold.
 Items remove_hold(Transaction& transaction, Stamp stamp);
 
 struct HoldState {
@@ -68,8 +68,8 @@ struct HoldState {
 };
 std::optional<HoldState> find_hold(Transaction& transaction, Stamp stamp);
 
-// The live hold on `name` that the attempt with this token was granted, if any.
-// Reading is enough.
+// The live hold on `name` that was granted to the attempt with this token, if any. A read
+// transaction is enough.
 struct TokenHold {
   Stamp stamp;
   std::optional<std::int64_t> ends_us;
@@ -77,12 +77,11 @@ struct TokenHold {
 std::optional<TokenHold> find_token(Transaction& transaction, std::string_view name,
                                     const Token& token);
 
-// Stamps of holds with `from` < stamp that have expired, looking at no more than
-// `looks` rows. Sets `from` to the last stamp looked at, or 0 at the end. Reading
-// is enough.
+// Stamps of expired holds with `from` < stamp, among at most `looks` rows. Sets `from` to the last
+// stamp looked at, or 0 at the end. A read transaction is enough.
 std::vector<Stamp> find_expired(Transaction& transaction, std::int64_t& from, std::int64_t looks);
 
-// The live holds that match. Reading is enough.
+// The live holds that match. A read transaction is enough.
 std::vector<HoldInfo> list_holds(Transaction& transaction, const InspectQuery& query);
 
 }  // namespace lockset::sqlite

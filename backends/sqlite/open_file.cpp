@@ -17,14 +17,16 @@ namespace lockset::sqlite {
 
 OpenFile::Process OpenFile::Process::present() { return {fork_generation(), ::getpid()}; }
 
-// All that count, each with the process that noted it: a child's copy keeps its ancestors'.
+// All files that count, each with the process that noted it: a child's copy keeps its ancestors'
+// files.
 class OpenFile::Notes {
  public:
-  // Lives for ever: what is static in a program may be destroyed later than this.
+  // Never destroyed: a program's static objects may be destroyed later than this.
   static Notes& get() {
     static Notes& notes = []() -> Notes& {
       static auto* const made = new Notes;
-      // So that a child finds it unlocked and whole, whatever other threads did just then.
+      // So that a child finds it unlocked and consistent, whatever other threads did at that
+      // moment.
       pthread_atfork([] { made->mutex_.lock(); }, [] { made->mutex_.unlock(); },
                      [] { made->mutex_.unlock(); });
       return *made;

@@ -51,7 +51,7 @@ Result<bool> look(Db& db, const std::string& path) {
 }  // namespace
 
 Result<bool> is_lock_space(Db& db, const std::string& path) {
-  // Else closing a stranger's database as its last user would fold its log into it.
+  // Otherwise closing another program's database as its last user would fold its log into it.
   if (db.handle() != nullptr) {
     sqlite3_db_config(db.handle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
   }
@@ -67,8 +67,8 @@ Result<bool> is_lock_space(Db& db, const std::string& path) {
 
 Status set_up_connection(Db& db, const std::string& path, bool synchronous_full, TimePoint by) {
   db.wait_until(by);
-  // Counts for a file that is still empty. A commit writes whole pages to the log,
-  // and a grant touches three small rows: small pages, less to write.
+  // Takes effect while the file is empty. A commit writes whole pages to the log, and a grant
+  // touches three small rows: with small pages there is less to write.
   db.execute("PRAGMA page_size = 1024");
   std::string mode;
   for (;;) {
@@ -76,7 +76,7 @@ Status set_up_connection(Db& db, const std::string& path, bool synchronous_full,
       Query query = db.use("PRAGMA journal_mode = WAL");
       if (query.next()) mode = query.text(0);
     }
-    // SQLite does not wait here when another process switches at the same time.
+    // SQLite does not wait here if another process switches at the same time.
     if ((db.code() & 0xFF) != SQLITE_BUSY || BootClock::now() >= by) break;
     db.clear();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -84,7 +84,7 @@ Status set_up_connection(Db& db, const std::string& path, bool synchronous_full,
   db.execute(synchronous_full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
   db.execute(
       "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; "
-      // A burst must not leave a large log behind for ever.
+      // A burst must not leave a large log for ever.
       "PRAGMA journal_size_limit = 16777216");
   if (db.code() != SQLITE_OK) return error_from(db.code(), db.message(), path, Phase::open);
   if (mode != "wal") {
@@ -120,7 +120,7 @@ bool knows_boot(Db& db, const std::string& boot_id) {
 
 bool adopt_boot(Db& db, const std::string& boot_id, std::int64_t now_us, std::int64_t wall_us) {
   if (knows_boot(db, boot_id)) return false;
-  // Never more than the lease, whatever the wall clock did in between.
+  // Never more than the lease, no matter what the wall clock did in between.
   db.use(
         "UPDATE holds SET expires_boot_us = ?1 + "
         "max(0, min(expires_wall_us - ?2, lease_us)) WHERE expires_boot_us IS NOT NULL")

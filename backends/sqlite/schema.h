@@ -1,4 +1,4 @@
-// The tables of a lock space in SQLite, and how a file becomes one.
+// The tables of a lock space in SQLite, and how an empty file becomes one.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,23 @@
 
 namespace lockset::sqlite {
 
-// True: the file is a lock space of this version. False: it is empty and may become
-// one. Errc::misconfigured for everything else. Changes nothing in the file.
+// True: the file is a lock space of this version. False: it is empty and may become one.
+// Errc::misconfigured for everything else. Changes nothing in the file.
 Result<bool> is_lock_space(Db& db, const std::string& path);
 
-// Brings the connection into the state that all of the backend relies on: WAL, and
-// the durability that the address asks for.
+// Sets up the connection as the whole backend needs it: WAL, and the durability that the address
+// asks for.
 Status set_up_connection(Db& db, const std::string& path, bool synchronous_full, TimePoint by);
 
-// Makes the tables unless another process has just done it, and commits.
-// REQUIRES: the connection has begun a write transaction, or failed to.
+// Makes the tables, unless another process has just made them, and commits. REQUIRES: the
+// connection has begun a write transaction, or failed to.
 Status make_schema(Db& db, const std::string& path, const StoreClock& clock);
 
-// Whether the host has not been booted since the last use.
+// True if the host was not rebooted since the last use.
 bool knows_boot(Db& db, const std::string& boot_id);
 
-// In a write transaction: if the host was booted since the last use, turns the
-// leases that are left over to the new boot's clock, by way of the wall clock.
-// True if it did.
+// In a write transaction: if the host was rebooted since the last use, converts the remaining
+// leases to the new boot's clock, by way of the wall clock. True if it did.
 bool adopt_boot(Db& db, const std::string& boot_id, std::int64_t now_us, std::int64_t wall_us);
 
 }  // namespace lockset::sqlite

@@ -34,7 +34,7 @@ Error failure(const std::string& path, const char* what, int error) {
                text + "; every user of the database must be able to write it and its directory"};
 }
 
-// As SQLite does for its own side files: whoever may use the database may use them.
+// As SQLite does for its own side files: users of the database may use them too.
 bool take_over_permissions(int fd, const struct stat& database) {
   if (geteuid() == 0 && fchown(fd, database.st_uid, database.st_gid) != 0) return false;
   return fchmod(fd, database.st_mode & 0777) == 0;
@@ -57,8 +57,8 @@ Result<std::unique_ptr<SideFile>> SideFile::open(const std::string& database) {
   int error = 0;
   if (made && !take_over_permissions(fd, info)) error = errno;
   if (error == 0 && ::fstat(fd, &own) != 0) error = errno;
-  // Really allocated: a hole that can't be filled on a full disk would kill the
-  // process when it is touched.
+  // Allocates real blocks: on a full disk, touching a hole that can't be filled would kill the
+  // process.
   if (error == 0 && own.st_size < static_cast<off_t>(file_bytes)) {
     error = posix_fallocate(fd, 0, file_bytes);
   }
@@ -109,9 +109,9 @@ void SideFile::wake(std::size_t index, int count) const noexcept {
 namespace {
 
 bool set_lock(int fd, std::int64_t byte, short type) noexcept {
-  // Open file description locks: freed at death as all file locks are, but they
-  // also work between two backends of one process, and closing another descriptor
-  // of the file does not drop them.
+  // Open file description locks: the kernel releases them at death like all file locks, but they
+  // also work between two backends of one process, and closing another descriptor of the file does
+  // not drop them.
   struct flock range {};
   range.l_type = type;
   range.l_whence = SEEK_SET;

@@ -1,6 +1,6 @@
-// The side file PATH-gate: words in shared memory on which processes sleep and
-// wake each other, and byte ranges to lock. Nothing in it decides who holds what:
-// if it is lost or damaged, waiting gets slower and nothing else.
+// The side file PATH-gate: words in shared memory on which processes sleep and wake each other, and
+// byte ranges to lock. Nothing in it decides who holds what: if it is lost or damaged, waiting gets
+// slower, and nothing else happens.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ class SideFile {
   static constexpr std::size_t words = 2048;
 
   // Opens or makes the side file of the database, with the database's permissions.
-  // Errc::misconfigured or Errc::unavailable in one line if it can't be had.
+  // Errc::misconfigured or Errc::unavailable, in one line, if that fails.
   static Result<std::unique_ptr<SideFile>> open(const std::string& database);
 
   SideFile(const SideFile&) = delete;
@@ -31,14 +31,13 @@ class SideFile {
     return std::atomic_ref<std::uint32_t>(memory_[index]);
   }
 
-  // Sleeps while the word has this value, for `most` at the longest; may return early.
+  // Sleeps while the word has this value, for at most `most`; may return early.
   void sleep_on(std::size_t index, std::uint32_t value, Duration most) const noexcept;
-  // Wakes up to `count` sleepers of all processes, those who came first first.
+  // Wakes up to `count` sleepers of all processes, in the order in which they came.
   void wake(std::size_t index, int count) const noexcept;
 
-  // Locks or unlocks one byte for this SideFile, without waiting. The kernel frees
-  // the locks of a process that dies. False if somebody else has it, or if the file
-  // system can't.
+  // Locks or unlocks one byte for this SideFile, without waiting. The kernel releases the locks of
+  // a process that dies. False if somebody else has the lock, or if the file system can't lock.
   [[nodiscard]] bool try_lock(std::int64_t byte) const noexcept;
   void unlock(std::int64_t byte) const noexcept;
 

@@ -19,7 +19,7 @@ Result<std::unique_ptr<Store>> Store::open(const Options& options, TimePoint by)
 Status Store::connect(const Options& options, TimePoint by) {
   if (Status status = writer_.open(path_); !status) return status;
   writer_.wait_until(by);
-  // Nothing beside or inside the file is touched before it is known to be ours.
+  // Touch nothing in or beside the file before it is known to be a lock space.
   Result<bool> ready = is_lock_space(writer_, path_);
   if (!ready) return ready.error();
   Result<std::unique_ptr<SideFile>> side_file = SideFile::open(path_);
@@ -27,8 +27,8 @@ Status Store::connect(const Options& options, TimePoint by) {
   side_file_ = *std::move(side_file);
   gate_.emplace(*side_file_);
   {
-    // In turn: a newcomer that SQLite alone lets in may wait for ever. What is there already needs
-    // no write, and does not wait for those who do.
+    // In turn: SQLite alone might let a newcomer wait for ever. An existing space needs no write,
+    // and does not wait for writers.
     FileGate::Pass pass;
     if (!*ready) pass = gate_->enter(by);
     if (Status status = set_up_connection(writer_, path_, options.synchronous_full, by); !status) {
@@ -61,7 +61,7 @@ Status Store::begin(Db& db, const char* sql, TimePoint by) {
   db.use(sql).run();
   if (db.code() != SQLITE_OK) {
     const Error error = error_from(db.code(), db.message(), path_, Phase::work);
-    // A failed BEGIN leaves no transaction; ROLLBACK for the case that it did.
+    // A failed BEGIN leaves no transaction; ROLLBACK in case it did.
     const Status rolled_back = roll_back(db);
     return rolled_back ? error : rolled_back.error();
   }
@@ -73,8 +73,8 @@ Status Store::begin(Db& db, const char* sql, TimePoint by) {
 }
 
 Status Store::begin_in_turn(FileGate::Pass& pass, Line line, TimePoint by) {
-  // SQLite's own wait is not fair: who was led past the gate by a pause of the one inside, on a
-  // machine with much to do, comes back to it.
+  // SQLite's own wait is not fair. On a busy machine, a pause of the process inside may let a
+  // caller pass the gate; that caller returns to the gate.
   constexpr Duration before_the_next_look = std::chrono::milliseconds(500);
   for (;;) {
     pass = gate_->enter(by, line);
@@ -103,7 +103,7 @@ Status Store::commit(TimePoint by) {
   }
 }
 
-// The failure that stuck to the connection, if any, after undoing all.
+// The failure that the connection kept, if any, after everything is undone.
 Status Store::roll_back(Db& db) {
   const int code = db.code();
   const std::string message = code == SQLITE_OK ? std::string() : db.message();

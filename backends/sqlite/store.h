@@ -1,5 +1,4 @@
-// The open database: its connections, its gate, its clock, and how a transaction
-// is run on it.
+// The open database: its connections, its gate, its clock, and how it runs a transaction.
 #pragma once
 
 #include <cstdint>
@@ -23,42 +22,42 @@
 
 namespace lockset::sqlite {
 
-// What the steps of one transaction share.
+// What the steps of a transaction share.
 struct Transaction {
   Db& db;
-  // Read when the transaction had its lock: nothing changes under it any more.
+  // Read after the transaction got its lock: from then on nobody else changes the database.
   std::int64_t now_us;
   std::int64_t wall_us;
-  // To be woken once the transaction is committed.
+  // To wake once the transaction is committed.
   std::vector<std::uint32_t> wakes;
 };
 
 // Thread-safe.
 class Store {
  public:
-  // Opens the database, and makes or adopts it first where that is needed.
+  // Opens the database; first makes it, or adopts it after a reboot, if necessary.
   static Result<std::unique_ptr<Store>> open(const Options& options, TimePoint by);
 
   using Line = FileGate::Line;
 
-  // Runs body(Transaction&) -> Result<T> in a transaction that holds SQLite's write
-  // lock from its first statement on. Commits if rows were changed and the body
-  // gave no error, rolls back otherwise: a busy answer costs no fsync. `crowded`: set if it fails
-  // only because others kept going first.
+  // Runs body(Transaction&) -> Result<T> in a transaction that holds SQLite's write lock from its
+  // first statement on. Commits if rows were changed and the body returned no error, and rolls back
+  // otherwise: so a busy answer costs no fsync. Sets `crowded` if it fails only because others kept
+  // going first.
   template <class T, class Body>
   Result<T> write(TimePoint by, Body&& body, Line line = Line::all, bool* crowded = nullptr) {
     std::vector<std::uint32_t> wakes;
     bool many = false;
     Result<T> result = in_turn<T>(by, wakes, body, line, crowded != nullptr ? *crowded : many);
-    // Out of the gate already: those who are woken find it open.
+    // The gate is left already: woken waiters find it open.
     if (result.ok()) {
       for (const std::uint32_t slot : wakes) slots_.wake(slot);
     }
     return result;
   }
 
-  // Runs body(Transaction&) -> Result<T> on a consistent picture, beside writers.
-  // The body changes nothing.
+  // Runs body(Transaction&) -> Result<T> on a consistent snapshot, without blocking writers. The
+  // body must change nothing.
   template <class T, class Body>
   Result<T> read(TimePoint by, Body&& body) {
     const TurnQueue::Turn turn = reader_turn_.enter(by);
@@ -100,7 +99,7 @@ class Store {
 
   Status connect(const Options& options, TimePoint by);
   Status begin(Db& db, const char* sql, TimePoint by);
-  // A write transaction behind the gate, or past one that does not move.
+  // Begins a write transaction, in turn behind the gate, or past a gate that does not move.
   Status begin_in_turn(FileGate::Pass& pass, Line line, TimePoint by);
   Status commit(TimePoint by);
   Status roll_back(Db& db);
@@ -117,7 +116,7 @@ class Store {
   Db writer_;
   TurnQueue reader_turn_;
   Db reader_;
-  // side_file_ is opened before anybody sees the store.
+  // side_file_ is opened before the store is returned to anybody.
   WakeSlots slots_{side_file_};
 };
 

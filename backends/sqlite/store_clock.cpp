@@ -11,7 +11,7 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::microseconds;
 
-// Of this process's time namespace against the host's boot clock; 0 without one.
+// The offset of this process's time namespace from the host's boot clock; 0 without a namespace.
 std::int64_t time_namespace_offset_us() {
   std::ifstream file("/proc/self/timens_offsets");
   std::string clock;

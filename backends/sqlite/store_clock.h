@@ -1,4 +1,4 @@
-// The clocks by which the SQLite store judges leases and makes stamps.
+// The clocks by which the SQLite store judges leases and draws stamps.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,18 @@ namespace lockset::sqlite {
 // Thread-safe: constant after make().
 class StoreClock {
  public:
-  // Reads what does not change while a process lives.
+  // Reads the values that never change while a process lives.
   static StoreClock make();
 
-  // Microseconds since the boot of the host, suspends included: one clock for all
-  // processes of the host, which no setting of the wall clock moves. A container
-  // with a time namespace of its own sees another CLOCK_BOOTTIME; its offset is
-  // taken off here.
+  // Microseconds since the boot of the host, suspends included: one clock for all processes of the
+  // host, which no setting of the wall clock moves. A container with its own time namespace sees
+  // another CLOCK_BOOTTIME; this function subtracts its offset.
   [[nodiscard]] std::int64_t now_us() const noexcept;
 
-  // Names this boot of this host; readings of different boots can't be compared.
+  // Identifies this boot of this host; readings of different boots can't be compared.
   [[nodiscard]] const std::string& boot_id() const noexcept { return boot_id_; }
 
-  // Microseconds since 1970: for stamps, for people, and for holds that meet
-  // another boot.
+  // Microseconds since 1970: for stamps, for people, and to convert holds after a reboot.
   [[nodiscard]] static std::int64_t wall_us() noexcept;
 
  private:

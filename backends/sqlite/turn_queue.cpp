@@ -19,7 +19,7 @@ TurnQueue::Turn TurnQueue::enter(TimePoint by) {
       line_.erase(std::find(line_.begin(), line_.end(), &self));
       return {};
     }
-    // In slices: a deadline without end overflows inside the standard library.
+    // In slices: an infinite deadline overflows inside the standard library.
     self.served.wait_for(lock, std::min<Duration>(by - now, std::chrono::minutes(1)));
   }
   return Turn(*this);
@@ -34,7 +34,7 @@ void TurnQueue::leave() {
   Waiter* next = line_.front();
   line_.pop_front();
   next->has_turn = true;
-  next->served.notify_one();  // under the mutex: the waiter may be gone after it
+  next->served.notify_one();  // under the mutex: after it the waiter may be gone
 }
 
 }  // namespace lockset::sqlite

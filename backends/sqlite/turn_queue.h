@@ -1,5 +1,5 @@
-// A mutex for the threads of one process that serves them in the order of their
-// coming and gives up at a deadline.
+// A mutex for the threads of one process. It serves them in the order in which they came, and gives
+// up at a deadline.
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +14,7 @@ namespace lockset::sqlite {
 // Thread-safe.
 class TurnQueue {
  public:
-  // Whoever has a true Turn has the turn, until it is destroyed.
+  // The owner of a true Turn has the turn, until the Turn is destroyed.
   class Turn {
    public:
     Turn() = default;

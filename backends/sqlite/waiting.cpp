@@ -8,7 +8,7 @@
 namespace lockset::sqlite {
 namespace {
 
-// A woken waiter that did not come within this time is passed over.
+// A woken waiter that does not come within this time is skipped.
 constexpr std::int64_t comes_within_us = 100'000;
 
 }  // namespace
@@ -80,7 +80,7 @@ void wake_next(Transaction& transaction, std::string_view name, std::int64_t aft
     id = query.integer(0);
     woken_already = !query.is_null(1);
   }
-  // One that is on its way already will see this, too.
+  // A waiter that is on its way already will see this name, too.
   if (!woken_already) {
     transaction.db.use("UPDATE waiters SET woken_boot_us = ? WHERE id = ?")
         .bind(transaction.now_us, id)

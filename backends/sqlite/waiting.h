@@ -1,14 +1,13 @@
-// The tables waiters and waiter_names: who is woken when a name is freed.
+// The tables waiters and waiter_names: which waiter is woken when a name becomes free.
 //
-// A waiter is a row with its names, in the order of coming (id). Freeing a name
-// wakes the first in its line, no more. Whoever is woken comes back with another
-// attempt: a grant takes the row away and, where the name admits more, wakes the
-// next; a busy answer passes the wake-up on (pass_on). So a release wakes a bounded
-// number of waiters, and a wake-up is not lost as long as waiters live. Rows expire,
-// so that a killed waiter is not for ever the first of its line.
+// A waiter is a row with its names, in the order of arrival (id). Freeing a name wakes only the
+// first in its line. A woken waiter comes back with another attempt: a grant removes its row and,
+// if the name admits more, wakes the next; a busy answer passes the wake-up on (pass_on). So a
+// release wakes a bounded number of waiters, and no wake-up is lost as long as waiters live. Rows
+// expire, so that a killed waiter does not stay the first of its line for ever.
 //
-// All functions run inside a write transaction, unless they say otherwise. Wake-ups
-// are collected in Transaction::wakes, for after the commit.
+// All functions run inside a write transaction, unless they say otherwise. Transaction::wakes
+// collects wake-ups for after the commit.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +22,11 @@
 
 namespace lockset::sqlite {
 
-// Outlasts the core's longest poll (5 s and a quarter) by far: a waiter that lives
-// refreshes its row in time.
+// Much longer than the core's longest poll interval (5 s and a quarter): a living waiter refreshes
+// its row in time.
 inline constexpr std::int64_t waiter_lifetime_us = 15'000'000;
 
-// The new waiter's id: never used before.
+// Returns the new waiter's id, which was never used before.
 std::int64_t add_waiter(Transaction& transaction, const LockSet& set, const Owner& owner);
 
 struct WaiterState {
@@ -40,12 +39,11 @@ std::optional<WaiterState> find_waiter(Transaction& transaction, std::int64_t id
 void refresh_waiter(Transaction& transaction, std::int64_t id);
 void clear_woken(Transaction& transaction, std::int64_t id);
 
-// Takes the waiter out of all its lines: its items, none if it is in none.
+// Removes the waiter from all its lines. Returns its items; none if it is in no line.
 std::vector<LockRequest> remove_waiter(Transaction& transaction, std::int64_t id);
 
-// Wakes the first waiter for `name` behind the waiter `after` (0: of all), of one
-// mode if one is given. Passes over those who were woken 100 ms ago and did not
-// come: they are stopped or dead.
+// Wakes the first waiter for `name` behind the waiter `after` (0: of all), of one mode if `mode` is
+// given. Skips waiters that were woken 100 ms ago and did not come: they are stopped or dead.
 void wake_next(Transaction& transaction, std::string_view name, std::int64_t after = 0,
                std::optional<Mode> mode = {});
 
@@ -54,10 +52,10 @@ void wake_for(Transaction& transaction, std::span<const LockRequest> freed);
 
 void wake_all(Transaction& transaction);
 
-// The number removed. Removes a bounded number.
+// Removes a bounded number; returns the number removed.
 int remove_expired_waiters(Transaction& transaction);
 
-// Live waiters that match, in the order of coming. Reading is enough.
+// Live waiters that match, in the order of arrival. A read transaction is enough.
 std::vector<WaiterInfo> list_waiters(Transaction& transaction, const InspectQuery& query);
 
 }  // namespace lockset::sqlite

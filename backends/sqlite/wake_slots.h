@@ -1,5 +1,5 @@
-// Where waiters sleep until a release wakes them: words of the side file, one per
-// waiter unless there are more waiters than words (they then wake together).
+// Where waiters sleep until a release wakes them: words of the side file, one per waiter. If there
+// are more waiters than words, waiters with the same word wake together.
 #pragma once
 
 #include <climits>
@@ -17,14 +17,14 @@ class WakeSlots {
   static constexpr std::uint32_t count = 1024;
   static_assert(FileGate::words_used + count <= SideFile::words);
 
-  // REQUIRES: `file` outlives the slots, and holds a file before their first use.
+  // REQUIRES: `file` outlives the slots, and contains a file before their first use.
   explicit WakeSlots(const std::unique_ptr<SideFile>& file) : file_(file) {}
 
   static std::uint32_t slot_of(std::int64_t waiter) noexcept {
     return static_cast<std::uint32_t>(waiter % count);
   }
 
-  // What to sleep on: read it before the look that said busy became final.
+  // The value to sleep on: read it before the look whose busy answer becomes final.
   [[nodiscard]] std::uint32_t value(std::uint32_t slot) const noexcept {
     return file_->word(index(slot)).load();
   }

@@ -17,11 +17,11 @@ struct AclEntry {
 };
 using Acl = std::vector<AclEntry>;
 
-// Of the nodes that programs make, and of those below which they make some.
+// For nodes that programs create, and for nodes below which they create some.
 Acl acl_of_locks(const Rights& rights);
-// Of the nodes that programs write, and nobody below.
+// For nodes that programs write, and below which nobody creates any.
 Acl acl_of_config(const Rights& rights);
-// Of those that programs read, and operators alone write.
+// For nodes that programs read, and only operators write.
 Acl acl_of_settings(const Rights& rights);
 
 // "USER:DIGEST", where DIGEST is SHA-1 in base64.

@@ -1,5 +1,5 @@
-// The step that grants a set: read what stands in its way, then have the server compare all
-// that was read and make the hold, in one transaction. ADR 0023.
+// The step that grants a set: reads what may block it; then the server compares everything that was
+// read and makes the hold, in one transaction. ADR 0023.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Acquire {
   Result<AcquireOutcome> run();
 
  private:
-  // What one round came to; nothing: it has to be done again, from what the store says now.
+  // The result of one round; nothing: it has to be repeated from the present state of the store.
   using Round = Result<std::optional<AcquireOutcome>>;
 
   Round round();
@@ -55,7 +55,7 @@ class Acquire {
   std::unique_ptr<Seat> seat_;
   std::shared_ptr<const KnownConfig> config_;
   std::vector<NameState> names_;
-  // The session's connection when all that it is asked by was known to count in it.
+  // The session's connection when everything that the request relies on was known to count in it.
   ConnectionNumber connection_ = 0;
   Duration lease_{};
   bool may_use_cache_ = true;

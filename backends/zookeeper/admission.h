@@ -10,7 +10,7 @@
 
 namespace lockset::zookeeper {
 
-// One of those who stand in the way of a further hold of this mode; null: nobody does.
+// A holder that blocks another hold of this mode; null: none does.
 inline const Holder* in_the_way(const std::vector<Holder>& holders, Mode mode,
                                 std::uint32_t permits) {
   for (const Holder& holder : holders) {

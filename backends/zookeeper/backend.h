@@ -1,4 +1,4 @@
-// The backend over one space in a ZooKeeper ensemble. docs/backends/zookeeper.md says how it
+// The backend over one space in a ZooKeeper ensemble. docs/backends/zookeeper.md describes how it
 // works.
 #pragma once
 
@@ -14,9 +14,9 @@
 
 namespace lockset::zookeeper {
 
-// Works in one generation of the space for as long as the store has that one. A space that was
-// wiped and made anew has another one: then this opens that, and lets go of all that it knew and
-// held in the old one, whose holds went with their nodes.
+// Works in one generation of the space as long as the store has that one. A space that was wiped
+// and made anew has another generation: then this opens it, and drops everything that it knew and
+// held in the old one, whose holds were removed with their nodes.
 class ZookeeperBackend final : public Backend {
  public:
   explicit ZookeeperBackend(std::unique_ptr<OpenSpace> space);
@@ -42,17 +42,17 @@ class ZookeeperBackend final : public Backend {
   using Generation = std::shared_ptr<GenerationBackend>;
 
   [[nodiscard]] Generation current() const;
-  // Again in the generation that the store has now, where it is another one.
+  // Repeats the call in the store's present generation, if that is another one.
   template <class Call>
   auto in_generation(TimePoint by, const Call& call);
-  // True: there is another one than `seen` now.
+  // True: there is a generation other than `seen` now.
   Result<bool> move_on(const Generation& seen, TimePoint by);
   void granted(Stamp stamp) noexcept;
 
   mutable std::mutex mutex_;
   Generation current_;
   std::timed_mutex moving_;
-  // Of all generations. What this client is granted goes up, whatever became of the store.
+  // Over all generations. This client's stamps go up, whatever happens to the store.
   std::atomic<std::int64_t> greatest_stamp_ = 0;
 };
 

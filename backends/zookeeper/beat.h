@@ -1,6 +1,6 @@
-// What a session writes to renew its holds: an ephemeral node of its own, whose version counts the
-// renewals. A write needs the majority of the servers, as a read does not; and a version that is
-// less than one which was answered before says that the store was put back from a backup.
+// What a session writes to renew its holds: a separate ephemeral node, whose version counts the
+// renewals. Unlike a read, a write needs the majority of the servers. A version below an earlier
+// answer shows that the store was restored from a backup.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@ namespace lockset::zookeeper {
 // Thread-safe.
 class Beat {
  public:
-  // The node's own name.
+  // The last part of the node's path.
   [[nodiscard]] const std::string& part() const noexcept { return part_; }
-  // The node is there, as far as is known.
+  // The node exists, as far as is known.
   [[nodiscard]] bool made() const {
     const std::lock_guard lock(mutex_);
     return made_;
@@ -25,13 +25,13 @@ class Beat {
     const std::lock_guard lock(mutex_);
     made_ = true;
   }
-  // The last that was answered.
+  // The version in the last answer.
   [[nodiscard]] std::int32_t version() const {
     const std::lock_guard lock(mutex_);
     return version_;
   }
-  // The answer to a write that was sent when version() was `before`. False: the store has gone
-  // back since.
+  // Takes the answer to a write that was sent when version() was `before`. False: the store has
+  // gone back since.
   bool answered(std::int32_t before, std::int32_t version) {
     const std::lock_guard lock(mutex_);
     if (!is_later(version, before)) return false;
@@ -40,7 +40,7 @@ class Beat {
   }
 
  private:
-  // Versions go round at 2^32.
+  // Versions wrap around at 2^32.
   static bool is_later(std::int32_t one, std::int32_t other) {
     return static_cast<std::int32_t>(static_cast<std::uint32_t>(one) -
                                      static_cast<std::uint32_t>(other)) > 0;

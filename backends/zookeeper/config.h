@@ -1,6 +1,6 @@
-// The configuration's node. Every acquire names its version in the step that grants, so that
-// none is granted by an older configuration; whoever must be sure that no request under way
-// goes through raises the version.
+// The configuration's node. Every acquire names its version in the step that grants, so that no
+// grant is made by an older configuration. Raising the version makes sure that no request under way
+// succeeds.
 #pragma once
 
 #include <algorithm>
@@ -23,13 +23,13 @@ namespace lockset::zookeeper {
 
 struct KnownConfig {
   StoredConfig stored;
-  std::int32_t version = 0;  // of the node; not the configuration's own
+  std::int32_t version = 0;  // the node's; not the configuration's own
   std::int32_t settings_version = 0;
-  std::int64_t zxid = 0;  // of the node's last change
+  std::int64_t zxid = 0;  // the node's last change
   std::int64_t changed_ms = 0;
-  ConnectionNumber read_at = 0;  // as NameState has it
+  ConnectionNumber read_at = 0;  // as in NameState
 
-  // The node is what it was when this was read: no other change has all three.
+  // The node is unchanged since this was read: no other state has the same three values.
   [[nodiscard]] bool is_of(const NodeStat& stat) const noexcept {
     return stat.version == version && stat.changed == zxid && stat.changed_ms == changed_ms;
   }
@@ -41,37 +41,37 @@ class ConfigNode {
   ConfigNode(const Paths& paths, Sessions& sessions, const std::string& where)
       : paths_(paths), sessions_(sessions), where_(where) {}
 
-  // The last that was seen; null at first.
+  // The last one that was read; null at first.
   [[nodiscard]] std::shared_ptr<const KnownConfig> seen() const;
-  // As it is now.
+  // Reads the present one.
   Result<std::shared_ptr<const KnownConfig>> load(TimePoint by);
-  // Asks for both nodes, so that settings of another version than the other's are newer: then a
-  // step that compares that one's fails.
+  // Requests for both nodes, in an order that makes settings newer if the versions differ: then a
+  // step that compares the other node's version fails.
   [[nodiscard]] std::vector<Request> reads() const;
-  // Takes over what they said that were sent when the client's last connection was `read_at`.
+  // Takes over the replies to requests that were sent when the client's last connection was
+  // `read_at`.
   Result<std::shared_ptr<const KnownConfig>> take(std::span<const Reply> replies,
                                                   ConnectionNumber read_at);
   // The same for a read that found `known` unchanged.
   std::shared_ptr<const KnownConfig> confirm(const KnownConfig& known, ConnectionNumber read_at);
 
-  // Changes it, from what it is at that moment; `change` may be called again, and returns
-  // false if there is nothing to change. What is granted later has a greater zxid than `zxid`.
+  // Changes the configuration from its state at that moment; `change` may be called several times,
+  // and returns false if there is nothing to change. Later grants have a zxid greater than `zxid`.
   using Change = std::function<bool(StoredConfig& stored, std::int64_t zxid)>;
   Result<std::shared_ptr<const KnownConfig>> change(const Change& change, TimePoint by);
 
-  // A zxid that has been given out already: what comes is greater, unless the store was put back.
+  // A zxid that was assigned already: later ones are greater, unless the store was restored.
   [[nodiscard]] std::int64_t last_zxid() const noexcept { return last_zxid_; }
-  // Any reply's: `ms` is the server's clock then, 0 if that is not known.
+  // Notes the values of any reply: `ms` is the server's clock at that time, 0 if it is not known.
   void saw(std::int64_t zxid, std::int64_t ms) noexcept;
 
-  // The server's clock, as far as it is known here, in microseconds.
+  // The server's clock in microseconds, as far as this client knows it.
   [[nodiscard]] std::int64_t server_now_us() const noexcept;
-  // Raises the base to the server's clock, so that no stamp that was given before is given
-  // again though the store was restored or wiped; and so far that all stamps from now on
-  // are at least `least`.
+  // Raises the base to the server's clock, so that no earlier stamp is given again although the
+  // store was restored or wiped; and so far that all later stamps are at least `least`.
   Status raise_base(std::int64_t least, TimePoint by);
-  // The version after `last`: from the server's clock, so that none comes again in a store that
-  // was put back or wiped.
+  // The version after `last`: from the server's clock, so that none comes again in a store that was
+  // restored or wiped.
   [[nodiscard]] std::int64_t version_after(std::int64_t last) const noexcept {
     return std::max(last + 1, server_now_us());
   }
@@ -85,7 +85,7 @@ class ConfigNode {
   mutable std::mutex mutex_;
   std::shared_ptr<const KnownConfig> seen_;
   std::atomic<std::int64_t> last_zxid_ = 0;
-  std::atomic<std::int64_t> clock_ahead_us_ = 0;  // the server's, of ours
+  std::atomic<std::int64_t> clock_ahead_us_ = 0;  // how far the server's clock is ahead of ours
 };
 
 }  // namespace lockset::zookeeper

@@ -10,7 +10,7 @@
 
 namespace lockset::zookeeper {
 
-// Opens sessions, and makes nothing.
+// Opens sessions, and creates nothing.
 Result<std::vector<Finding>> examine(const Options& options, TimePoint by);
 
 }  // namespace lockset::zookeeper

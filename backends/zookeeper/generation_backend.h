@@ -1,5 +1,5 @@
-// The backend over one generation of a space. When the store has another one, its calls fail with
-// Errc::misconfigured, and its holds are gone.
+// The backend over one generation of a space. If the store has another one, calls fail with
+// Errc::misconfigured, and the holds are gone.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ namespace lockset::zookeeper {
 
 class GenerationBackend final : public Backend {
  public:
-  // Of an initialised space.
+  // For an initialised space.
   explicit GenerationBackend(std::unique_ptr<OpenSpace> space);
   ~GenerationBackend() override;
 
@@ -41,7 +41,7 @@ class GenerationBackend final : public Backend {
   Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) override;
   Result<std::size_t> sweep(TimePoint by) override;
 
-  // For tests: what this client has open.
+  // For tests: the open space of this client.
   [[nodiscard]] OpenSpace& space() noexcept { return *space_; }
 
  private:

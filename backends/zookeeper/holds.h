@@ -11,9 +11,9 @@
 
 namespace lockset::zookeeper {
 
-// One node below holds/ or a queue.
+// A node below holds/ or a queue.
 struct Listed {
-  std::string name;  // the node's own: of a hold its token
+  std::string name;  // the last part of its path; for a hold, its token
   Record record;
   NodeStat stat;
 
@@ -25,10 +25,10 @@ class HoldList {
  public:
   explicit HoldList(OpenSpace& space) : space_(space) {}
 
-  // All holds that are live at one moment, by ascending stamp: each is there, and no other.
-  // Without those of this client that are past their deadlines.
+  // All holds that are live at one moment, by ascending stamp: exactly these. Without holds of this
+  // client that are past their deadlines.
   Result<std::vector<Listed>> holds(TimePoint by);
-  // All waiters at about one moment, longest wait first.
+  // All waiters at roughly one moment, longest wait first.
   Result<std::vector<Listed>> waiters(TimePoint by);
 
  private:

@@ -13,16 +13,17 @@ class Housekeeping {
  public:
   explicit Housekeeping(OpenSpace& space) : space_(space) {}
 
-  // Some of those that have been idle for `age`; rarely, for it has to list all names.
+  // Removes some names that have been idle for `age`; it runs rarely, because it has to list all
+  // names.
   Status run(TimePoint by);
-  // The same at once. The number of names removed.
+  // The same at once. Returns the number of names removed.
   Result<std::size_t> collect(Duration age, TimePoint by);
 
  private:
   OpenSpace& space_;
   std::mutex mutex_;
   TimePoint next_run_ = BootClock::now() + first_run;
-  std::string from_;  // where the next run goes on
+  std::string from_;  // where the next run continues
 
   static constexpr Duration first_run = std::chrono::minutes(10);
 };

@@ -1,6 +1,6 @@
-// What this client knows of names: who held them when their version was such. As long as
-// the version is the same nobody has been added, so that a set which these would admit can be
-// asked for at once, and the server only has to compare the versions.
+// What this client knows about names: who held a name at a certain version. As long as the version
+// is the same, nobody has been added. So a set that these holders would admit can be requested at
+// once, and the server only has to compare the versions.
 #pragma once
 
 #include <algorithm>
@@ -21,18 +21,19 @@ struct NameState {
   bool exists = true;
   std::int32_t version = 0;
   std::vector<Holder> holders;
-  // The configuration's node had this version. Whoever removes a name's node raises it: the
-  // versions of the name's next node mean something else.
+  // The configuration's node had this version. Removing a name's node raises it, because the
+  // versions of the name's next node have another meaning.
   std::int32_t config_version = 0;
-  // It was read when the client's last connection was this. A version means something else in a
-  // store that was put back: it counts in connections that are no later.
+  // The client's last connection when this was read. In a restored store a version has another
+  // meaning, so this counts only in connections that are not later.
   ConnectionNumber read_at = 0;
 };
 
 // Thread-safe.
 class NameCache {
  public:
-  // What can be counted on in this connection; nothing where the last time it was out of date.
+  // The state that may be relied on in this connection; nothing if it was out of date the last
+  // time.
   [[nodiscard]] std::optional<NameState> find(const std::string& name, std::int32_t config_version,
                                               ConnectionNumber connection) const {
     const std::lock_guard lock(mutex_);
@@ -42,7 +43,7 @@ class NameCache {
     if (found->second.state.config_version != config_version) return {};
     return found->second.state;
   }
-  // As it is after our own grant. Not where somebody knows a later state already.
+  // Sets the state after our own grant, unless a later one is known already.
   void put(const std::string& name, NameState state) {
     const std::lock_guard lock(mutex_);
     if (names_.size() >= most_names) names_.erase(names_.begin());
@@ -50,19 +51,20 @@ class NameCache {
     NameState& known = found->second.state;
     if (made || is_older(known, state)) known = std::move(state);
   }
-  // The server had another version: others take this name too.
+  // The server had another version: other clients take this name too.
   void missed(const std::string& name) {
     const std::lock_guard lock(mutex_);
     const auto found = names_.find(name);
     if (found != names_.end()) found->second.trusted = false;
   }
-  // It was read. Who finds what he left can count on the next time, too.
+  // The name was read. If its version is the one that we left, the next attempt may rely on it,
+  // too.
   void read(const std::string& name, std::int32_t version) {
     const std::lock_guard lock(mutex_);
     const auto found = names_.find(name);
     if (found != names_.end()) found->second.trusted = found->second.state.version == version;
   }
-  // It was read, for an attempt that comes next.
+  // The name was read for the attempt that follows.
   void learn(const std::string& name, NameState state) {
     const std::lock_guard lock(mutex_);
     if (names_.size() >= most_names) names_.erase(names_.begin());
@@ -76,7 +78,7 @@ class NameCache {
     const std::lock_guard lock(mutex_);
     names_.erase(name);
   }
-  // This hold on it has ended.
+  // This hold on the name has ended.
   void ended(const std::string& name, const std::string& token) {
     const std::lock_guard lock(mutex_);
     const auto found = names_.find(name);
@@ -91,7 +93,7 @@ class NameCache {
     bool trusted = true;
   };
   static constexpr std::size_t most_names = 20'000;
-  // Versions go round at 2^32.
+  // Versions wrap around at 2^32.
   static bool is_later(std::int32_t one, std::int32_t other) {
     return static_cast<std::int32_t>(static_cast<std::uint32_t>(one) -
                                      static_cast<std::uint32_t>(other)) > 0;

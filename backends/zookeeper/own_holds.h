@@ -1,6 +1,6 @@
-// The holds that this client took, and when each must end. A session keeps all of its
-// nodes for as long as its client lives, so that a hold which nobody renews has to be ended
-// by its own client: the registry knows the deadlines, the reaper (reaper.h) acts on them.
+// The holds that this client took, and when each must end. A session keeps all of its nodes as long
+// as its client lives, so the client itself has to end a hold that is not renewed: the registry
+// knows the deadlines, and the reaper (reaper.h) ends the holds.
 #pragma once
 
 #include <cstdint>
@@ -21,73 +21,73 @@
 
 namespace lockset::zookeeper {
 
-// The zxid of the last change of the node above all holds, which everybody changes in the step
-// that ends another client's hold (OpenSpace::end_of_other). No two breaks have the same.
+// The zxid of the last change of the node above all holds. Every client changes that node in the
+// step that ends another client's hold (OpenSpace::end_of_other). No two breaks have the same zxid.
 using Breaks = std::int64_t;
 
-// A hold, or an attempt to get one. What is not const is guarded by the registry's mutex.
+// A hold, or an attempt to get one. The registry's mutex guards every member that is not const.
 struct OwnHold {
   enum class State : std::uint8_t {
-    asked,    // sent, not answered: may be granted at any moment
+    asked,    // sent, but not answered: may be granted at any moment
     live,     // granted, as far as is known
-    expired,  // its deadline passed: it only has to be removed
+    expired,  // its deadline has passed: it only has to be removed
   };
 
   const std::string token;  // as Token::hex
   const std::vector<LockRequest> items;
   const std::string app;
   const std::string label;
-  const std::int64_t base;  // of its stamp
+  const std::int64_t base;  // the base of its stamp
   const Duration lease;     // as granted, and restored by each renewal
   const std::unique_ptr<Seat> seat;
-  // What it was asked for by counts in connections up to this. If the request was done in a later
-  // one, nobody may rely on what it made: the store may have been put back between the two.
+  // The request relied on data that counts in connections up to this one. If it was done in a later
+  // one, its result must not be used: the store may have been restored in between.
   const ConnectionNumber made_from = 0;
   State state = State::asked;
   Stamp stamp{};
   TimePoint deadline{};
-  // As long as the breaks are these, nobody else has ended it; 0: not known.
+  // As long as the breaks have this value, nobody else has ended it; 0: not known.
   Breaks unbroken_at = 0;
-  // In the connection with this number: a later one may be to a store that was put back.
+  // Seen in the connection with this number: a later one may lead to a restored store.
   ConnectionNumber seen_in = 0;
 
   [[nodiscard]] const std::shared_ptr<Session>& session() const { return seat->session(); }
 };
 
-// Thread-safe. Answers are copies of what holds at that moment.
+// Thread-safe. Results are copies of the state at that moment.
 class OwnHolds {
  public:
-  // Told of every deadline that comes before all others. Set once, before use.
+  // Called for every deadline that is earlier than all others. Set it once, before use.
   void on_earlier_deadline(std::function<void(TimePoint)> ring) { ring_ = std::move(ring); }
 
-  // Before the request is sent. From `deadline` on the attempt is to be removed, but not before
-  // it is under way: a removal that overtook it would find nothing, and leave the hold to nobody.
-  // `connection`: of its session now.
+  // Call it before the request is sent. From `deadline` on the attempt has to be removed, but not
+  // before the request is under way: a removal that overtakes it would find nothing, and nobody
+  // would end the hold. `connection`: the present one of its session.
   void ask(const std::shared_ptr<OwnHold>& hold, TimePoint deadline,
            ConnectionNumber connection = 0);
   void sent(const std::string& token);
-  // What was read of the breaks when the client's last connection was `read_at`. Holds that are
-  // asked for from now on come after it.
+  // Takes the breaks that were read when the client's last connection was `read_at`. Holds that are
+  // requested from now on come after them.
   void saw(Breaks breaks, ConnectionNumber read_at);
-  // Something was read that counts in this connection.
+  // True if the breaks were read in a way that counts in this connection.
   [[nodiscard]] bool knows_breaks(ConnectionNumber connection) const;
-  // Those of them that may have been broken before the breaks were read as `breaks`, in this
-  // connection.
+  // Those of the tokens whose holds may have been broken before the breaks were read as `breaks`,
+  // in this connection.
   [[nodiscard]] std::vector<std::string> doubtful(const std::vector<std::string>& tokens,
                                                   Breaks breaks, ConnectionNumber connection) const;
-  // The same, for what was read last: it is likely that nobody broke any since.
+  // The same for the last value that was read: probably nobody broke a hold since.
   [[nodiscard]] std::vector<std::string> doubtful(const std::vector<std::string>& tokens,
                                                   ConnectionNumber connection) const;
-  // This one was seen to be there, in this connection, after the breaks had been read as `breaks`.
+  // This hold was seen in this connection, after the breaks had been read as `breaks`.
   void seen(const std::string& token, Breaks breaks, ConnectionNumber connection);
 
-  // Its request was done in this connection, if it was done at all. False: that is one too late,
-  // and what it made expires.
+  // Its request was done in this connection, if it was done at all. False: the connection is too
+  // late, and the hold expires.
   bool done_in(const std::string& token, ConnectionNumber connection);
-  // It was granted. The deadline stays: an answer that was long under way proves no later
-  // contact than that of its request.
+  // The request was granted. The deadline stays: a late answer proves no contact later than that of
+  // its request.
   void granted(const std::string& token, Stamp stamp);
-  // It has surely ended, or was surely not granted.
+  // It has certainly ended, or was certainly not granted.
   void forget(const std::string& token);
 
   struct Known {
@@ -101,24 +101,24 @@ class OwnHolds {
   };
   [[nodiscard]] std::optional<Known> find(const std::string& token) const;
   [[nodiscard]] std::optional<Known> find(Stamp stamp) const;
-  // The tokens of those that are not live any more, and are there until they have been removed.
+  // The tokens of holds that are not live any more, and remain until they have been removed.
   [[nodiscard]] std::set<std::string> past_deadline() const;
-  // That are past their deadlines; they count as expired from now on.
+  // The holds that are past their deadlines; they count as expired from now on.
   std::vector<std::shared_ptr<OwnHold>> take_due(TimePoint now);
-  // Is there one in this session, or asked for in it, that is not past its deadline?
+  // Whether this session has a hold or an attempt that is not past its deadline.
   [[nodiscard]] bool any_live_in(const Session& session) const;
   [[nodiscard]] TimePoint next_deadline() const;
 
-  // Moves the deadline to `sent` + its lease, or what its session is good for now if that is
-  // less; unless it has passed meanwhile or the hold is gone. What is left then, counted from
-  // `sent`.
+  // Moves the deadline to `sent` + its lease, or less if its session now supports less. Does
+  // nothing if the deadline has passed meanwhile or the hold is gone. Returns the rest, counted
+  // from `sent`.
   std::optional<Duration> renew(const std::string& token, TimePoint sent);
 
-  // Its deadline is now: nobody wants it.
+  // Sets its deadline to now: nobody wants it.
   void expire(const std::string& token);
   // Forgets everything.
   std::vector<std::shared_ptr<OwnHold>> take_all();
-  // Forgets what is in this session.
+  // Forgets everything in this session.
   std::vector<std::shared_ptr<OwnHold>> take_all_in(const Session& session);
 
  private:
@@ -129,11 +129,11 @@ class OwnHolds {
 
   std::function<void(TimePoint)> ring_;
   mutable std::mutex mutex_;
-  Breaks breaks_ = 0;  // the last that were read
+  Breaks breaks_ = 0;  // the last value that was read
   ConnectionNumber breaks_read_at_ = 0;
   std::map<std::string, std::shared_ptr<OwnHold>> holds_;  // by token
   std::map<Stamp, std::shared_ptr<OwnHold>> by_stamp_;
-  // Of those that are not expired yet.
+  // The deadlines of holds that are not expired yet.
   std::set<std::pair<TimePoint, std::string>> deadlines_;
 };
 

@@ -1,18 +1,18 @@
-// Where things stand in a space's tree, and how names become parts of paths.
+// The paths of a space's tree, and how names become parts of paths.
 //
-//   SPACE/config                 names the generation, which each making of the space draws: in a
-//                                space that was wiped and made anew no path is as before
+//   SPACE/config                 names the generation, which is drawn whenever the space is made:
+//                                in a space that was wiped and made anew every path differs
 //   and below ROOT, which is SPACE/GENERATION:
-//   ROOT/config                  what every acquire compares the version of, which every change of
-//                                the configuration raises; and of the configuration what programs
-//                                change
-//   ROOT/settings                the rest of it, which operators alone change
-//   ROOT/breaks                  operators alone write it, in the step that breaks a hold
-//   ROOT/names/NAME              for ever (but see housekeeping): its version counts grants
+//   ROOT/config                  every acquire compares its version, and every change of the
+//                                configuration raises it; contains the part of the configuration
+//                                that programs change
+//   ROOT/settings                the rest of it, which only operators change
+//   ROOT/breaks                  only operators write it, in the step that breaks a hold
+//   ROOT/names/NAME              permanent (but see housekeeping): its version counts grants
 //   ROOT/names/NAME/w-TOKEN      ephemeral: a write hold on it (r-TOKEN: a read hold)
 //   ROOT/holds/TOKEN             ephemeral: the hold's record
-//   ROOT/queues/NAME/w-TOKEN-SEQUENCE  ephemeral: a waiter whom NAME stands in the way of, in
-//                                the order of SEQUENCE, which the server counts (r-: for a read)
+//   ROOT/queues/NAME/w-TOKEN-SEQUENCE  ephemeral: a waiter that NAME blocks, in the order of
+//                                SEQUENCE, which the server counts (r-: for a read)
 //   ROOT/renewals/ID             ephemeral: what a session writes to renew its holds
 #pragma once
 
@@ -25,16 +25,16 @@
 
 namespace lockset::zookeeper {
 
-// As part of a path: %XX for what ZooKeeper forbids or takes for its own there, and for all
-// that is not ASCII. No two texts become the same part.
+// The text as part of a path: %XX for everything that ZooKeeper forbids or reserves there, and for
+// everything that is not ASCII. No two texts give the same part.
 std::string escaped(std::string_view text);
-// Unset for what escaped() never makes.
+// Unset if escaped() can't have made it.
 std::optional<std::string> unescaped(std::string_view part);
 
-// Absolute, without empty, "." or ".." parts and control characters.
+// Absolute, without empty, "." or ".." parts and without control characters.
 bool is_valid_path(std::string_view path);
 
-// Whose hold a child of a name's node is.
+// The hold to which a child of a name's node belongs.
 struct Holder {
   Mode mode = Mode::write;
   std::string token;  // as Token::hex
@@ -50,7 +50,7 @@ std::string below(std::string_view above, std::string_view part);
 std::string new_generation();
 bool is_generation(std::string_view part);
 
-// Of the node that names the generation. Spaces of version 1, which had none, have their
+// The node that names the generation. Spaces of version 1, which had no generations, have their
 // configuration there.
 inline std::string head_path(const std::string& space) { return space + "/config"; }
 

@@ -1,4 +1,4 @@
-// Ends what an application's earlier instances left behind. Semantics 12.
+// Ends what an application's earlier instances left. Semantics 12.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace lockset::zookeeper {
 
-// As Backend::reclaim. One atomic step as far as the holds fit into one request; where they
-// are more, or where one comes in between, those are ended behind the step that makes the
-// epoch, after which no further one can come.
+// As Backend::reclaim. One atomic step if the holds fit into one request. If there are more, or if
+// another one comes meanwhile, those are ended after the step that sets the epoch; no further one
+// can come after that step.
 Result<std::size_t> reclaim_holds(OpenSpace& space, HoldList& list, std::string_view app,
                                   std::int64_t epoch, TimePoint by);
 

@@ -1,4 +1,4 @@
-// What stands in the nodes: lines of text, so that a person with zkCli.sh can read them.
+// The content of the nodes: lines of text, so that a person with zkCli.sh can read them.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace lockset::zookeeper {
 
 // A hold, in ROOT/holds/TOKEN; never changed. A waiter, in ROOT/queues/NAME, the same.
 struct Record {
-  std::int64_t base = 0;  // the stamp is this + the zxid that made the node
-  Duration lease{};       // of a hold: as granted
+  std::int64_t base = 0;  // the stamp is this + the zxid that created the node
+  Duration lease{};       // for a hold: as granted
   Owner owner;
   std::vector<LockRequest> items;
 };
@@ -23,7 +23,7 @@ struct Record {
 std::string to_text(const Record& record);
 std::optional<Record> record_from(std::string_view text);
 
-// Who may do what in the space: "USER:DIGEST" of the digest scheme. All empty: whoever has the
+// Who may do what in the space: "USER:DIGEST" of the digest scheme. All empty: everybody with the
 // rights of init.
 struct Rights {
   std::vector<std::string> administrators;
@@ -37,22 +37,22 @@ struct Rights {
 struct StoredConfig {
   SpaceConfig config;
   Rights rights;
-  // Stamps of holds granted from now on are this + their zxid. Only grows.
+  // Stamps of later grants are this + their zxid. Only grows.
   std::int64_t base = 0;
 };
 
-// In the space's head node. Another layout of the space gets another number there.
+// The text of the space's head node. Another layout of the space gets another number there.
 std::string generation_text(std::string_view generation);
 // Unset for another layout.
 std::optional<std::string> generation_from(std::string_view text);
 
-// Of ROOT/config: version, base and epochs.
+// The text of ROOT/config: version, base and epochs.
 std::string to_text(const StoredConfig& stored);
-// Of ROOT/settings: all else.
+// The text of ROOT/settings: everything else.
 std::string settings_text(const StoredConfig& stored);
-// Of both together. Unset for what no version of this program that shares our layout has written.
+// Reads both. Unset if no program version with our layout can have written it.
 std::optional<StoredConfig> config_from(std::string_view text, std::string_view settings);
-// Of version 1, which had all in one node.
+// For version 1, which had everything in one node.
 std::optional<StoredConfig> config_from_version_1(std::string_view text);
 
 }  // namespace lockset::zookeeper

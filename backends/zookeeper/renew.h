@@ -1,4 +1,4 @@
-// Renews holds: by one write for all that are in one session.
+// Renews holds, with one write for all that are in one session.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ class Renewals {
  public:
   explicit Renewals(OpenSpace& space) : space_(space) {}
 
-  // What is left of each from the sending, by token; those that have ended are not among them.
+  // The rest of each lease, counted from the sending, by token; holds that have ended are left out.
   using Leases = std::vector<std::pair<std::string, Duration>>;
-  // `tokens`, sorted, are of this session.
+  // `tokens`, sorted, belong to this session.
   Result<Leases> renew(const std::shared_ptr<Session>& session,
                        const std::vector<std::string>& tokens, TimePoint by);
 
  private:
-  // Answers that all came by one connection; unset: the session has ended.
+  // Answers that all came over one connection; unset: the session has ended.
   struct Answers {
     Replies replies;
     TimePoint sent;
@@ -37,7 +37,7 @@ class Renewals {
   enum class Beaten { done, again, gone_back };
   Result<Beaten> judge_write(Beat& beat, bool made, std::int32_t before, const Reply& write,
                              const Reply& above) const;
-  // The answers about these: adds those that are not there to `lost`.
+  // Reads the answers about these tokens: adds those whose nodes are missing to `lost`.
   Status judge(const Session& session, const std::vector<std::string>& tokens,
                std::span<const Reply> replies, Breaks breaks, std::set<std::string>& lost);
   void give_up(const std::shared_ptr<Session>& session);

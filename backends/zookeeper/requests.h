@@ -11,23 +11,23 @@
 
 namespace lockset::zookeeper {
 
-// What Lockset wants to know of a node.
+// What Lockset needs to know about a node.
 struct NodeStat {
-  std::int64_t created = 0;     // zxid that made it
-  std::int64_t changed = 0;     // zxid of the last change of its data
+  std::int64_t created = 0;     // the zxid that created it
+  std::int64_t changed = 0;     // the zxid of the last change of its data
   std::int64_t created_ms = 0;  // by the server's clock
   std::int64_t changed_ms = 0;
-  std::int32_t version = 0;  // of its data
+  std::int32_t version = 0;  // the version of its data
   std::int64_t owner = 0;    // the session of an ephemeral node
   std::int32_t children = 0;
-  std::int64_t children_changed = 0;  // zxid of the last child made or removed
+  std::int64_t children_changed = 0;  // the zxid of the last child created or removed
 };
 
 enum class Kind : std::uint8_t {
-  sync,  // the reads behind it in the session see all that was done before it came
+  sync,  // later reads in the session see everything that was done before it
   exists,
   get,
-  children,  // and the node's own stat
+  children,  // with the node's own stat
   acl,
   create,
   set,
@@ -47,10 +47,10 @@ struct Request {
   std::string data{};
   std::int32_t version = any_version;
   Lasting lasting = Lasting::persistent;
-  std::vector<Request> parts{};  // of a multi
-  Acl acl{};                     // of a set_acl
-  // Of a get: raises `watch_bit` at the node's next change or end, if the node is there. Of
-  // children: at the next child that is made or removed.
+  std::vector<Request> parts{};  // for a multi
+  Acl acl{};                     // for a set_acl
+  // For a get: raises `watch_bit` at the node's next change or end, if the node exists. For
+  // children: when the next child is created or removed.
   std::shared_ptr<Signal> watch{};
   unsigned watch_bit = 0;
 };
@@ -91,25 +91,25 @@ inline Request multi(std::vector<Request> parts) {
   return {.kind = Kind::multi, .parts = std::move(parts)};
 }
 
-// About what a request weighs on the wire and in the server's log, where a limit of 1 MB
-// (jute.maxbuffer) is the usual.
+// The approximate size of a request on the wire and in the server's log, which are usually limited
+// to 1 MB (jute.maxbuffer).
 std::size_t weight(const Request& request) noexcept;
 inline constexpr std::size_t most_weight = 900'000;
 
-// Of the connections that one client makes, in the order in which it learns of them. What was
-// asked for when the last had this number is no older than the connections up to it, and says
-// nothing about what later ones come to: a store may have been put back from a backup between
-// two connections, but not under one.
+// Numbers the connections that one client makes, in the order in which it learns of them. Data that
+// was requested when the last connection had this number is at least as new as the connections up
+// to it, and says nothing about later ones: a store may be restored from a backup between two
+// connections, but not during one.
 using ConnectionNumber = std::uint64_t;
 
 struct Reply {
   int code = 0;  // ZOO_ERRORS; 0: done
-  // That it came by, or was lost with; 0: none came.
+  // The connection by which the reply came, or with which it was lost; 0: none came.
   ConnectionNumber connection = 0;
   NodeStat stat{};
-  std::string text{};  // a node's data; the path of a node made
+  std::string text{};  // a node's data; for a create, the node's path
   std::vector<std::string> children{};
-  std::vector<Reply> parts{};  // of a multi
+  std::vector<Reply> parts{};  // for a multi
   Acl acl{};
 
   [[nodiscard]] bool ok() const noexcept { return code == 0; }

@@ -1,4 +1,4 @@
-// Makes the nodes of a space, and tells whether they are there.
+// Creates the nodes of a space, and checks that they exist.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace lockset::zookeeper {
 
-// `lockset init`: makes the path of the address and the space in it; does nothing where there
-// is nothing to do. Two at once come to the same.
+// `lockset init`: makes the path of the address and the space in it; does nothing if there is
+// nothing to do. Two concurrent calls have the same result.
 Status init(const Options& options, TimePoint by);
 
 // Gives an account, "USER:DIGEST", this role in the space, and takes away what the role lacks.

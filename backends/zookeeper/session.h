@@ -1,5 +1,5 @@
-// One session with the ensemble: a connection that the client library keeps, mends and
-// moves from server to server by itself, and the ephemeral nodes that live with it.
+// A session with the ensemble: a connection that the client library keeps, repairs and moves from
+// server to server on its own, and the ephemeral nodes that live with it.
 #pragma once
 
 #include <atomic>
@@ -20,62 +20,62 @@
 
 namespace lockset::zookeeper {
 
-// Thread-safe. Its destructor must not run on one of the client library's threads: what
-// their callbacks reach holds no Session.
+// Thread-safe. Its destructor must not run on a thread of the client library: nothing that the
+// callbacks reach owns a Session.
 class Session {
  public:
   // Counts the connections of all sessions of one client.
   using Connections = std::shared_ptr<std::atomic<ConnectionNumber>>;
-  // Begins to connect, and returns at once but for the look-up of the servers' names. `handshake`:
-  // see ignored().
+  // Begins to connect, and returns at once, except for the look-up of the servers' names.
+  // `handshake`: see ignored().
   static Result<std::shared_ptr<Session>> open(
       const Options& options, Duration timeout, Duration handshake = Duration::max(),
       Connections connections = std::make_shared<std::atomic<ConnectionNumber>>(0));
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
-  // Ends the session, and with it the nodes that it owns. Takes up to some 3 s where the
-  // server does not answer.
+  // Ends the session, and with it the nodes that it owns. Takes up to some 3 s if the server does
+  // not answer.
   ~Session();
 
-  // Until it is connected. Errc::unavailable otherwise, where nobody listens at any server at once;
-  // or Errc::misconfigured where it will never be.
+  // Waits until it is connected. Otherwise Errc::unavailable, at once if no server listens; or
+  // Errc::misconfigured if it will never connect.
   Status ready(TimePoint by);
-  // While somebody waited for it to be ready, a server had taken its first connection and said
-  // nothing for the time `handshake`. One that was just starting may never do so, and the client
-  // library waits for two thirds of the timeout: another session may be there sooner.
+  // True if, while a caller waited for it to be ready, a server accepted its first connection and
+  // did not answer for the time `handshake`. A server that was just starting may never answer, and
+  // the client library waits for two thirds of the timeout: another session may be ready sooner.
   [[nodiscard]] bool ignored() const;
 
-  // Sends these together, in this order, and waits for the replies: one round trip. An
-  // error only where surely nothing was sent. What has no reply at `by` gets
-  // ZOPERATIONTIMEOUT; when the last of them comes all the same, `late` is called with
-  // all, on a thread of the client library: it must not block, nor call this object.
+  // Sends these together, in this order, and waits for the replies: one round trip. An error means
+  // that certainly nothing was sent. A request without a reply at `by` gets ZOPERATIONTIMEOUT. When
+  // the last reply still comes later, `late` is called with all replies, on a thread of the client
+  // library: it must not block, nor call this object.
   using Late = std::function<void(const Replies&)>;
-  // Called once they are on their way: what is asked in this session from then on comes
-  // behind them. Not called where nothing is sent.
+  // Called when the requests are under way: later requests in this session come after them. Not
+  // called if nothing is sent.
   using Submitted = std::function<void()>;
-  // What changes nothing and sets no watch is asked again after a lost connection.
+  // Requests that change nothing and set no watch are repeated after a lost connection.
   Result<Replies> run(std::vector<Request> requests, TimePoint by, Late late = {},
                       const Submitted& submitted = {});
 
-  // Not expired, as far as is known here.
+  // The session has not expired, as far as is known here.
   [[nodiscard]] bool alive() const;
   [[nodiscard]] bool connected() const;
-  // The last that it made; 0 before the first. A request that is sent when this says N may be done
-  // in a later one: its reply tells.
+  // The number of the last connection that it made; 0 before the first. A request that is sent at
+  // number N may be done in a later connection: its reply says which.
   [[nodiscard]] ConnectionNumber connection() const noexcept;
-  // It lost a connection once, and may have made another one since.
+  // It has lost a connection, and may have made another one since.
   [[nodiscard]] bool was_cut() const;
-  // Somebody gave up waiting for an answer of it that has not come since: what is asked
-  // now had better go another way.
+  // A caller gave up waiting for an answer that has not come since: it is better to use another
+  // session now.
   [[nodiscard]] bool stuck() const;
-  // The timeout that was asked for, and what the server made of it (0 before it is known).
+  // The requested timeout, and the one that the server granted (0 before it is known).
   [[nodiscard]] Duration asked_timeout() const noexcept { return asked_timeout_; }
   [[nodiscard]] Duration timeout() const;
   // As in NodeStat::owner; 0 before it is known.
   [[nodiscard]] std::int64_t id() const;
-  // Nodes that it makes from now on are for these; unset: for whom the address names.
+  // Nodes that it creates from now on have this list; unset: only for the user of the address.
   void set_acl(std::shared_ptr<const Acl> acl);
-  // What its renewals write.
+  // The node that its renewals write.
   [[nodiscard]] Beat& beat() noexcept { return beat_; }
 
  private:

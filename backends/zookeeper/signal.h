@@ -1,4 +1,4 @@
-// What a waiter sleeps on: bits that others raise.
+// What a waiter sleeps on: bits that other threads raise.
 #pragma once
 
 #include <condition_variable>
@@ -18,7 +18,7 @@ class Signal {
     bits_ |= bit;
     changed_.notify_all();
   }
-  // Takes all bits that are raised; waits for one until `until` or `stop`.
+  // Takes all raised bits; waits for one until `until` or `stop`.
   unsigned take(TimePoint until, const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     wait_until(changed_, lock, stop, until, [&] { return bits_ != 0; });

@@ -1,4 +1,4 @@
-// What all parts of an open space share.
+// Shared by all parts of an open space.
 #pragma once
 
 #include <memory>
@@ -14,14 +14,15 @@
 
 namespace lockset::zookeeper {
 
-// One generation of the space: a store that has another one now is opened anew. Thread-safe.
+// One generation of the space: if the store has another one now, it has to be opened anew.
+// Thread-safe.
 class OpenSpace {
  public:
-  // Errc::misconfigured where there is no space of this version.
+  // Errc::misconfigured if there is no space of this version.
   static Result<std::unique_ptr<OpenSpace>> open(const Options& options, TimePoint by);
   OpenSpace(const OpenSpace&) = delete;
   OpenSpace& operator=(const OpenSpace&) = delete;
-  // Answers that come while the sessions end still find `own`, which keeps none of them.
+  // Answers that arrive while the sessions end still find `own`, which keeps none of them.
   ~OpenSpace() { own.take_all(); }
 
   const Options options;
@@ -49,14 +50,14 @@ class OpenSpace {
     for (const LockRequest& item : items) parts.push_back(remove(paths.holder(item, token)));
     return multi(std::move(parts));
   }
-  // Another client's: it is told by this that there is something to look for (see `Breaks`).
+  // For another client's hold: this also signals that client to look for it (see `Breaks`).
   [[nodiscard]] Request end_of_other(const std::string& token,
                                      const std::vector<LockRequest>& items) const {
     Request end = end_of(token, items);
     end.parts.push_back(announcement());
     return end;
   }
-  // The same by a person, whoever's it is: that takes an operator.
+  // The same by a person, for any hold: that needs an operator.
   [[nodiscard]] Request breaking(const std::string& token,
                                  const std::vector<LockRequest>& items) const {
     Request end = end_of_other(token, items);

@@ -1,6 +1,6 @@
-// Who waits for a name stands in its queue: an ephemeral sequential node. The first in the
-// queue watches the name, each of the others the one before him, so that what becomes free
-// wakes one of them, whatever their number. ADR 0025.
+// A waiter for a name is an ephemeral sequential node in the name's queue. The first in the queue
+// watches the name, and each other one watches the one before it. So a name that becomes free wakes
+// one of them, however many there are. ADR 0025.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@
 
 namespace lockset::zookeeper {
 
-// Queue nodes whose waiters went without a word.
+// Queue nodes whose waiters vanished.
 class Litter {
  public:
-  // One that may have been made: the answer is lost.
+  // A node that may have been created: the answer is lost.
   struct Perhaps {
     std::string queue;
-    std::string part;   // how its name begins
-    TimePoint until{};  // it won't come any more
+    std::string part;   // the beginning of its name
+    TimePoint until{};  // it can't appear any more after this
   };
   struct Found {
     std::vector<std::string> paths;
@@ -57,7 +57,7 @@ class Ticket final : public WaitTicket {
     if (!node_.empty()) litter_->add(std::move(node_));
   }
 
-  // Its place in the store; "" if it has none.
+  // Its node in the store; "" if it has none.
   [[nodiscard]] const std::string& node() const noexcept { return node_; }
 
  private:
@@ -65,22 +65,22 @@ class Ticket final : public WaitTicket {
   const std::shared_ptr<Litter> litter_;
   const std::shared_ptr<Signal> signal_ = std::make_shared<Signal>();
   std::string node_;
-  std::shared_ptr<Session> session_;  // that owns it
-  std::unique_ptr<Seat> seat_;        // its room there
-  std::string name_;                  // whose queue it is
+  std::shared_ptr<Session> session_;  // the session that owns the node
+  std::unique_ptr<Seat> seat_;        // the node's room in the session
+  std::string name_;                  // the name of the queue
   Mode mode_ = Mode::write;
   std::uint32_t permits_ = 1;
-  std::int32_t config_version_ = 0;  // of the node, when the permits were those
-  // The one before it has gone, or there was none at the last look.
+  std::int32_t config_version_ = 0;  // the node's version for which these permits applied
+  // The one before it is gone, or there was none at the last look.
   bool may_be_first_ = false;
-  // Of the name, when it was the first and had to sleep.
+  // The name's version when it was the first and had to sleep.
   std::optional<std::int32_t> seen_version_;
-  // Watches that have not fired yet, and what the predecessor's is on.
+  // Watches that have not fired yet, and the predecessor that is watched.
   unsigned armed_ = 0;
   std::string predecessor_;
 };
 
-// What is in the way of a waiter.
+// What blocks a waiter.
 struct Obstacle {
   LockRequest wanted;
   std::uint32_t permits = 1;
@@ -92,28 +92,28 @@ class Waiting {
  public:
   explicit Waiting(OpenSpace& space) : space_(space) {}
 
-  // After a busy answer: a new place, or `ticket` again, in the queue of the name that is in
-  // the way now. Whatever becomes free from now on is not missed.
+  // After a busy answer: a new place, or `ticket` again, in the queue of the name that blocks it
+  // now. From now on no release is missed.
   Result<std::shared_ptr<Ticket>> queue_up(std::shared_ptr<Ticket> ticket, const Obstacle& obstacle,
                                            const Record& waiter, TimePoint by);
-  // Until `until`, a stop, or the name's having become free as far as can be seen.
+  // Waits until `until`, a stop, or until the name seems to have become free.
   Status await(Ticket& ticket, TimePoint until, const std::stop_token& stop);
-  // The ticket, if it is one of this object's; null for one of a generation that is over.
+  // The ticket, if this object made it; null for one of a generation that is over.
   [[nodiscard]] std::shared_ptr<Ticket> own(const std::shared_ptr<WaitTicket>& ticket) const;
-  // Takes it out of the queue: whose turn it is then looks by himself.
+  // Takes it out of the queue: the next waiter then looks on its own.
   void leave(Ticket& ticket, TimePoint by);
-  // Its place has gone, with the grant.
+  // Its node is gone, with the grant.
   static void left(Ticket& ticket) {
     ticket.node_.clear();
     ticket.seat_.reset();
   }
-  // The permits of this name, or of all, have grown: has the first of each queue look.
+  // The permits of this name, or of all names, have grown: makes the first of each queue look.
   void permits_grew(std::string_view name, TimePoint by);
-  // Removes what waiters left behind.
+  // Removes what waiters left.
   void tidy(TimePoint by);
 
  private:
-  // What a look at the queue says to its waiter.
+  // What a look at the queue tells its waiter.
   enum class Turn : std::uint8_t { sleep, go };
 
   Status enter(Ticket& ticket, const Record& waiter, TimePoint by);

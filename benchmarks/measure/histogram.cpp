@@ -7,7 +7,7 @@
 namespace lockset::bench {
 namespace {
 
-// Each power of two is split into 128: below 1 % of the value.
+// Each power of two is divided into 128 parts: less than 1 % of the value.
 constexpr unsigned split_bits = 7;
 
 std::uint32_t bucket_of(std::uint64_t ns) noexcept {

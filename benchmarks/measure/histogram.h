@@ -1,5 +1,5 @@
-// Latencies by count, as HdrHistogram keeps them (http://hdrhistogram.org): buckets whose width
-// grows with the value, so that each is known to within 1 %.
+// Counts latencies as HdrHistogram does (http://hdrhistogram.org): the width of the buckets grows
+// with the value, so that each value is known to within 1 %.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,13 @@ class Histogram {
 
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] Duration max() const noexcept { return max_; }
-  // Exact. 0 when empty.
+  // Exact. 0 if empty.
   [[nodiscard]] double mean_us() const noexcept;
-  // The value below or at which the share `part` (0 to 1) of all lies, within 1 %; at most max().
+  // The value that the share `part` (0 to 1) of all values does not exceed, to within 1 %; at most
+  // max().
   [[nodiscard]] double percentile_us(double part) const noexcept;
 
-  // What add() can read again.
+  // In the form that add() reads.
   [[nodiscard]] nlohmann::json to_json() const;
   static Histogram from_json(const nlohmann::json& json);
 

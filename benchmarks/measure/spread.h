@@ -1,4 +1,4 @@
-// What several turns of the same measurement say together.
+// The combined result of several turns of one measurement.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,7 +6,7 @@
 
 namespace lockset::bench {
 
-// {"median": .., "low": .., "high": ..}, of at least one value.
+// {"median": .., "low": .., "high": ..}, for at least one value.
 nlohmann::ordered_json spread(std::vector<double> values);
 
 }  // namespace lockset::bench

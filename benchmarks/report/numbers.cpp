@@ -13,7 +13,7 @@ std::string with_decimals(double value, int decimals) {
   return text.data();
 }
 
-// Three figures, but no more decimals than `most`.
+// Three significant figures, but at most `most` decimals.
 std::string figures(double value, int most) {
   const double size = std::abs(value);
   int decimals = 2;
@@ -22,7 +22,7 @@ std::string figures(double value, int most) {
   return with_decimals(value, std::min(decimals, most));
 }
 
-// The number alone, or with its unit: a range names it once.
+// The number without its unit, or with it: a range shows the unit once.
 std::string bare(double value, Unit unit) {
   switch (unit) {
     case Unit::percent:

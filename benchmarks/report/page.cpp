@@ -9,7 +9,7 @@
 namespace lockset::bench {
 namespace {
 
-// ASCII, and without what could end a <script> or begin a comment in it.
+// ASCII, without anything that could end a <script> or begin a comment in it.
 std::string in_script(const Json& json) {
   std::string text;
   for (const char c : json.dump(-1, ' ', true, Json::error_handler_t::replace)) {
@@ -47,7 +47,7 @@ std::string in_markup(const std::string& plain) {
 std::string page(const Json& results) {
   Json shown = results;
   shown["promises"] = promises(results);
-  // In the order in which the template names them: what is put in is not searched again.
+  // In the order of the template: inserted text is not searched again.
   std::string_view rest = page_template;
   std::string text;
   const auto put = [&](std::string_view name, const std::string& content) {

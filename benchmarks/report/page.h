@@ -1,4 +1,4 @@
-// The results as one HTML page with charts, which needs nothing besides.
+// The results as one HTML page with charts and without dependencies.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace lockset::bench {
 
-// Throws as read_results.
+// Throws as read_results does.
 std::string page(const Json& results);
 
 }  // namespace lockset::bench

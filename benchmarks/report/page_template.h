@@ -1,4 +1,4 @@
-// The page without a run: page/ put together when this is built.
+// The page without a run: the build puts it together from page/.
 #pragma once
 
 #include <string_view>

@@ -23,7 +23,7 @@ std::size_t times(const std::string& text, const std::string& part) {
   return count;
 }
 
-// What the page's script reads.
+// The JSON that the page's script reads.
 Json carried(const std::string& text) {
   const std::string opening = R"(<script type="application/json" id="results">)";
   const std::size_t begin = text.find(opening) + opening.size();
@@ -38,7 +38,7 @@ TEST(Page, CarriesTheResultsAndTheirPromises) {
   EXPECT_EQ(shown, json);
 }
 
-// What strings of a run say can't end the script or become markup.
+// No string of a run can end the script or become markup.
 TEST(Page, LetsNoStringOut) {
   const std::string text = page(sample());
   EXPECT_EQ(times(text, "</script>"), 2U);
@@ -67,7 +67,7 @@ TEST(Page, IsReadableWithoutScripts) {
               HasSubstr("Promises: what must be"));
 }
 
-// Strings of a run may look like the template's places.
+// Strings of a run may look like the template's placeholders.
 TEST(Page, PutsNothingIntoWhatWasPutIn) {
   Json json = sample();
   json["spaces"][0]["settings"]["server"] = "{{results}} {{text}}";

@@ -7,7 +7,7 @@
 namespace lockset::bench {
 namespace {
 
-// What a promise says, without the space that it is asked of.
+// A promise, without the space that it applies to.
 struct Rule {
   const char* id;
   const char* what;
@@ -37,11 +37,11 @@ constexpr Rule memory_cycle{"P8", "memory: acquire + release, one thread", Unit:
 
 constexpr std::uint64_t most_clients = 200;
 
-// What the promises ask of a store, by what it can do.
+// What the promises demand from a store, by its abilities.
 struct Kind {
   bool has_floor = true;
   bool pushes = false;  // the store itself wakes waiters
-  bool queues = false;  // and a bounded number of them
+  bool queues = false;  // it wakes a bounded number of them
   double sixteen_must = 0.45;
   double collisions_must = 0.01;
   std::uint64_t most_holds = 1'000'000;
@@ -105,12 +105,12 @@ class Judge {
   }
 
  private:
-  // Of several rules of one promise.
+  // Orders several rules of one promise.
   static int place(const Promise& promise) {
     return promise.what == collisions.what || promise.what == renewal_wait.what ? 1 : 0;
   }
 
-  // Lockset's own measurement in this space that `fits`, or null.
+  // Lockset's own measurement in this space for which `fits` is true, or null.
   template <typename Fits>
   const Measurement* find(std::string_view workload, const Fits& fits) const {
     for (const Measurement& m : results_.measurements) {
@@ -203,7 +203,7 @@ class Judge {
       if (own && m.cost && (most == nullptr || m.holds > most->holds)) most = &m;
     }
     if (most == nullptr) {
-      // Nobody can fill the memory backend from outside.
+      // Nobody can fill the memory backend from another process.
       if (kind_.has_floor) make(full_store, 1.3, 1.1, nullptr, {});
       return;
     }
@@ -232,7 +232,7 @@ class Judge {
     const Measurement* m = find("uncontended", [](const Measurement&) { return true; });
     std::optional<Spread> cycle;
     if (m != nullptr && m->per_second && m->per_second->median > 0) {
-      // The most per second is the least time.
+      // The highest rate is the shortest time.
       const auto time = [](std::optional<double> rate) -> std::optional<double> {
         if (!rate || *rate <= 0) return {};
         return 1e6 / *rate;

@@ -1,5 +1,5 @@
-// The performance promises P1-P8, judged by what was measured. On the median; the spread stands
-// beside it.
+// Verdicts on the performance promises P1-P8 by the measurements. The median decides; the spread is
+// shown next to it.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,11 @@
 
 namespace lockset::bench {
 
-// Fewer turns than this are a weak ground for a verdict, and it says so.
+// With fewer turns than this a verdict is weak, and says so.
 inline constexpr std::size_t enough_repetitions = 5;
 
 enum class Unit : std::uint8_t {
-  share,    // 0.81, of the floor's
+  share,    // 0.81 of the floor's value
   times,    // 1.3 times as long
   percent,  // a share that is shown as one: 0.013 is 1.3%
   microseconds,
@@ -23,11 +23,11 @@ enum class Unit : std::uint8_t {
 };
 
 enum class Verdict : std::uint8_t {
-  aim,   // as good as aimed at
-  must,  // kept, and the aim missed or none set
+  aim,   // as good as the aim
+  must,  // kept, but the aim is missed or none is set
   missed,
   not_measured,  // in this run
-  none,          // nothing is promised here; the number is for comparison
+  none,          // nothing is promised here; the number is only for comparison
 };
 
 struct Promise {
@@ -40,11 +40,11 @@ struct Promise {
   std::optional<Spread> measured;
   bool more_is_better = false;
   Verdict verdict = Verdict::not_measured;
-  std::size_t repetitions = 0;  // 0: counted once, over all
-  std::string note;             // "" or what to know of this number
+  std::size_t repetitions = 0;  // 0: counted once, over all turns
+  std::string note;             // "" or a remark on this number
 };
 
-// Ordered by promise, then as the spaces are.
+// Ordered by promise, then in the order of the spaces.
 std::vector<Promise> judge(const Results& results);
 
 // The same as "promises" of the results' JSON.

@@ -3,8 +3,8 @@
 #
 #   render_test.sh LOCKSET-BENCH RESULTS.json [FOLDER]
 #
-# FOLDER keeps the page and pictures of it, to be looked at: light, dark and on a phone.
-# Chromium gets no network where that can be taken away.
+# FOLDER keeps the page and pictures of it for people: light, dark and on a phone. Chromium gets no
+# network if that can be taken away.
 set -euo pipefail
 
 bench=$1
@@ -67,7 +67,7 @@ for width in 1200 400; do
     figures=$(grep -o '<figure' "$work/section" | wc -l)
     charts=$(grep -o '<svg[^>]* role="img"' "$work/section" | wc -l)
     marks=$(grep -oE 'class="mark"' "$work/section" | wc -l)
-    # A number that is none makes a mark that nobody sees.
+    # A value that is no number makes an invisible mark.
     if grep -qE '="[^"]*(NaN|Infinity|undefined)' "$work/section"; then
       fail "a mark without a place in $section ($width)"
     fi
@@ -76,7 +76,7 @@ for width in 1200 400; do
   done
 done
 
-# A string of the run that became markup would have run.
+# A string of the run that became markup would have been executed.
 grep -q 'window.hostile' "$results" || fail 'the sample has no hostile strings'
 if grep -qE '<img|<script>window\.hostile' "$work/dom.html"; then fail 'markup from a string'; fi
 

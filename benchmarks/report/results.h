@@ -1,5 +1,5 @@
-// What lockset-bench measured, as the reports read it. Parts that are missing or of the wrong
-// kind are left out: a report shows what is there.
+// The measurements of lockset-bench, as the reports read them. Missing parts and parts of the wrong
+// kind are left out: a report shows what there is.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace lockset::bench {
 
 using Json = nlohmann::ordered_json;
 
-// A value over the turns of a measurement. Without a range where it was counted once, over all.
+// A value over the turns of a measurement. Without a range if it was counted once, over all turns.
 struct Spread {
   double median = 0;
   std::optional<double> low;
@@ -50,7 +50,7 @@ struct Measurement {
   std::optional<Spread> cpu_us;
   std::optional<Latency> lock_us;
   std::optional<Latency> cycle_us;
-  std::optional<double> collided;  // share of grants that a collision came before
+  std::optional<double> collided;  // share of grants after a collision
 
   std::optional<Spread> cost;
   std::optional<Latency> handover_us;
@@ -92,7 +92,7 @@ struct Results {
   std::vector<Measurement> measurements;
 };
 
-// Throws std::runtime_error, with one line, if this is not a run of lockset-bench at all.
+// Throws std::runtime_error, with one line, if this is no run of lockset-bench at all.
 Results read_results(const Json& json);
 
 }  // namespace lockset::bench

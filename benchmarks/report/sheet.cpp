@@ -8,7 +8,7 @@
 namespace lockset::bench {
 namespace {
 
-constexpr std::size_t gap = 2;  // as tools::Table's
+constexpr std::size_t gap = 2;  // the same as tools::Table's
 constexpr std::size_t shortest_name = 12;
 
 }  // namespace
@@ -56,7 +56,7 @@ std::string Sheet::text() const {
   for (const Row& row : rows_) {
     if (!row.heading) table.add(line("    " + row.name, row.cells));
   }
-  // Headings are as long as they like: they come in between.
+  // Headings may have any length: they come in between.
   std::istringstream lines(table.text());
   std::string text = "\n" + wrapped(title_, 0);
   std::string next;

@@ -1,4 +1,4 @@
-// A table with a title and groups of rows: names to the left, numbers in line at their ends.
+// A table with a title and groups of rows: names on the left, numbers right-aligned.
 #pragma once
 
 #include <string>
@@ -10,15 +10,15 @@ class Sheet {
  public:
   Sheet(std::string title, std::string first, std::vector<std::string> columns);
 
-  // Rows that follow belong to `name`.
+  // The following rows belong to `name`.
   void group(std::string name);
-  // One cell per column; "" where there is nothing to say.
+  // One cell per column; "" for an empty cell.
   void row(std::string name, std::vector<std::string> cells);
-  // From this column on cells begin in line: words instead of numbers.
+  // From this column on, cells are left-aligned: words instead of numbers.
   void words_from(std::size_t column) { words_from_ = column; }
 
-  // "" without rows. Columns that no row says anything in are left out, names that are too long
-  // for a line are cut.
+  // "" without rows. Columns that are empty in all rows are left out; names that are too long for a
+  // line are cut.
   [[nodiscard]] std::string text() const;
 
  private:
@@ -37,7 +37,7 @@ class Sheet {
 
 inline constexpr std::size_t page_width = 100;
 
-// `text`, cut at the end if it is longer, between two characters.
+// `text`, cut between two characters if it is longer than `most`.
 std::string cut(std::string text, std::size_t most);
 // `text` in lines that begin with `indent` blanks, broken at blanks.
 std::string wrapped(const std::string& text, std::size_t indent);

@@ -33,7 +33,7 @@ std::string duration_cell(const std::optional<Latency>& value, double Latency::*
   return value ? duration((*value).*part) : "";
 }
 
-// "1 process" is not worth a word.
+// "1 process" is not mentioned.
 std::string many(std::uint64_t count, const char* one, const char* more) {
   return grouped(count) + " " + (count == 1 ? one : more);
 }
@@ -102,7 +102,7 @@ class Report {
     }
   }
 
-  // What was measured of a workload, by space in the order of the spaces.
+  // The measurements of a workload, by space in the order of the spaces.
   std::vector<std::pair<std::string, std::vector<Row>>> by_space(std::string_view workload) const {
     std::vector<std::pair<std::string, std::vector<Row>>> groups;
     for (const Space& space : results_.spaces) groups.push_back({space.id, {}});
@@ -113,7 +113,7 @@ class Report {
       if (group == groups.end()) group = groups.insert(groups.end(), {m.space, {}});
       group->second.push_back(m);
     }
-    // A rival's lines together, the rivals as they came.
+    // A rival's lines together, the rivals in their original order.
     for (auto& [space, rows] : groups) {
       std::vector<std::string> rivals;
       for (const Measurement& m : rows) rivals.push_back(m.rival);
@@ -154,7 +154,7 @@ class Report {
         });
   }
 
-  // Clients side by side: they are one curve. All in threads of one process are another.
+  // Parallel clients: they are one curve. Clients in threads of one process are another.
   void disjoint() {
     const auto groups = by_space("disjoint");
     std::set<std::uint64_t> clients;
@@ -199,7 +199,7 @@ class Report {
     text_ += sheet.text();
   }
 
-  // By the number of clients. One client is a point of both kinds of curve.
+  // By the number of clients. A single client is a point of both kinds of curve.
   static std::vector<std::pair<std::string, std::map<std::uint64_t, Row>>> curves(
       const std::vector<Row>& rows) {
     std::vector<std::pair<std::string, std::map<std::uint64_t, Row>>> result;

@@ -7,7 +7,7 @@
 
 namespace lockset::bench {
 
-// Throws as read_results.
+// Throws as read_results does.
 std::string terminal_report(const Json& results);
 
 }  // namespace lockset::bench

@@ -27,7 +27,7 @@ class File {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
   [[nodiscard]] int get() const { return descriptor_; }
-  // 0 or an error: what was written may be refused as late as here.
+  // 0 or an error: even the close may refuse what was written.
   int close() { return ::close(std::exchange(descriptor_, -1)) == 0 ? 0 : errno; }
 
  private:
@@ -48,11 +48,12 @@ int write_all(int descriptor, std::string_view content) {
 }  // namespace
 
 void write_file(const std::string& path, std::string_view content) {
-  // What is no plain file (/dev/stdout, a pipe) can't be replaced, only written to.
+  // A special file (/dev/stdout, a pipe) can't be replaced, only written to.
   struct stat status {};
   const bool there = ::stat(path.c_str(), &status) == 0;
   const bool plain = !there || S_ISREG(status.st_mode);
-  // Beside it: a rename works within one file system only. Through a link, where it leads.
+  // In the same folder: a rename works only within one file system. For a link, the folder of its
+  // target.
   std::string target = path;
   if (char* real = there && plain ? ::realpath(path.c_str(), nullptr) : nullptr; real != nullptr) {
     target = real;

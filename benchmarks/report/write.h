@@ -1,4 +1,4 @@
-// Files that are there whole or not at all.
+// Files that are complete or do not exist.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace lockset::bench {
 
-// Puts `content` into the file at `path`, by way of a file beside it that takes its place. Throws
-// std::runtime_error, with one line, and leaves what was there before.
+// Writes `content` to the file at `path`: writes another file next to it, which then replaces it.
+// Throws std::runtime_error, with one line, and keeps the previous file.
 void write_file(const std::string& path, std::string_view content);
 
 // Throws std::runtime_error, with one line.

@@ -63,7 +63,7 @@ TEST_F(WriteFile, SaysInOneLineWhatWasRefused) {
   EXPECT_THROW((void)read_file(path), std::runtime_error);
 }
 
-// A full disk is told by write() or as late as by close().
+// write() reports a full disk, or only close() does.
 TEST_F(WriteFile, WritesToWhatIsNoPlainFile) {
   write_file("/dev/null", "gone");
   EXPECT_THAT(refusal("/dev/full"), HasSubstr("No space left on device"));

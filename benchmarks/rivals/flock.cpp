@@ -18,7 +18,7 @@ namespace {
                            " a file for flock: " + std::strerror(errno));
 }
 
-// As flock(1) does it: opened for each lock, closed to give it back.
+// As flock(1) does: opened for each lock, and closed to release it.
 class LockedFile {
  public:
   LockedFile(const std::string& path, Mode mode)

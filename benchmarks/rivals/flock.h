@@ -1,4 +1,4 @@
-// What shell scripts and cron jobs use: flock(2), a file per name.
+// What shell scripts and cron jobs use: flock(2), one file per name.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 namespace lockset::bench {
 
 // Takes the locks of a set in the order of their names. The files are made on demand and stay.
-// REQUIRES: `folder` is there.
+// REQUIRES: `folder` exists.
 std::unique_ptr<Entry> enter_flock(std::string folder);
 
 inline constexpr std::size_t most_flocks = 64;

@@ -19,7 +19,7 @@ class LocksetClient : public Client {
   explicit LocksetClient(Locks& locks) : locks_(locks) {}
 
   void lock(std::span<const std::string> names, Mode mode) override {
-    // A set is made once and taken often, as a program would that knows its names.
+    // A set is made once and taken often, as in a program that knows its names.
     if (!set_ || mode != mode_ || !std::ranges::equal(names, names_)) make_set(names, mode);
     auto hold = locks_.acquire(*set_);
     if (!hold) fail(hold.error());

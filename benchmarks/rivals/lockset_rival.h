@@ -1,4 +1,4 @@
-// Lockset with settings that only some workloads ask for.
+// Lockset with settings that only some workloads need.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ namespace lockset::bench {
 class EventCounts : public Observer {
  public:
   void on_event(const Event& event) noexcept override;
-  // By the kind's name; `collided` as often as it says it was. Kinds that did not occur are
+  // By the kind's name; `collided` by the number that it reports. Kinds that did not occur are
   // missing.
   [[nodiscard]] std::map<std::string, std::uint64_t> counts() const;
 

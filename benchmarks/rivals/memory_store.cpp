@@ -1,4 +1,4 @@
-// Locks within one process. There is no floor: what Lockset itself costs is promised as such.
+// Locks within one process. There is no floor: the promise is about the cost of Lockset itself.
 #include <array>
 #include <memory>
 #include <mutex>
@@ -82,7 +82,7 @@ nlohmann::ordered_json settings(const Url&) { return {{"server", "none: in the p
 
 }  // namespace
 
-// No fill: a space lives and dies with the Locks that opened it.
+// No fill: a space exists only as long as the Locks that opened it.
 const Store memory_store{.scheme = "memory", .rivals = rivals, .settings = settings};
 
 }  // namespace lockset::bench

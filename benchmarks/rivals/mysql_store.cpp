@@ -20,8 +20,8 @@
 namespace lockset::bench {
 namespace {
 
-// Calls f and puts what the library throws into one line. No message of the library's shows
-// a password.
+// Calls f and turns the library's exceptions into one line. No message of the library shows a
+// password.
 template <class F>
 auto told(F&& f) -> decltype(f()) {
   try {
@@ -38,7 +38,7 @@ mysql::Options options_of(const Url& url) {
   return *std::move(options);
 }
 
-// One connection, set up as the backend's are.
+// A connection with the same settings as the backend's.
 class Session {
  public:
   explicit Session(const mysql::Options& options)
@@ -96,7 +96,7 @@ std::unique_ptr<Entry> enter(const Url& url) {
   return std::make_unique<OwnConnections<C>>(url);
 }
 
-// The floor: a row in a table that has nothing but the name.
+// The floor: a row in a table that contains only the name.
 class FloorClient : public Client {
  public:
   explicit FloorClient(const mysql::Options& options)
@@ -135,8 +135,8 @@ class FloorClient : public Client {
   std::string held_;
 };
 
-// User-level locks: a statement per name, in order. They end with the connection and are
-// not stored.
+// User-level locks: one statement per name, in order. They end with the connection and are not
+// stored.
 class UserLockClient : public Client {
  public:
   explicit UserLockClient(const mysql::Options& options)
@@ -238,7 +238,7 @@ void fill(const Url& url, std::uint64_t count) {
   const std::string names = options.space + "_names";
   const std::uint64_t there = std::stoull(
       session.ask("SELECT COUNT(*) FROM " + locks + " WHERE app = 'filler'", 1).at(0).at(0));
-  // Never by TRUNCATE, which would give stamps again.
+  // Never by TRUNCATE, which would draw the same stamps again.
   for (std::uint64_t to = there; to > count;) {
     const std::uint64_t from = std::max(count, to > fill_at_once ? to - fill_at_once : 0);
     for (const std::string& table : {locks, names}) {
@@ -254,7 +254,7 @@ void fill(const Url& url, std::uint64_t count) {
                 filler(from) + " AND " + filler(std::min({from + fill_at_once, there, count}) - 1));
   }
   if (there >= count) return;
-  // A row with a high stamp raises the counter, as the backend does it.
+  // A row with a high stamp raises the counter, as in the backend.
   session.run("INSERT INTO " + locks +
               " (name, stamp, item, mode) SELECT '', CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS "
               "SIGNED), 0, 0");

@@ -1,4 +1,4 @@
-// What the rivals on PostgreSQL share: a connection as the backend makes it, but plain.
+// Shared by the rivals on PostgreSQL: a connection like the backend's, but plain.
 #pragma once
 
 #include <memory>
@@ -12,10 +12,10 @@
 
 namespace lockset::bench {
 
-// The backend's own reading of the address: same server, user, database, socket and TLS.
+// The address as the backend reads it: same server, user, database, socket and TLS.
 postgresql::Options postgresql_options(const Url& url);
 
-// Runs `work`; what the client library throws becomes one line.
+// Runs `work`; exceptions of the client library become one line.
 template <class Work>
 auto in_one_line(Work work) {
   try {
@@ -48,7 +48,7 @@ class PostgresqlConnection {
 
   std::unique_ptr<pqxx::connection> connection_;
   pqxx::quiet_errorhandler quiet_;  // no notices on standard error
-  pqxx::nontransaction work_;       // one for all calls: nothing is spent on making one
+  pqxx::nontransaction work_;       // one for all calls, so that making one costs nothing
 };
 
 }  // namespace lockset::bench

@@ -13,7 +13,7 @@ namespace {
 
 using postgresql::Options;
 
-// --- the floor: a row per lock, made and deleted ---
+// --- the floor: one row per lock, inserted and deleted ---
 
 constexpr const char* floor_table = "public.lockset_bench_floor";
 
@@ -27,7 +27,7 @@ class FloorClient : public Client {
     try {
       if (!name_.empty()) unlock();
     } catch (const std::exception&) {
-      // clean() takes it away.
+      // clean() removes it
     }
   }
 
@@ -56,7 +56,7 @@ class AdvisoryClient : public Client {
     connection_.prepare("lock_shared", "SELECT pg_advisory_lock_shared(hashtext($1))");
     connection_.prepare("unlock_shared", "SELECT pg_advisory_unlock_shared(hashtext($1))");
   }
-  // The end of the session gives back the rest.
+  // the end of the session releases the rest
 
   void lock(std::span<const std::string> names, Mode mode) override {
     mode_ = mode;
@@ -119,7 +119,7 @@ void prepare(const Url& url) {
                  " (name text COLLATE \"C\" PRIMARY KEY)");
 }
 
-// --- live holds in great numbers ---
+// --- many live holds ---
 
 std::string in_space(std::string sql, const Options& options) {
   const std::string schema = '"' + options.space + "\".";
@@ -129,7 +129,7 @@ std::string in_space(std::string sql, const Options& options) {
   return sql;
 }
 
-// The same rows as acquire's, but for their token, which nobody has asked with.
+// The same rows as acquire's, except for their tokens, which no attempt has used.
 constexpr const char* new_holds = R"(
 INSERT INTO @locks (stamp, expires, created, epoch, token, size, mode, alone, name, app, instance,
                     label)
@@ -166,14 +166,13 @@ void fill(const Url& url, std::uint64_t count) {
     run(std::move(sql));
     if (names) run(their_names);
   }
-  // As a space is that has been at work for a while, and with nothing left to do behind the
-  // measurement's back.
+  // Like a space that has been in use for a while, without work that would disturb the measurement.
   run("VACUUM ANALYZE @locks");
   if (names) run("VACUUM ANALYZE @names");
   try {
     connection.run("CHECKPOINT");
   } catch (const std::runtime_error&) {
-    // A right that not everybody has.
+    // not every account has this right
   }
 }
 

@@ -12,14 +12,14 @@ namespace {
 
 using lockset::redis::Keys;
 
-// In one go to the server and back.
+// In one round trip to the server.
 constexpr std::uint64_t batch = 1000;
 constexpr std::int64_t lease_us = 3'600'000'000;
-constexpr std::string_view string_lease_ms = "3660000";  // its own end comes a minute later
+constexpr std::string_view string_lease_ms = "3660000";  // its own lease ends a minute later
 
 std::string name_of(std::uint64_t number) { return "filler-" + std::to_string(number); }
 
-// What the script of an acquire leaves behind (backends/redis/statements/acquire.lua).
+// What the script of an acquire leaves (backends/redis/statements/acquire.lua).
 class Filler {
  public:
   explicit Filler(const Url& url)
@@ -29,7 +29,7 @@ class Filler {
     owner_.label = "filler";
   }
 
-  // Those below 0 mark holds that were broken (ADR 0059).
+  // Scores below 0 mark holds that were broken (ADR 0059).
   std::uint64_t holds() {
     const Reply count = link_.call({"ZCOUNT", keys_.leases, "0", "+inf"});
     return static_cast<std::uint64_t>(count.number());
@@ -44,7 +44,7 @@ class Filler {
     const std::string ends = std::to_string(now + lease_us);
     std::vector<std::string> leases{"ZADD", keys_.leases};
     std::vector<std::string> fields{"HSET", keys_.main};
-    // Longer than the space allows: a loss of state has to count with it.
+    // Longer than the space allows: a loss of state has to take it into account.
     fields.insert(fields.end(), {"longest", ends});
     std::size_t answers = 2;
     for (std::uint64_t i = from; i < to; ++i, ++answers) {

@@ -1,5 +1,5 @@
-// A bare connection to the Redis server of an address, as the floor and the natives use it: by
-// the same client library and the same kind of socket as Lockset's own.
+// A bare connection to the Redis server of an address, for the floor and the natives: with the same
+// client library and the same kind of socket as Lockset's own.
 #pragma once
 
 #include <hiredis/hiredis.h>
@@ -26,12 +26,12 @@ class Link {
  public:
   explicit Link(const Options& options);
 
-  // Error replies are thrown.
+  // Throws error replies.
   Reply call(std::span<const std::string_view> words);
   Reply call(std::initializer_list<std::string_view> words) {
     return call(std::span(words.begin(), words.size()));
   }
-  // Several at once: put() each, then take() as many answers.
+  // Several at once: put() each, then take() that many answers.
   void put(std::span<const std::string_view> words);
   void put(std::initializer_list<std::string_view> words) {
     put(std::span(words.begin(), words.size()));

@@ -22,10 +22,10 @@ using redis::Reply;
 constexpr std::string_view floor_prefix = "lockset_bench_floor:";
 constexpr std::string_view native_prefix = "lockset_bench_native:";
 constexpr std::string_view every_key = "lockset_bench_*";
-// As long as Lockset's own.
+// The same as Lockset's.
 constexpr std::string_view lease_ms = "30000";
 
-// Nobody ever gives back what is another's.
+// Never releases another client's lock.
 constexpr std::string_view give_back_one = R"(
 if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
 return 0)";
@@ -35,7 +35,7 @@ for _, key in ipairs(KEYS) do
 end
 return 1)";
 
-// Another one for each lock, so that a late release can't hit the next holder.
+// A new token for each lock, so that a late release can't hit the next holder.
 class Tokens {
  public:
   std::string_view next() {
@@ -76,8 +76,8 @@ class FloorClient : public Client {
   std::string key_;
 };
 
-// The same, tried again after a random pause until it is free, as the usual lock libraries do
-// it. Several names are taken in their order; where one is taken, what it has goes back first.
+// The same, tried again after a random pause until it is free, as common lock libraries do. Several
+// names are taken in order; if one is taken, the earlier ones are released first.
 class PollingClient : public Client {
  public:
   explicit PollingClient(const Options& options)
@@ -86,7 +86,7 @@ class PollingClient : public Client {
     try {
       give_back();
     } catch (const std::runtime_error&) {
-      // They end by themselves.
+      // they expire on their own
     }
   }
 
@@ -151,7 +151,7 @@ constexpr std::array rivals{
           .enter = enter<PollingClient>},
 };
 
-// Before as well as after: an earlier run may have been interrupted.
+// Called before and after: an earlier run may have been interrupted.
 void clean(const Url& url) {
   Link link(redis::options_of(url));
   std::string cursor = "0";
@@ -172,7 +172,7 @@ nlohmann::ordered_json settings(const Url& url) {
   all["server"] = "Redis " + lockset::redis::info_field(info.text(), "redis_version");
   for (const char* const name : {"appendonly", "appendfsync", "save", "io-threads",
                                  "maxmemory-policy", "min-replicas-to-write"}) {
-    // A server before 6 has no io-threads.
+    // Servers before 6 have no io-threads.
     const Reply value = link.call({"CONFIG", "GET", name});
     if (value.size() == 2) all[name] = value[1].text();
   }

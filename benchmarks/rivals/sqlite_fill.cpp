@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using sqlite::Query;
 using sqlite::Transaction;
 
-// Of one transaction: the log grows by it.
+// Rows per transaction: the log grows with it.
 constexpr std::int64_t rows_at_once = 50'000;
 
 template <class T>
@@ -41,7 +41,7 @@ std::int64_t holds(Transaction& transaction) {
   return number(transaction, "SELECT count(*) FROM holds");
 }
 
-// The holds `have` up to `want`, as the acquire step adds them.
+// Adds the holds from `have` up to `want`, as the acquire step does.
 void add(Transaction& transaction, const Owner& owner, std::int64_t have, std::int64_t want) {
   std::int64_t stamp =
       std::max(number(transaction, "SELECT last_stamp FROM space"), transaction.wall_us);

@@ -1,4 +1,4 @@
-// The space of a sqlite: address from inside.
+// Access to the internals of the space of a sqlite: address.
 #pragma once
 
 #include <cstdint>

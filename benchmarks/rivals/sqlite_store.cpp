@@ -23,7 +23,7 @@ sqlite::Options options_of(const Url& url) {
   return *std::move(options);
 }
 
-// Beside the space: a database that holds anything else would be refused as one.
+// Next to the space: a database with other content would be refused as a space.
 std::string beside(const Url& url, const char* what) {
   return std::filesystem::path(options_of(url).path).parent_path() / what;
 }
@@ -45,7 +45,7 @@ void open_floor(Db& db, const Url& url) {
   check(db);
 }
 
-// Two transactions, of one row each.
+// Two transactions with one row each.
 class FloorClient : public Client {
  public:
   explicit FloorClient(const Url& url) { open_floor(db_, url); }
@@ -53,7 +53,7 @@ class FloorClient : public Client {
     try {
       if (!held_.empty()) unlock();
     } catch (const std::runtime_error&) {
-      // prepare() empties the table.
+      // prepare() empties the table
     }
   }
 

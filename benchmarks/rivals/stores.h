@@ -1,4 +1,4 @@
-// Each is defined in the file of its name.
+// Each store is defined in the file of its name.
 #pragma once
 
 #include "benchmarks/rivals/rival.h"
@@ -8,7 +8,7 @@ namespace lockset::bench {
 extern const Store memory_store;
 extern const Store sqlite_store;
 extern const Store postgresql_store;
-extern const Store mysql_store;  // MariaDB as well
+extern const Store mysql_store;  // also MariaDB
 extern const Store redis_store;
 extern const Store zookeeper_store;
 

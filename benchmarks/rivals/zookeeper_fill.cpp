@@ -21,7 +21,7 @@ using namespace zookeeper;
 
 constexpr Duration lease = std::chrono::hours(1);
 constexpr Duration patience = std::chrono::seconds(30);
-// Holds that are asked for together, and names that are removed together.
+// How many holds are requested together, and how many names are removed together.
 constexpr std::uint64_t chunk = 500;
 
 Error error_of(int code, const OpenSpace& space) {
@@ -47,7 +47,7 @@ class Filling {
     while (count_ < count) add_some(std::min(chunk, count - count_));
   }
 
-  // Ends them all, and leaves no trace of their names.
+  // Ends all holds, and leaves no trace of their names.
   void clear() {
     sessions_.clear();
     for (std::uint64_t at = 0; at < count_; at += chunk) {
@@ -62,7 +62,7 @@ class Filling {
     return "filler-" + std::to_string(number);
   }
 
-  // With room for so many bytes of paths more, as Sessions has it.
+  // A session with room for this many more bytes of paths, as in Sessions.
   Session& session(std::size_t path_bytes) {
     if (sessions_.empty() || used_ + path_bytes > most_path_bytes) {
       sessions_.push_back(value_of(Session::open(space_.options, lease + lease / 2)));
@@ -116,7 +116,8 @@ class Filling {
     return multi(std::move(parts));
   }
 
-  // As housekeeping does: with the configuration's node, whose version tells everybody.
+  // As housekeeping does: together with the configuration's node, whose version every client
+  // checks.
   void remove_names(std::uint64_t from, std::uint64_t to) {
     config_ = value_of(space_.config.load(by()));
     const std::shared_ptr<Session> general = value_of(space_.sessions.general(by()));

@@ -1,5 +1,5 @@
-// Holds in bulk. A hold lives in a session, so those of zookeeper_fill end with this process, at
-// the latest.
+// Holds in bulk. A hold lives in a session, so those of zookeeper_fill end with this process at the
+// latest.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 namespace lockset::bench {
 namespace {
 
-// As programs have it. Longer than any pause of a benchmark.
+// A usual value for programs. Longer than any pause of a benchmark.
 constexpr int session_timeout_ms = 30'000;
 constexpr auto patience = std::chrono::seconds(30);
 
@@ -34,7 +34,7 @@ ZookeeperHandle::ZookeeperHandle(const Url& url) {
   if (handle_ == nullptr) {
     throw std::runtime_error(options->shown() + ": " + std::strerror(errno));
   }
-  // As Lockset has it: names are looked up when a connection is lost, not before every request.
+  // As in Lockset: names are looked up when a connection is lost, not before every request.
   zoo_set_servers_resolution_delay(handle_, -1);
   if (!options->user.empty()) {
     const std::string identity = options->user + ":" + options->password;
@@ -105,7 +105,7 @@ void ZookeeperHandle::make_path(const std::string& path) {
 }
 
 void ZookeeperHandle::remove_tree(const std::string& path) {
-  // Anew where a session that ends, or somebody else, works on it as well.
+  // Repeated in case an ending session, or somebody else, is working on it as well.
   for (int code = ZNOTEMPTY; code == ZNOTEMPTY;) {
     for (const std::string& child : children(path)) remove_tree(path + "/" + child);
     code = remove_if_there(path);
@@ -131,14 +131,14 @@ void ZookeeperHandle::await_end_of(const std::string& path) {
   Stat stat{};
   const int code = zoo_wexists(handle_, path.c_str(), on_event, this, &stat);
   if (code == ZNONODE) {
-    // The watch is set all the same, on a name that never comes again.
+    // The watch is still set, but on a name that never comes again.
     return;
   }
   if (code != ZOK) fail("exists " + path, code);
   await([&] { return fired_; });
 }
 
-// The protocol's own port takes them, from anybody: the server answers and closes.
+// The port of the protocol accepts these words from anybody: the server answers and closes.
 std::string ZookeeperHandle::tell(const std::string& word) {
   sockaddr_storage address{};
   socklen_t length = sizeof address;

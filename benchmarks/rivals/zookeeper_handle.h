@@ -1,5 +1,5 @@
-// A session of ZooKeeper's C client by its simplest calls, those that wait for their answer: what
-// the floor and the natives are made of.
+// A session of ZooKeeper's C client with its simplest calls, which wait for their answers: the
+// basis of the floor and the natives.
 #pragma once
 
 #include <sys/socket.h>
@@ -24,25 +24,25 @@ class ZookeeperHandle {
   // Ends the session, and its ephemeral nodes with it.
   ~ZookeeperHandle();
 
-  // Where the space stands: "" or "/path".
+  // The path of the space: "" or "/path".
   [[nodiscard]] const std::string& chroot() const noexcept { return chroot_; }
 
-  // The whole path of the new node, with the server's number if it is sequential; "" if there is
-  // nothing above it.
+  // Returns the whole path of the new node, with the server's number if it is sequential; "" if its
+  // parent does not exist.
   std::string create(const std::string& path, int mode);
   void remove(const std::string& path);
-  // Makes it, and what is above it, where it is missing.
+  // Makes the node and its parents where they are missing.
   void make_path(const std::string& path);
-  // Removes it, and what is below it, where it is there.
+  // Removes the node and everything below it, if it exists.
   void remove_tree(const std::string& path);
-  // Nothing where it is not there.
+  // Empty if the node does not exist.
   std::vector<std::string> children(const std::string& path);
   // Returns when this node is gone, or has changed.
   void await_end_of(const std::string& path);
 
-  // Of the session, as the server granted it.
+  // The timeout of the session, as the server granted it.
   [[nodiscard]] int timeout_ms() const { return zoo_recv_timeout(handle_); }
-  // What a word for administrators ("srvr") brings; "" where the server does not admit it.
+  // The answer to a word for administrators ("srvr"); "" if the server does not allow it.
   std::string tell(const std::string& word);
 
  private:
@@ -57,7 +57,7 @@ class ZookeeperHandle {
   std::mutex mutex_;
   std::condition_variable changed_;
   int state_ = 0;
-  bool fired_ = false;  // the watch of await_end_of()
+  bool fired_ = false;  // set by the watch of await_end_of()
 };
 
 }  // namespace lockset::bench

@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view floor_node = "/lockset_bench_floor";
 constexpr std::string_view mutex_node = "/lockset_bench_mutex";
 
-// The floor: one ephemeral node, made and deleted.
+// The floor: one ephemeral node, created and deleted.
 class FloorClient : public Client {
  public:
   explicit FloorClient(const Url& url) : handle_(url), parent_(handle_.chroot()) {
@@ -39,9 +39,9 @@ class FloorClient : public Client {
   std::string path_;
 };
 
-// The lock of ZooKeeper's own recipes, as every program writes it down from there: a sequential
-// node each, whose turn it is when nobody whom it must wait for is before it, and a watch on the
-// last of those. Sets are taken name by name, in order.
+// The lock from ZooKeeper's own recipes, which every program copies: one sequential node per
+// client. It is a client's turn when no node before it blocks it; until then it watches the last
+// one that does. Sets are taken name by name, in order.
 class RecipeClient : public Client {
  public:
   explicit RecipeClient(const Url& url) : handle_(url), root_(handle_.chroot()) {
@@ -73,7 +73,7 @@ class RecipeClient : public Client {
     }
   }
 
-  // The last before us that we have to wait for: a reader waits for writers only.
+  // The last node before ours that blocks us: a reader waits only for writers.
   static std::string last_before(const std::vector<std::string>& children, const std::string& own,
                                  Mode mode) {
     std::string last;
@@ -93,7 +93,7 @@ class RecipeClient : public Client {
   std::vector<std::string> held_;
 };
 
-// Nothing is shared: a session each.
+// Nothing is shared: each client has its own session.
 template <class OneClient>
 class SeparateEntry : public Entry {
  public:
@@ -124,7 +124,7 @@ void prepare(const Url& url) {
   }
 }
 
-// "key: value" and "key=value", by lines.
+// Reads "key: value" and "key=value", line by line.
 void read_lines(nlohmann::ordered_json& settings, const std::string& text,
                 std::span<const std::string_view> wanted) {
   std::istringstream lines(text);
@@ -151,7 +151,7 @@ nlohmann::ordered_json settings(const Url& url) {
   settings["server"] = "ZooKeeper " + version;
   constexpr std::array<std::string_view, 1> of_state{"Mode"};
   read_lines(settings, about, of_state);
-  // As delivered, a server does not tell these.
+  // By default, a server does not report these.
   constexpr std::array<std::string_view, 3> of_configuration{"tickTime", "minSessionTimeout",
                                                              "maxSessionTimeout"};
   read_lines(settings, handle.tell("conf"), of_configuration);

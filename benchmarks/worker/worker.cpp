@@ -154,7 +154,7 @@ Worker::~Worker() {
     dismiss();
     child_.wait(std::chrono::seconds(10));
   } catch (const std::runtime_error&) {
-    // It does not end: its destructor kills it.
+    // It does not end, so its destructor kills it.
   }
 }
 

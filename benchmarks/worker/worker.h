@@ -1,14 +1,14 @@
-// A process of clients: it takes orders from standard input and answers on standard output, a
-// line of JSON each. Addresses come this way too, for they hold passwords.
+// A process of clients: it gets orders on standard input and answers on standard output, one line
+// of JSON each. Addresses are sent this way too, because they contain passwords.
 //
 //   {"do": "enter", "url", "rival", "clients", "first", "events"?, "lease_ms"?}   connects
 //   {"do": "cycle", ...}    CycleOrder; answers CycleResult
 //   {"do": "lock", "name"}  by the first client; answers {"granted_ns"}
 //   {"do": "unlock"}
-//   {"do": "keep", "url", "count", "lease_ms"}   takes so many holds, which it keeps and renews
+//   {"do": "keep", "url", "count", "lease_ms"}   takes this many holds, keeps and renews them
 //   {"do": "usage"}         answers {"at_ns", "cpu_seconds", "renewed"}
 //
-// Every answer has "error", a line, where it failed. The end of the orders ends the process.
+// If an order failed, its answer has "error", one line. The end of the orders ends the process.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -20,18 +20,18 @@
 
 namespace lockset::bench {
 
-// The process' side. REQUIRES: nothing else ran in this process before.
+// The process's side. REQUIRES: nothing else ran in this process before.
 int work();
 
 // The other side.
 class Worker {
  public:
-  // A further process of this program, which has `worker` as its only argument.
+  // Starts another process of this program, with `worker` as its only argument.
   Worker();
   // Lets the process end in order, for a few seconds; then kills it.
   ~Worker();
 
-  // Sends an order; answer() has what came of it. Orders to several workers overlap like this.
+  // Sends an order; answer() gets the result. So orders to several workers overlap.
   void order(const nlohmann::json& what);
   // Throws std::runtime_error with the answer's error, or if none comes within `limit`.
   nlohmann::json answer(Duration limit = std::chrono::seconds(60));
@@ -40,7 +40,7 @@ class Worker {
     return answer(limit);
   }
   void kill();  // SIGKILL; it is dead on return
-  // No more orders: it begins to end.
+  // No more orders follow: the process begins to end.
   void dismiss() { child_.close_input(); }
 
  private:

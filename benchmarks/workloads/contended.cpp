@@ -8,15 +8,15 @@ namespace lockset::bench {
 namespace {
 
 constexpr std::string_view contended_workload = "contended";
-// So that those who were served stand in line again before the next hand-over.
+// Long enough that served clients queue again before the next hand-over.
 constexpr std::int64_t hold_us = 1000;
-// A crowd is of threads, in some processes; and Lockset's alone, for few servers let everyone of a
-// crowd have a connection.
+// A crowd consists of threads in some processes. Only Lockset has one, because few servers give
+// every client of a crowd a connection.
 constexpr std::size_t crowd = 100;
 constexpr std::size_t crowd_processes = 4;
 
-// From the return of each release to the return of the next lock(), where that one was waiting.
-// Below 0 (the next one was told first) counts as 0.
+// From the return of each release to the return of the next lock(), if that one was waiting. A
+// value below 0 (the next client was told first) counts as 0.
 Histogram handovers(std::vector<Moments> moments) {
   std::sort(moments.begin(), moments.end(),
             [](const Moments& a, const Moments& b) { return a.granted < b.granted; });
@@ -28,7 +28,7 @@ Histogram handovers(std::vector<Moments> moments) {
   return result;
 }
 
-// Of the turns before `result.all` was emptied of moments.
+// For the turns before the moments were removed from `result.all`.
 nlohmann::ordered_json fairness(const LaneResult& result) {
   std::vector<std::uint64_t> served;
   for (const Turn& turn : result.turns) {
@@ -49,7 +49,7 @@ void run(Notebook& notebook, const Target& space, std::size_t clients) {
   const auto waits = [](const Rival& rival) { return rival.waits; };
   const auto lockset_only = [](const Rival& rival) { return rival.role == Role::lockset; };
   std::vector<Lane> lanes;
-  std::vector<std::size_t> alone;  // for each contended lane, that of the same rival by itself
+  std::vector<std::size_t> alone;  // for each contended lane, the lane of the same rival alone
   for (auto& group : groups(notebook, space, contended_workload, {clients, processes},
                             crowded ? +lockset_only : +waits, true)) {
     Lane lane{.group = std::move(group), .order = {}, .floor = {}, .labels = {}};

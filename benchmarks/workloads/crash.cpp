@@ -9,7 +9,7 @@ namespace lockset::bench {
 namespace {
 
 constexpr std::string_view crash_workload = "crash";
-// After which no further repetition is begun: leases of others may be long.
+// After this time no further repetition begins: other rivals' leases may be long.
 constexpr Duration enough = std::chrono::seconds(25);
 constexpr Duration longest_crash = std::chrono::seconds(90);
 
@@ -18,7 +18,7 @@ nlohmann::json enter(const Target& space, const Rival& rival, std::int64_t lease
           {"first", 0},    {"lease_ms", lease_ms}};
 }
 
-// Milliseconds from the kill of a holder to the grant of one who waited.
+// Milliseconds from the kill of a holder to the grant for a waiter.
 double recover(const Target& space, const Rival& rival, std::int64_t lease_ms,
                const std::string& name) {
   Worker holder;
@@ -27,7 +27,7 @@ double recover(const Target& space, const Rival& rival, std::int64_t lease_ms,
   waiter.ask(enter(space, rival, lease_ms));
   holder.ask({{"do", "lock"}, {"name", name}});
   waiter.order({{"do", "lock"}, {"name", name}});
-  // It waits, and a part of the lease is over, as in life.
+  // The other client waits, and part of the lease is over, as in reality.
   std::this_thread::sleep_for(std::chrono::milliseconds(lease_ms / 4));
   const auto killed = BootClock::now().time_since_epoch().count();
   holder.kill();
@@ -69,7 +69,7 @@ void run(Notebook& notebook, const Target& space, const Rival& rival) {
 void crash(Notebook& notebook, const Target& space) {
   if (space.url.scheme == "memory") return;  // its locks end with the process
   run(notebook, space, lockset_rival);
-  // Others may have leases of a minute.
+  // Other rivals may have leases of a minute.
   if (notebook.plan().quick) return;
   for (const Rival& rival : space.store->rivals) {
     if (!rival.waits || notebook.interrupted()) continue;

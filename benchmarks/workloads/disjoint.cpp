@@ -6,7 +6,7 @@ namespace {
 constexpr std::string_view disjoint_workload = "disjoint";
 
 void run(Notebook& notebook, const Target& space, Group::Size size) {
-  // Lockset's repetitions inside are a part of promise P3.
+  // Lockset's internal repetitions are part of promise P3.
   race_and_record(
       notebook, space, disjoint_workload,
       against_floor(groups(
@@ -20,7 +20,7 @@ void disjoint(Notebook& notebook, const Target& space) {
   for (const std::size_t clients : notebook.plan().clients) {
     if (notebook.interrupted()) return;
     if (shared) run(notebook, space, {.clients = clients, .processes = clients});
-    // The threads of one process share what it has: in Lockset a pool of connections.
+    // The threads of one process share its resources: in Lockset a pool of connections.
     if (clients == 16 || !shared) run(notebook, space, {.clients = clients, .processes = 1});
   }
 }

@@ -22,7 +22,7 @@ void many_held(Notebook& notebook, const Target& space) {
     notebook.progress(space.id + ": " + std::string(many_held_workload) + ", putting " +
                       std::to_string(holds) + " holds into a space");
     store.fill(space.filled, holds);
-    // The same server, so that the turns differ in nothing but the space.
+    // The same server, so that the turns differ only in the space.
     std::vector<Lane> lanes;
     for (const Url* url : {&space.filled, &space.url}) {
       lanes.push_back({.group = std::make_shared<Group>(*url, lockset_rival, Group::Size{}),

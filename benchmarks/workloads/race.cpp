@@ -10,7 +10,8 @@
 namespace lockset::bench {
 namespace {
 
-// Answers of a slice may be late by what the store takes, and waiters have to be served first.
+// Answers of a slice may be late by the time that the store takes, and waiters have to be served
+// first.
 constexpr Duration patience = std::chrono::seconds(120);
 
 }  // namespace
@@ -38,7 +39,7 @@ Group::~Group() {
 }
 
 CycleResult Group::run(CycleOrder order, Duration length) {
-  // Time for all of them to have heard of it.
+  // Time for all of them to get the order.
   const Duration notice = std::chrono::milliseconds(5 + 2 * workers_.size());
   order.begin_ns = (BootClock::now() + notice).time_since_epoch().count();
   order.length_ns = length.count();
@@ -74,7 +75,7 @@ std::vector<LaneResult> race(Notebook& notebook, const Target& space, std::strin
       return {};
     }
   };
-  // Statements are prepared and pages fetched before it counts.
+  // Prepares statements and fetches pages before the measurement.
   for (std::size_t lane = 0; lane < lanes.size() && !notebook.interrupted(); ++lane) {
     run(lane, plan.slice / 4);
   }
@@ -83,7 +84,7 @@ std::vector<LaneResult> race(Notebook& notebook, const Target& space, std::strin
                       std::to_string(turn + 1) + " of " + std::to_string(plan.repetitions));
     std::vector<std::optional<CycleResult>> slices(lanes.size());
     for (std::size_t i = 0; i < lanes.size(); ++i) {
-      // A turn counts when all have had it.
+      // A turn counts only if all have finished it.
       if (notebook.interrupted()) return results;
       const std::size_t lane = (i + static_cast<std::size_t>(turn)) % lanes.size();
       slices[lane] = run(lane, plan.slice);
@@ -148,7 +149,7 @@ nlohmann::ordered_json measurement(const Target& space, std::string_view workloa
   json["unlock_us"] = summary_us(result.all.unlock);
   json["cycle_us"] = summary_us(result.all.cycle);
   if (!result.all.events.empty()) {
-    // Also those that did not occur.
+    // Includes events that did not occur.
     json["events"] = {{"granted", 0}, {"busy", 0}, {"collided", 0}, {"retried", 0}};
     for (const auto& [kind, times] : result.all.events) json["events"][kind] = times;
   }

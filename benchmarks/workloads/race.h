@@ -1,5 +1,5 @@
-// The rivals in turns: A B C, B C A, C A B, so that what slows the machine down for a while slows
-// all of them, and only ratios within a turn count.
+// Runs the rivals in turns: A B C, B C A, C A B. So a slow moment of the machine affects all of
+// them, and only ratios within a turn count.
 #pragma once
 
 #include <memory>
@@ -15,14 +15,14 @@
 
 namespace lockset::bench {
 
-// Clients of one rival, in one or more processes, connected.
+// The connected clients of one rival, in one or more processes.
 class Group {
  public:
   struct Size {
     std::size_t clients = 1;
-    std::size_t processes = 1;  // at most `clients`, which are spread evenly
+    std::size_t processes = 1;  // at most `clients`, which are distributed evenly
   };
-  // Throws std::runtime_error if it can't connect. `count_events`: for Lockset only.
+  // Throws std::runtime_error if it can't connect. `count_events`: only for Lockset.
   Group(const Url& url, const Rival& rival, Size size, bool count_events = false);
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
@@ -43,28 +43,28 @@ class Group {
 struct Lane {
   std::shared_ptr<Group> group;
   CycleOrder order;                  // without begin and length
-  std::optional<std::size_t> floor;  // the lane that "ratio" is taken to
+  std::optional<std::size_t> floor;  // the lane that is the basis of "ratio"
   nlohmann::ordered_json labels;     // added to the measurement: {"holds": 100}; null: none
 };
 
 struct Turn {
   double per_second = 0;
-  double cpu_us = 0;  // of the clients, for each cycle
+  double cpu_us = 0;  // used by the clients, per cycle
   CycleResult result;
 };
 
 struct LaneResult {
-  std::vector<Turn> turns;  // as many as all lanes that did not fail have
-  CycleResult all;          // of all turns; without moments
+  std::vector<Turn> turns;  // as many as all lanes without a failure have
+  CycleResult all;          // over all turns; without moments
   bool failed = false;
 };
 
-// Runs the turns, and tells the notebook of lanes that fail, which are left out from there on.
-// Fewer turns if interrupted.
+// Runs the turns. Reports failing lanes to the notebook and leaves them out from then on. Fewer
+// turns if interrupted.
 std::vector<LaneResult> race(Notebook& notebook, const Target& space, std::string_view workload,
                              const std::vector<Lane>& lanes);
 
-// What every workload records of a lane; nothing (null) if there is no turn of it.
+// What every workload records about a lane; null if it has no turn.
 nlohmann::ordered_json measurement(const Target& space, std::string_view workload,
                                    const std::vector<Lane>& lanes,
                                    const std::vector<LaneResult>& results, std::size_t lane);
@@ -73,15 +73,15 @@ nlohmann::ordered_json measurement(const Target& space, std::string_view workloa
 void race_and_record(Notebook& notebook, const Target& space, std::string_view workload,
                      const std::vector<Lane>& lanes);
 
-// For each turn of both lanes: `value` of one over that of the other.
+// For each turn of both lanes: `value` of one divided by that of the other.
 std::vector<double> by_turn(const LaneResult& one, const LaneResult& other,
                             double (*value)(const Turn&));
 
-// A lane for each group, all with one name, each with its ratio to that of the floor.
+// A lane for each group, all with one name, each with its ratio to the floor.
 std::vector<Lane> against_floor(std::vector<std::shared_ptr<Group>> groups);
 
-// Lockset, the floor, the natives: those of the space for which `fits` says yes. A group that can't
-// connect is told to the notebook and left out.
+// Lockset, the floor, the natives of the space for which `fits` is true. A group that can't connect
+// is reported to the notebook and left out.
 std::vector<std::shared_ptr<Group>> groups(Notebook& notebook, const Target& space,
                                            std::string_view workload, Group::Size size,
                                            bool (*fits)(const Rival&), bool count_events = false);

@@ -19,7 +19,7 @@ void permit_readers(const Target& space) {
 
 void read_mostly(Notebook& notebook, const Target& space) {
   const bool shared = space.url.scheme != "memory";
-  if (!shared) return;  // each process has permits of its own there, as set by nobody
+  if (!shared) return;  // there each process has its own permits, which nobody has set
   permit_readers(space);
   std::vector<Lane> lanes;
   for (auto& group :

@@ -11,8 +11,8 @@ constexpr std::string_view renewal_workload = "renewal";
 
 }  // namespace
 
-// A process that holds much renews it, while another one locks and
-// unlocks: before, meanwhile, and afterwards.
+// A process with many holds renews them while another one locks and unlocks: before, meanwhile, and
+// afterwards.
 void renewal(Notebook& notebook, const Target& space) {
   const Plan& plan = notebook.plan();
   const std::uint64_t holds = std::min(plan.renewed, space.store->most_holds);
@@ -22,10 +22,10 @@ void renewal(Notebook& notebook, const Target& space) {
   const auto lease_ms =
       std::chrono::duration_cast<std::chrono::milliseconds>(plan.renewal_lease).count();
   auto group = std::make_shared<Group>(space.url, lockset_rival, Group::Size{});
-  // Each hold is renewed once in a third of its lease.
+  // Each hold is renewed once per third of its lease.
   const Duration length = plan.renewal_lease / 3;
 
-  // What it is compared with, before and afterwards: the machine is not the same all the time.
+  // The basis of the comparison, before and afterwards: the machine's speed changes with time.
   CycleResult alone;
   const auto run_alone = [&] {
     tell("one client alone");
@@ -55,7 +55,7 @@ void renewal(Notebook& notebook, const Target& space) {
     renewals += to.at("renewed").get<std::uint64_t>() - from.at("renewed").get<std::uint64_t>();
   }
   if (shares.empty()) return;
-  // Its holds stay, and are renewed no more.
+  // Its holds stay, and are not renewed any more.
   keeper.kill();
   run_alone();
   const auto slowdown = [&](double part) {
@@ -79,7 +79,7 @@ void renewal(Notebook& notebook, const Target& space) {
                                  {"renewals", renewals},
                                  {"cpu_share", spread(shares)},
                                  {"lock_us", summary_us(all.lock)}};
-  // In memory the two processes have nothing to do with each other.
+  // In memory the two processes don't affect each other.
   if (space.url.scheme != "memory" && alone.lock.count() > 0) {
     json["lock_us_alone"] = summary_us(alone.lock);
     json["slowdown"] = slowdown(0.5);

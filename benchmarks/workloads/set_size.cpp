@@ -12,7 +12,7 @@ void set_size(Notebook& notebook, const Target& space) {
   const auto all = groups(notebook, space, set_size_workload, {},
                           [](const Rival& rival) { return rival.most_names > 1; });
   std::vector<Lane> lanes;
-  std::vector<std::size_t> with_one;  // for each lane, that of the same rival with one name
+  std::vector<std::size_t> with_one;  // for each lane, the lane of the same rival with one name
   for (const auto& group : all) {
     const std::size_t one = lanes.size();
     for (const std::size_t names : notebook.plan().set_sizes) {

@@ -1,4 +1,4 @@
-// What is measured. Each workload is a file of this folder.
+// The workloads. Each one is a file of this folder.
 #pragma once
 
 #include <cstdint>
@@ -13,41 +13,41 @@
 
 namespace lockset::bench {
 
-// How much of it.
+// The size of the measurement.
 struct Plan {
   bool quick = false;
   int repetitions = 5;
   Duration slice = std::chrono::milliseconds(500);
-  std::vector<std::size_t> clients;    // of disjoint
+  std::vector<std::size_t> clients;    // for disjoint
   std::vector<std::size_t> set_sizes;  // begins with 1
-  std::vector<std::size_t> waiters;    // of contended
-  std::vector<std::uint64_t> holds;    // of many-held, rising
-  std::uint64_t renewed = 0;           // holds of renewal
+  std::vector<std::size_t> waiters;    // for contended
+  std::vector<std::uint64_t> holds;    // for many-held, rising
+  std::uint64_t renewed = 0;           // the number of holds for renewal
   Duration renewal_lease{};
   Duration crash_lease{};
 };
 Plan quick_plan();
 Plan full_plan();
 
-// What the workloads are given, and where they put what they measured.
+// The input of the workloads, and the place for their measurements.
 class Notebook {
  public:
   virtual ~Notebook() = default;
   [[nodiscard]] virtual const Plan& plan() const = 0;
-  // A person wants to stop: end soon, and record what there is.
+  // A person wants to stop: end soon, and record the results so far.
   [[nodiscard]] virtual bool interrupted() const = 0;
-  // What is going on, for a person who watches.
+  // Reports what is being done, for a person who watches.
   virtual void progress(const std::string& what) = 0;
-  // A measurement, as docs/benchmarks.md describes them.
+  // Adds a measurement, as docs/benchmarks.md describes it.
   virtual void record(nlohmann::ordered_json measurement) = 0;
-  // Something could not be measured; the rest goes on.
+  // Something could not be measured; the rest continues.
   virtual void failed(const Target& space, std::string_view workload, const std::string& why) = 0;
 };
 
 struct Workload {
   std::string_view name;
-  std::string_view what;  // a line for --help
-  // Throws std::runtime_error where nothing of it can be measured on this space.
+  std::string_view what;  // one line for --help
+  // Throws std::runtime_error if nothing of it can be measured on this space.
   void (*run)(Notebook& notebook, const Target& space);
 };
 

@@ -35,16 +35,15 @@ Plan quick_plan() {
 
 std::span<const Workload> workloads() noexcept {
   static constexpr std::array all{
-      Workload{"uncontended", "one client takes and gives one name", uncontended},
+      Workload{"uncontended", "one client locks and unlocks one name", uncontended},
       Workload{"disjoint", "up to 64 clients, in processes and in threads, each with its own name",
                disjoint},
       Workload{"set-size", "one client takes sets of up to 64 names", set_size},
       Workload{"read-mostly", "16 clients, 8 names, 95 % reads", read_mostly},
       Workload{"contended", "up to 200 clients want one name: hand-over and fairness", contended},
-      Workload{"many-held", "one client beside up to a million holds of others", many_held},
-      Workload{"renewal", "a process that renews 10,000 holds, and one that locks beside it",
-               renewal},
-      Workload{"crash", "kill -9 of a holder, until the next one is granted", crash},
+      Workload{"many-held", "one client, while others have up to a million holds", many_held},
+      Workload{"renewal", "a process renews 10,000 holds while another one locks", renewal},
+      Workload{"crash", "from kill -9 of a holder to the next grant", crash},
   };
   return all;
 }

@@ -1,25 +1,23 @@
-// What a store has to do: the contract for those who write a backend.
+// The contract of a store, for authors of a backend.
 //
-// The rules of the game (docs/semantics.md) are kept by the core and the backend
-// together. The core canonicalises sets, resolves permits, retries, waits,
-// renews and judges validity on the client's clock. A backend does a few atomic
-// steps in its store and judges expiry on the store's clock.
+// The core and the backend keep the promises of docs/semantics.md together. The core canonicalises
+// sets, resolves permits, retries, waits, renews, and judges validity on the client's clock. A
+// backend does a few atomic steps in its store and judges expiry on the store's clock.
 //
-// For every call of every backend:
+// Every call of every backend keeps these rules:
 //  * It is thread-safe, and blocks no other call for longer than the store needs.
-//  * It returns by `by`, give or take scheduling. Where the client library can't
-//    be interrupted, the backend gives the connection up.
-//  * It never throws, std::bad_alloc apart.
-//  * Errc::unavailable: surely nothing was applied, now or later.
-//    Errc::indeterminate: sent, and the outcome is not known. An unknown error
-//    after sending a change is indeterminate, not unavailable.
-//  * Serialization failures, deadlocks between transactions and the like are
-//    retried inside until `by`; they are neither contention nor errors.
-//  * "Live" means: granted, not released, not broken, not reclaimed, and not
-//    removed after its lease ended on the store's clock. An expired hold ends only
-//    when a step has removed it under its lock, having looked at the expiry again
-//    there; to filter on the expiry while deciding is not enough, for a renewal
-//    may be under way.
+//  * It returns by `by`, give or take scheduling. If the client library can't be interrupted, the
+//    backend drops the connection.
+//  * It never throws anything but std::bad_alloc.
+//  * Errc::unavailable: certainly nothing was applied, and nothing will be later.
+//    Errc::indeterminate: the request was sent, and its outcome is not known. An unknown error
+//    after a change was sent is indeterminate, not unavailable.
+//  * The backend retries serialization failures, deadlocks between transactions and the like
+//    itself, until `by`. They are neither contention nor errors.
+//  * A hold is "live" if it was granted, and not released, broken, reclaimed, or removed after its
+//    lease ended on the store's clock. An expired hold ends only when a step removes it under its
+//    lock, after checking the expiry again there. To filter on the expiry while deciding is not
+//    enough: a renewal may be under way.
 #pragma once
 
 #include <cstddef>
@@ -43,11 +41,11 @@
 
 namespace lockset LOCKSET_EXPORT {
 
-// What differs between backends. Few, and each changes what a test expects.
+// How backends differ. There are few traits, and each changes what a test expects.
 struct Traits {
   // await_change returns early when the store says that something was released.
   bool push_wakeup = false;
-  // A release wakes a bounded number of waiters, in the order of their coming.
+  // A release wakes a bounded number of waiters, in the order in which they came.
   bool queued_wakeup = false;
   // inspect() lists waiters.
   bool lists_waiters = false;
@@ -59,24 +57,23 @@ struct Traits {
   bool shared_between_processes = false;
   // Grants carry floors.
   bool floors = false;
-  // A hold lives in a session that the client which took it keeps with the store. Only that
-  // client renews it, never beyond the lease it was granted with, and over that session's
-  // connection.
+  // A hold lives in a session between the store and the client that took it. Only that client
+  // renews it, over the connection of that session, and never beyond the lease that was granted.
   bool session_leases = false;
-  // May be one of the two stores of a migration: SetMigrationPhase is applied.
+  // Can be one of the two stores of a migration: SetMigrationPhase is applied.
   bool can_migrate = true;
-  // The most holds that one renew or release_all call should contain, so as not to stall the store.
+  // The most holds that one renew or release_all call should contain, so that the store does not
+  // stall.
   std::size_t renew_chunk = 1000;
   // The clock on which the store counts leases, if that is neither its own nor the machine's: a
-  // memory store that was made with a test's clock. Clients count validity on the same clock. It
-  // must outlive the backend.
+  // test's clock, in a memory store that was made with one. Clients count validity on the same
+  // clock. It must outlive the backend.
   const Clock* clock = nullptr;
 };
 
-// A backend's memory of one waiting acquire: its place in a queue, a channel, a
-// watch. Opaque to the core, which passes it back to the backend that made it and
-// drops it when the wait is over. Its destructor frees local resources only;
-// Backend::end_wait takes the waiter out of the store.
+// What a backend remembers of one waiting acquire: its place in a queue, a channel, a watch. Opaque
+// to the core, which passes it back to the backend that made it and drops it when the wait is over.
+// Its destructor frees local resources only; Backend::end_wait removes the waiter from the store.
 class WaitTicket {
  public:
   WaitTicket() = default;
@@ -85,25 +82,25 @@ class WaitTicket {
   virtual ~WaitTicket() = default;
 };
 
-// One attempt. All pointers and spans stay valid during the call only.
+// One attempt. All pointers and spans are valid during the call only.
 struct AcquireRequest {
   // Never null. Canonical: sorted and without duplicates.
   const LockSet* set = nullptr;
-  // For each item of the set: the most holds of its own mode that its name admits,
-  // as resolved from the configuration of version config_version.
+  // For each item of the set: how many holds of the item's mode its name admits at most, by the
+  // configuration of version config_version.
   std::span<const std::uint32_t> permits;
   std::int64_t config_version = 0;
   // Fresh for every attempt.
   Token token;
   const Owner* owner = nullptr;  // never null
   Duration lease{};              // at least min_lease, at most SpaceConfig::max_lease
-  // The grant's stamp must be at least this (migration between stores).
+  // The grant's stamp must be at least this (used by a migration between stores).
   Stamp min_stamp;
-  // The caller waits if it is told busy: register it in the same step, so that no
-  // release after the busy answer can miss it.
+  // The caller will wait if the answer is busy: register the waiter in the same step, so that no
+  // release after that answer can miss it.
   bool will_wait = false;
-  // Of the previous busy answer to this same acquire, or null. A grant ends its
-  // registration; a busy answer carries it on, in Busy::ticket.
+  // The ticket of the previous busy answer to this same acquire, or null. A grant ends its
+  // registration; a busy answer carries it on in Busy::ticket.
   std::shared_ptr<WaitTicket> ticket;
   TimePoint by;
 };
@@ -112,44 +109,43 @@ struct Grant {
   Stamp stamp;
   // The lease as the store keeps it: at most what was asked for.
   Duration lease{};
-  // The store's clock at the grant, in microseconds since an epoch of its own;
-  // only differences to the same store's other readings mean anything.
+  // The store's clock at the grant, in microseconds since an epoch of its own. Only the difference
+  // to another reading from the same store has a meaning.
   std::int64_t store_time_us = 0;
-  // Per item of the set the lowest live stamp of its name, this one included;
-  // empty unless Traits::floors. A resource guarded by holds that may coexist
-  // compares against the floor.
+  // For each item of the set, the lowest live stamp of its name, this one included. Empty unless
+  // Traits::floors. A resource guarded by holds that may coexist compares against the floor.
   std::vector<Stamp> floors;
-  // How often the step was repeated inside before it went through: serialization
-  // failures, deadlocks, duplicate keys. Shown to the Observer.
+  // How often the backend repeated the step before it went through: serialization failures,
+  // deadlocks, duplicate keys. The Observer sees it.
   std::uint32_t collisions = 0;
 };
 
 struct Busy {
-  // One of those in the way, for people.
+  // One of the requests that could not be admitted, for people.
   std::string name;
   Mode mode = Mode::write;
   Stamp holder;
   std::string holder_label;
-  // When the first lease among those in the way ends, if it ever does: the waiter
-  // looks again then, for nobody announces an expiry.
+  // When the first lease among the holds in the way ends, if any of them ends. The waiter tries
+  // again then, because nobody announces an expiry.
   std::optional<Duration> retry_after;
-  // For await_change and the next attempt; null if the request did not want to wait.
+  // For await_change and the next attempt; null if the request did not ask to wait.
   std::shared_ptr<WaitTicket> ticket;
   std::uint32_t collisions = 0;  // as in Grant
 };
 
-// The request was made from another configuration than the store's: the caller loads that.
+// The request was made from another configuration than the store's. The caller loads the store's.
 struct Stale {};
 
 using AcquireOutcome = std::variant<Grant, Busy, Stale>;
 
-// A hold, or an attempt that may have become one, as far as the caller knows it. The stamp (to
-// resolve an attempt: the token) is all that a backend needs. The rest saves it a look-up, and lets
-// a store that lost its state register the hold again. What is given must be right: a backend may
-// trust it. The pointers stay valid during the call only.
+// A hold, or an attempt that may have become one, as far as the caller knows it. A backend needs
+// only the stamp (to resolve an attempt: the token). The rest saves a look-up, and lets a store
+// that lost its state register the hold again. Whatever is set must be right: a backend may trust
+// it. The pointers are valid during the call only.
 struct HoldRef {
   HoldRef() = default;
-  // NOLINTBEGIN(google-explicit-constructor): both name a hold by themselves.
+  // NOLINTBEGIN(google-explicit-constructor): each identifies a hold alone.
   HoldRef(Stamp hold) : stamp(hold) {}
   HoldRef(const Token& attempt) : token(attempt) {}
   // NOLINTEND(google-explicit-constructor)
@@ -162,7 +158,7 @@ struct HoldRef {
   Stamp stamp;                     // 0: not known
   Token token;                     // of the attempt; zero: not known
   const LockSet* set = nullptr;    // null: not known
-  const Owner* owner = nullptr;    // as it was acquired with; null: not known
+  const Owner* owner = nullptr;    // who acquired it; null: not known
   std::int64_t store_time_us = 0;  // of the grant, as in Grant; 0: not known
 };
 
@@ -175,17 +171,17 @@ struct RenewRequest {
 
 struct Renewal {
   // What is left of the lease, counted from the moment of the renewal in the store: the lease that
-  // was asked for, or more if the hold had more; with Traits::session_leases what the session
+  // was asked for, or more if the hold had more. With Traits::session_leases, what the session
   // allows. Duration::max() for a permanent hold.
   Duration lease{};
 };
 
 struct RenewReply {
-  // One per request, in its order; unset: no such live hold of this owner's
-  // application, and nothing was changed for it.
+  // One per request, in the same order. Unset: this owner's application has no such live hold, and
+  // nothing was changed.
   std::vector<std::optional<Renewal>> renewals;
-  // Set for requests whose outcome is unknown although others were answered: their unset renewal
-  // means nothing. Empty: none. (Occurs in a backend over several stores.)
+  // True for a request whose outcome is unknown although others were answered; its unset renewal
+  // then means nothing. Empty: no such request. (Occurs in a backend over several stores.)
   std::vector<bool> unanswered = {};
 
   [[nodiscard]] bool answered(std::size_t i) const { return unanswered.empty() || !unanswered[i]; }
@@ -204,39 +200,37 @@ class Backend {
   [[nodiscard]] virtual Traits traits() const = 0;
 
   // Grants the whole set or nothing, in one atomic step:
-  //  1. config_version differs from the store's -> Stale.
+  //  1. If config_version differs from the store's: Stale.
   //  2. Expired holds on the set's names are removed.
-  //  3. A read needs no live write on its name, and fewer live reads than its
-  //     permits; a write needs no live read, and fewer live writes than its
-  //     permits. Any item that fails -> Busy, and no trace but the waiter's.
-  //  4. A stamp is drawn, greater than every stamp ever granted in this space, the
-  //     stamp base, and min_stamp - 1; then the hold is recorded with its token.
-  // A token has at most one live hold: the same request delivered twice answers the
-  // same grant again or Busy, and adds nothing.
-  // A permanent hold is made by granting it with a finite lease and renewing it.
+  //  3. A read needs no live write on its name, and fewer live reads than its permits; a write
+  //     needs no live read, and fewer live writes than its permits. If any item fails: Busy, and
+  //     no trace but the waiter's.
+  //  4. A stamp is drawn, greater than every stamp ever granted in this space, than the stamp
+  //     base, and than min_stamp - 1. Then the hold is recorded with its token.
+  // A token has at most one live hold: if the same request is delivered twice, the second one gets
+  // the same grant again or Busy, and adds nothing. To make a permanent hold, grant it with a
+  // finite lease and renew it.
   virtual Result<AcquireOutcome> try_acquire(const AcquireRequest& request) = 0;
 
-  // What became of the attempt with `attempt.token`: its grant if it is live now, with
-  // what is left of its lease in Grant::lease (Duration::max() if permanent), else
-  // nothing. "Nothing" may turn into a grant later while the request is still on its
-  // way.
+  // What became of the attempt with `attempt.token`: its grant if it is live now, with what is left
+  // of its lease in Grant::lease (Duration::max() if permanent), else nothing. "Nothing" may turn
+  // into a grant later, while the request is still on its way.
   virtual Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) = 0;
 
-  // Renews live holds of `owner.app`, each by itself, all of them in as few round
-  // trips as the store allows. Never brings back a hold that has ended or expired.
-  // Renewing twice is harmless.
+  // Renews live holds of `owner.app`, each independently, all in as few round trips as the store
+  // allows. Never brings back a hold that has ended or expired. Renewing twice is harmless.
   virtual Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                                    TimePoint by) = 0;
 
-  // Ends the live hold `hold.stamp` if it belongs to application `app`; true if
-  // this very call ended it. Of two concurrent calls exactly one answers true. The
-  // hold ends whole, and those who wait for its names are woken.
+  // Ends the live hold `hold.stamp` if it belongs to application `app`. True if this very call
+  // ended it: of two concurrent calls exactly one answers true. The hold ends as a whole, and
+  // waiters for its names are woken.
   virtual Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) = 0;
 
-  // Releases each of these as release does, all of them in as few round trips as the store allows:
-  // for a client that closes. The result has one element per hold, in their order: true if this
-  // very call ended the hold. After an error some may have been released, whatever its code. The
-  // default releases them one by one.
+  // Releases each of these as release does, all in as few round trips as the store allows: for a
+  // client that closes. The result has one element per hold, in the same order: true if this very
+  // call ended the hold. After an error of any code, some holds may have been released. The default
+  // releases them one by one.
   virtual Result<std::vector<bool>> release_all(std::span<const HoldRef> holds,
                                                 std::string_view app, TimePoint by) {
     std::vector<bool> ended;
@@ -248,40 +242,40 @@ class Backend {
     return ended;
   }
 
-  // As release, whoever owns the hold.
+  // As release, for a hold of any application.
   virtual Result<bool> break_hold(const HoldRef& hold, TimePoint by) = 0;
 
-  // Blocks until the set of the busy answer may have become free, until `until`, or
-  // until `stop`. A hint: it may return for no reason, and correctness never
-  // depends on its returning early. An error means only that the hint can't be had
-  // now. `ticket` comes from the last busy answer of this backend.
+  // Blocks until the set of the busy answer may have become free, until `until`, or until `stop`.
+  // It is a hint: it may return for no reason, and correctness never depends on an early return. An
+  // error only means that the hint is not available now. `ticket` comes from the last busy answer
+  // of this backend.
   virtual Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) = 0;
 
-  // The waiter gave up: takes it out of the store's queue, and passes on a wake-up
-  // that it had been given. Best effort.
+  // The waiter gave up: removes it from the store's queue, and passes on a wake-up that it was
+  // given. Best effort.
   virtual void end_wait(WaitTicket& ticket, TimePoint by) = 0;
 
-  // A consistent picture of the live holds that match. Expired holds are not
-  // shown. For people and tests; nothing is decided from it.
+  // A consistent picture of the live holds that match. Expired holds are not shown. For people and
+  // tests; nothing is decided from it.
   virtual Result<Inspection> inspect(const InspectQuery& query, TimePoint by) = 0;
 
   virtual Result<SpaceConfig> load_config(TimePoint by) = 0;
 
   // Applies the change, raises the version as SpaceConfig says and returns the result, in one
-  // atomic step, unless SetMigrationPhase::only_at_version forbids it. Wakes waiters where it may
-  // admit them. The caller has checked the change (check_change).
+  // atomic step, unless SetMigrationPhase::only_at_version forbids it. Wakes waiters if the change
+  // may admit them. The caller has checked the change (check_change).
   virtual Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) = 0;
 
-  // If the hold `epoch` of application `app` is live and the application's epoch is not
-  // higher: makes it the application's epoch and raises the version if that changed
-  // anything, in one atomic step; there, or in steps behind it, ends all holds of the
-  // application of a lower epoch but the hold `epoch` itself. The number of holds ended;
-  // to repeat it does no harm. Errc::superseded if the application's epoch is higher, else
-  // Errc::not_held if the hold `epoch` is not live.
+  // If the hold `epoch` of application `app` is live and the application's epoch is not higher:
+  // makes it the application's epoch and, if that changed anything, raises the version, in one
+  // atomic step. In that step or in later ones, ends all holds of the application with a lower
+  // epoch, except the hold `epoch` itself. Returns the number of holds ended. Repeating the call is
+  // harmless. Errc::superseded if the application's epoch is higher, else Errc::not_held if the
+  // hold `epoch` is not live.
   virtual Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) = 0;
 
-  // Removes some expired holds, a bounded number per call, so that names nobody
-  // asks for any more leave nothing behind. The number removed.
+  // Removes some expired holds, a bounded number per call, so that names which nobody asks for any
+  // more leave nothing behind. Returns the number removed.
   virtual Result<std::size_t> sweep(TimePoint by) = 0;
 };
 

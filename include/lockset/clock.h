@@ -13,9 +13,9 @@ namespace lockset LOCKSET_EXPORT {
 
 using Duration = std::chrono::nanoseconds;
 
-// Counts on while the machine is suspended (CLOCK_BOOTTIME on Linux), unlike
-// std::chrono::steady_clock: a lease runs out in the store during a suspend, so
-// the holder's clock must notice. Thread-safe.
+// Unlike std::chrono::steady_clock, this clock counts on while the machine is suspended
+// (CLOCK_BOOTTIME on Linux). A lease runs out in the store during a suspend, so the holder's clock
+// must notice. Thread-safe.
 struct BootClock {
   using duration = Duration;
   using rep = duration::rep;
@@ -28,13 +28,13 @@ struct BootClock {
 
 using TimePoint = BootClock::time_point;
 
-// Where a backend without a server of its own reads the time; tests inject
-// theirs. Implementations are thread-safe.
+// Where a backend without a server of its own reads the time; tests inject their own clock.
+// Implementations are thread-safe.
 class Clock {
  public:
   virtual ~Clock() = default;
   [[nodiscard]] virtual TimePoint now() const noexcept = 0;
-  // The calendar's time, for stamps and for people; may be set back and forth.
+  // The calendar's time, for stamps and for people; somebody may set it forward or back.
   [[nodiscard]] virtual std::chrono::system_clock::time_point wall() const noexcept {
     return std::chrono::system_clock::now();
   }

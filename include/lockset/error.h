@@ -27,7 +27,7 @@ enum class Errc {
   invalid,        // the caller's mistake: a bad name, set, lease or option
   misconfigured,  // the store or its address is set up wrongly; waiting will not mend it
   unsupported,    // this backend can't do that, and says so instead of doing less
-  unavailable,    // the store could not be asked; surely nothing was applied
+  unavailable,    // the store could not be asked; certainly nothing was applied
   indeterminate,  // the reply was lost; the change may or may not have been applied
   rolled_back,    // the store was restored or wiped: it gave an old stamp, or lost our epoch
   internal,       // a fault of Lockset or an answer that makes no sense
@@ -41,14 +41,13 @@ struct Error {
   // One line for people: what was asked, what went wrong, what to do. Contains no secrets.
   std::string message;
 
-  // The same call may succeed later without anybody changing anything, and
-  // nothing was applied.
+  // Nothing was applied, and the same call may succeed later although nobody changes anything.
   [[nodiscard]] bool retryable() const noexcept { return code == Errc::unavailable; }
   // The store may hold the effect of the call.
   [[nodiscard]] bool may_have_applied() const noexcept { return code == Errc::indeterminate; }
 };
 
-// Thrown by Result::value() alone.
+// Only Result::value() throws it.
 class LockError : public std::exception {
  public:
   explicit LockError(Error error) : error_(std::move(error)) {}
@@ -69,7 +68,7 @@ class [[nodiscard]] Result {
   [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
   explicit operator bool() const noexcept { return ok(); }
 
-  // REQUIRES nothing: throws LockError when there is no value.
+  // REQUIRES nothing: throws LockError if there is no value.
   T& value() & { return check(), *std::get_if<0>(&state_); }
   const T& value() const& { return check(), *std::get_if<0>(&state_); }
   T value() && { return check(), std::move(*std::get_if<0>(&state_)); }

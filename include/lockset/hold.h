@@ -1,4 +1,4 @@
-// A granted lock set in the hands of its holder.
+// A granted lock set, as its holder has it.
 #pragma once
 
 #include <cstdint>
@@ -34,17 +34,17 @@ class HoldState;  // private to the core
 //   lost      false    Errc::not_held     Errc::not_held      -
 //   released  false    Errc::not_held     Errc::not_held      -
 //
-// Move-only. The destructor releases what is still held, within the manager's
-// I/O timeout, and never throws; an unconfirmed release leaves the rest to the
-// lease. A moved-from or default-made Hold holds nothing: stamp() is 0.
+// Move-only. The destructor releases a hold that is still held, within Options::io_timeout, and
+// never throws. If the release is not confirmed, the hold ends with its lease. A moved-from or
+// default-constructed Hold holds nothing: its stamp() is 0.
 //
-// Thread-safety: const calls and renew() may come from any threads at once;
-// release(), detach(), moving and destroying are for one thread at a time.
+// Thread-safety: const calls and renew() may come from any threads at once. Call release(),
+// detach(), the move operations and the destructor from one thread at a time.
 //
-// fork: in a child process the parent's holds answer valid() == false, release()
-// and renew() fail with Errc::not_held, and the destructor does nothing.
+// fork: in a child process the parent's holds answer valid() == false, release() and renew() fail
+// with Errc::not_held, and the destructor does nothing.
 //
-// The Locks that granted the hold may be destroyed first; that releases it.
+// The Locks that granted the hold may be destroyed first; that releases the hold.
 class [[nodiscard]] Hold {
  public:
   Hold() noexcept = default;
@@ -58,43 +58,41 @@ class [[nodiscard]] Hold {
   [[nodiscard]] Stamp stamp() const noexcept;
   // What is held, sorted by name.
   [[nodiscard]] std::span<const LockRequest> items() const noexcept;
-  // The lowest stamp that may legally act on `name` beside this one: for reads and
-  // permits above 1, what a guarded resource compares with. 0 where the backend
-  // gives no floors or the name is not in the set.
+  // The lowest stamp that may legally act on `name` at the same time as this one. For reads, and
+  // for permits above 1, a guarded resource compares stamps with it. 0 if the backend gives no
+  // floors or the name is not in the set.
   [[nodiscard]] Stamp floor(std::string_view name) const noexcept;
   // The effective lease: what the store granted. Duration::max() for lease = none.
   [[nodiscard]] Duration lease() const noexcept;
 
-  // True while no incompatible hold can be valid (semantics 20). Local and cheap:
-  // one reading of the clock, no I/O. Ask right before each step that must not be
-  // done twice.
+  // True while no incompatible hold can be valid (semantics 20). Local and cheap: it reads the
+  // clock once and does no I/O. Ask right before each step that must not be done twice.
   [[nodiscard]] bool valid() const noexcept;
   // True if valid() will still be true after `duration` even if no renewal succeeds. A
   // release, a break or a reclaim may end it sooner.
   [[nodiscard]] bool valid_for(Duration duration) const noexcept;
-  // When validity ends unless renewed, by the clock of the Locks (Options::clock);
-  // TimePoint::max() for lease = none. Long past (TimePoint{}) for a hold that is lost or released.
+  // When validity ends unless renewed, by the clock of the Locks (Options::clock). TimePoint::max()
+  // for lease = none. A time long past (TimePoint{}) if the hold is lost or released.
   [[nodiscard]] TimePoint valid_until() const noexcept;
 
-  // Stops once, at the latest when validity ends without release(); never because
-  // of release(). Callbacks run on a thread of the manager kept for them.
+  // Stops once: at the latest when validity ends without release(), and never because of release().
+  // Callbacks run on a thread of the manager that does nothing else.
   [[nodiscard]] std::stop_token lost() const noexcept;
   [[nodiscard]] LostReason lost_reason() const noexcept;
 
-  // Renews now instead of at the next third of the lease. Errc::not_held if the
-  // hold is gone (then it is lost), store trouble otherwise (then nothing changed).
+  // Renews now instead of at the next third of the lease. Errc::not_held if the hold is gone: then
+  // it is lost. Another error is trouble with the store: then nothing changed.
   Status renew();
 
-  // Ends the hold. Errc::not_held if it had ended already: then somebody else may
-  // have held the set meanwhile. Errc::unavailable or indeterminate if the store
-  // did not confirm; the hold is over for this object all the same, and over in the
-  // store at the end of its lease.
+  // Ends the hold. Errc::not_held if it had ended already: then somebody else may have held the set
+  // meanwhile. Errc::unavailable or Errc::indeterminate if the store did not confirm: then the hold
+  // is over for this object all the same, and ends in the store with its lease.
   Status release();
 
-  // Stops managing the hold without ending it: no more renewals, no release at
-  // destruction. It goes on in the store until its lease ends or until somebody of
-  // the same application releases it by its stamp. Returns the stamp.
-  // Errc::unsupported where holds end with their process.
+  // Stops managing the hold without ending it: it is not renewed any more, nor released at
+  // destruction. It stays in the store until its lease ends or a process of the same application
+  // releases it by its stamp. Returns the stamp. Errc::unsupported if the store ends holds with
+  // their process.
   Result<Stamp> detach();
 
  private:

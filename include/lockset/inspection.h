@@ -16,7 +16,7 @@
 
 namespace lockset LOCKSET_EXPORT {
 
-// To whom a hold belongs. Semantics 12.
+// The owner of a hold. Semantics 12.
 struct Owner {
   std::string app;  // application id: may release and renew the hold
   // One running manager of that application, with its version; unique: "3f09...-0.1.0".
@@ -33,7 +33,7 @@ struct HoldInfo {
   Owner owner;
   // By the store's wall clock; for people, never for decisions.
   std::chrono::system_clock::time_point since;
-  // Until the lease ends, by the store's clock; unset when it never does.
+  // Until the lease ends, by the store's clock; unset if it never ends.
   std::optional<Duration> remaining;
 };
 
@@ -46,8 +46,8 @@ struct WaiterInfo {
 struct Inspection {
   std::vector<HoldInfo> holds;      // by ascending stamp
   std::vector<WaiterInfo> waiters;  // longest wait first; empty where the backend keeps no queue
-  // The store has lost its state, or may have: it grants nothing for this long, until all
-  // earlier leases have ended. Living holders register their holds again meanwhile.
+  // The store lost its state, or may have: it grants nothing for this long, until all earlier
+  // leases have ended. Meanwhile, living holders register their holds again.
   std::optional<Duration> quarantine = {};
 };
 

@@ -1,4 +1,4 @@
-// The front door: open a lock space and take lock sets in it.
+// The main entry: open a lock space and take lock sets in it.
 //
 //   auto locks = lockset::open("sqlite:/var/lib/jobs/locks.db").value();
 //   auto hold  = locks.acquire({write("ws2"), read("ws1")}, {.wait = 5s}).value();
@@ -36,48 +36,47 @@ inline constexpr Duration default_lease = std::chrono::seconds(30);
 inline constexpr Duration min_lease = std::chrono::seconds(1);
 
 struct Options {
-  // Who may release and renew by stamp. Empty: user@host of this process. 1 to 200
-  // bytes, under the rules for names.
+  // The application: its processes may release and renew by stamp. Empty: user@host of this
+  // process. 1 to 200 bytes, under the rules for names.
   std::string app{};
   // Take over from dead instances of the same application at open (semantics 12).
   // REQUIRES an explicit `app`.
   bool reclaim = false;
-  // For people who look at `lockset status`; cut at 500 bytes. Empty: user@host:pid and the
-  // program.
+  // Shown to people by `lockset status`; cut at 500 bytes. Empty: user@host:pid and the program.
   std::string label{};
-  // Of every hold that asks for none of its own. At least 1 s, or no_lease. Unset:
-  // 30 s, or the longest lease of the space if that is shorter.
+  // The lease of every hold whose own options set none. At least 1 s, or no_lease. Unset: 30 s, or
+  // the longest lease of the space if that is shorter.
   std::optional<Duration> lease{};
-  // The most that one call to the store may take.
+  // The longest time that one call to the store may take.
   Duration io_timeout = std::chrono::seconds(5);
   // How long a waiting acquire retries while the store does not answer.
   Duration store_patience = std::chrono::seconds(15);
   // How long open, given an address, retries while the store does not answer: for programs that
   // start while their store restarts. 0: a single attempt. After a first failure, open retries
-  // until this much time has passed; each attempt takes at most io_timeout. With `reclaim`, only
-  // connecting is retried, not the takeover.
+  // until this much time has passed; each attempt takes at most io_timeout. With `reclaim`, open
+  // retries only the connecting, not the takeover.
   Duration open_patience{};
-  // Ends open's patience early, with Errc::cancelled.
+  // Ends the retries of open early, with Errc::cancelled.
   std::stop_token stop_opening{};
   // How often the configuration is read while holds exist.
   Duration refresh_config = std::chrono::seconds(5);
   std::shared_ptr<Observer> observer{};
   // The clock on which this client counts leases: when holds are valid, and when they are renewed.
   // Unset: the store's clock, which is the machine's unless a test made a memory store with its
-  // own. open refuses any other clock than the store's as Errc::invalid: two holders could be valid
-  // at the same time. It must outlive the Locks and all holds. Waits and timeouts run on the
+  // own. open refuses any clock but the store's as Errc::invalid, because two holders could be
+  // valid at the same time. It must outlive the Locks and all holds. Waits and timeouts run on the
   // machine's clock in any case. docs/testing-your-program.md shows a test.
   const Clock* clock = nullptr;
 };
 
 struct AcquireOptions {
-  // One budget for the whole set. 0: a single try. `forever`: no deadline.
+  // How long to wait for the whole set. 0: a single try. `forever`: no deadline.
   Duration wait = forever;
   // Ends the wait early with Errc::cancelled.
   std::stop_token stop{};
-  // Unset: the manager's lease.
+  // Unset: as Options::lease.
   std::optional<Duration> lease{};
-  // Unset: the manager's label.
+  // Unset: as Options::label.
   std::optional<std::string> label{};
 };
 
@@ -86,9 +85,9 @@ struct TryOptions {
   std::optional<std::string> label{};
 };
 
-// The outcome of one try: an error, busy, or a grant. It does not convert to bool:
-// `if (auto hold = locks.try_acquire(set))` does not compile, for it would be true when the set is
-// taken. Ask for the outcome that you mean:
+// The outcome of one try: an error, busy, or a grant. It does not convert to bool, because `if
+// (auto hold = locks.try_acquire(set))` would be true when the set is taken; so that does not
+// compile. Ask for the outcome that you mean:
 //
 //   if (auto hold = locks.try_acquire(set).value()) ...   granted; an error is thrown
 //   auto tried = locks.try_acquire(set);
@@ -99,7 +98,7 @@ class [[nodiscard]] Tried : public Result<T> {
  public:
   using Result<T>::Result;
   explicit operator bool() const = delete;
-  // As Result::value(). Check the value, or you do not know whether you hold the lock.
+  // As Result::value(). If you don't check the value, you don't know whether you hold the lock.
   [[nodiscard]] T& value() & { return Result<T>::value(); }
   [[nodiscard]] const T& value() const& { return Result<T>::value(); }
   [[nodiscard]] T value() && { return std::move(*this).Result<T>::value(); }
@@ -107,20 +106,21 @@ class [[nodiscard]] Tried : public Result<T> {
 
 class Manager;  // private to the core
 
-// One client of one lock space: grants, renews and releases lock sets. Owns its connections, one
+// One client of one lock space: grants, renews and releases lock sets. It owns its connections, one
 // thread that renews, one for housekeeping, and one that reports lost holds; they start with the
 // first acquire, or at open with reclaim. Clients of servers have a few more threads. Movable, not
 // copyable.
 //
-// Thread-safety: all calls may come from any threads at once; moving and
-// destroying are for one thread, while no other call is under way.
+// Thread-safety: all calls may come from any threads at once. Move and destroy it from one thread,
+// while no other call is under way.
 //
-// Destroying it releases every hold it still manages, within the I/O timeout: many at a time, but
-// one by one over a `migrate:` address. Holds that are not released in time end with their leases.
-// A callback of lost() must not destroy it: it would wait for its own thread.
-// In a child of fork all calls of this one fail with Errc::invalid, and config() is empty: it opens
-// its own. A SQLite file that was open at the fork is refused there (semantics 18): fork first.
-// A moved-from Locks may only be destroyed or assigned to.
+// Destroying it releases every hold that it still manages, within Options::io_timeout: many at a
+// time, but one by one over a `migrate:` address. Holds that are not released in time end with
+// their leases. A callback of lost() must not destroy it: it would wait for its own thread.
+//
+// In a child of fork, all calls fail with Errc::invalid, and config() is empty: the child opens its
+// own Locks. It can't open a SQLite file that was open at the fork (semantics 18): fork first, then
+// open. A moved-from Locks may only be destroyed or assigned to.
 class Locks {
  public:
   Locks(Locks&&) noexcept = default;
@@ -128,27 +128,27 @@ class Locks {
   ~Locks();
 
   // Waits until the whole set is granted. Nothing is held while it waits.
-  // Errors: timeout, cancelled, superseded, rolled_back; invalid for the set, the lease or a
-  // closed Locks; unsupported for what the store can't do; and from the store: misconfigured at
-  // once, unavailable or indeterminate once Options::store_patience is used up, internal.
+  // Errors: timeout, cancelled, superseded, rolled_back; invalid for the set, the lease or a closed
+  // Locks; unsupported for what the store can't do. From the store: misconfigured at once;
+  // unavailable or indeterminate once Options::store_patience is used up; internal.
   Result<Hold> acquire(std::vector<LockRequest> wanted, const AcquireOptions& options = {});
   Result<Hold> acquire(const LockSet& set, const AcquireOptions& options = {});
 
-  // One try. An empty optional means contention, and only that.
+  // One try. An empty optional always means contention.
   Tried<std::optional<Hold>> try_acquire(std::vector<LockRequest> wanted,
                                          const TryOptions& options = {});
   Tried<std::optional<Hold>> try_acquire(const LockSet& set, const TryOptions& options = {});
 
-  // The plain form: a stamp, or 0 for contention and only that. The hold is renewed
-  // until release_locks or until this object is destroyed.
+  // The plain form: a stamp, or 0, which always means contention. The hold is renewed until
+  // release_locks or until this object is destroyed.
   Tried<Stamp> try_locks(std::vector<LockRequest> wanted, const TryOptions& options = {});
   // The plain form of acquire.
   Result<Stamp> acquire_locks(std::vector<LockRequest> wanted, const AcquireOptions& options = {});
-  // Releases by stamp what this application holds, also holds of its other
-  // processes. Errc::not_held if there is no such hold.
+  // Releases by stamp a hold of this application, also one of its other processes. Errc::not_held
+  // if there is no such hold.
   Status release_locks(Stamp stamp);
-  // Renews by stamp once, with the given lease or this manager's (no_lease makes it
-  // permanent). Returns the effective lease. Errc::not_held if there is no such hold.
+  // Renews by stamp once, with the given lease or Options::lease (no_lease makes it permanent).
+  // Returns the effective lease. Errc::not_held if there is no such hold.
   Result<Duration> renew_locks(Stamp stamp, std::optional<Duration> lease = std::nullopt);
   // As Hold::valid for holds of the plain form; false for stamps not managed here.
   [[nodiscard]] bool valid(Stamp stamp) const noexcept;
@@ -158,19 +158,19 @@ class Locks {
 
   // Who holds what and who waits.
   Result<Inspection> inspect(const InspectQuery& query = {});
-  // Ends the hold with this stamp, whoever owns it. Its holder learns of it at the
-  // next renewal, up to a third of its lease later: for emergencies.
-  // Errc::not_held if there is no such hold.
+  // Ends the hold with this stamp, whatever application owns it: for emergencies. Its holder learns
+  // of it at the next renewal, up to a third of its lease later. Errc::not_held if there is no such
+  // hold.
   Status break_hold(Stamp stamp);
 
-  // The configuration as cached here: never waits for the store, may be old. An
-  // acquire never decides by an old one (semantics 7).
+  // The configuration as cached here: never waits for the store, and may be old. An acquire never
+  // decides by an old one (semantics 7).
   [[nodiscard]] std::shared_ptr<const SpaceConfig> config() const;
   // Reads the configuration from the store.
   Result<SpaceConfig> load_config();
   // Changes the permits of a name, or of `*`; unset removes the entry.
   Status set_permits(std::string_view name, Mode mode, std::optional<std::uint32_t> permits);
-  // Longest lease that this space grants.
+  // Sets the longest lease that this space grants.
   Status set_max_lease(Duration max_lease);
 
   [[nodiscard]] const std::string& app() const noexcept;
@@ -182,18 +182,18 @@ class Locks {
   std::shared_ptr<Manager> manager_;
 };
 
-// Opens the lock space at an address such as "sqlite:/path" or "memory:".
-// Errors: invalid (address or options), misconfigured, unsupported (what this build or pair of
-// stores can't do), unavailable, indeterminate (reading the configuration), internal; cancelled by
-// Options::stop_opening. With reclaim also app_in_use, and those of the takeover: superseded (a
-// newer instance came first), rolled_back, unsupported (the lease, on ZooKeeper), not_held (the
+// Opens the lock space at an address such as "sqlite:/path" or "memory:". Errors: invalid (address
+// or options), misconfigured, unsupported (what this build or pair of stores can't do),
+// unavailable, indeterminate (while reading the configuration), internal; cancelled by
+// Options::stop_opening. With reclaim also app_in_use, and the errors of the takeover: superseded
+// (a newer instance came first), rolled_back, unsupported (the lease, on ZooKeeper), not_held (the
 // hold on the application id was lost meanwhile), indeterminate.
 Result<Locks> open(std::string_view url, Options options = {});
-// The same for `open(url, {})`. Without this overload a program with <fcntl.h> and `using namespace
-// lockset` would call the system's open, with {} for the flags.
+// The same for `open(url, {})`. Without this overload, a program with <fcntl.h> and `using
+// namespace lockset` would call the system's open, with {} for the flags.
 struct NoOptions;
 Result<Locks> open(const char* url, std::initializer_list<NoOptions> none);
-// The same over a backend made by the caller; a single attempt.
+// The same over a backend that the caller made; a single attempt.
 Result<Locks> open(std::unique_ptr<Backend> backend, Options options = {});
 
 }  // namespace LOCKSET_EXPORT

@@ -1,5 +1,5 @@
-// The in-memory backend: locks between the threads of one process, for tests and
-// as the reference that every other backend is compared with.
+// The in-memory backend: locks between the threads of one process. It serves tests, and is the
+// reference that every other backend is compared with.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,13 @@ namespace lockset LOCKSET_EXPORT {
 
 class MemoryStore;  // the space; shared by the backends opened on it
 
-// A new, empty space. `clock` decides when leases end, in the store and for the clients that
-// are opened on it (Options::clock); it must outlive both. Moving a test's clock wakes no
-// waiters: they try again by themselves, at most a second later.
+// A new, empty space. `clock` decides when leases end, in the store and for the clients that are
+// opened on it (Options::clock); it must outlive both. Moving a test's clock wakes no waiters: they
+// try again on their own, at most a second later.
 std::shared_ptr<MemoryStore> make_memory_store(const Clock& clock = real_clock());
 
-// A space of its own that is as `store` is at this instant, as a backup is or a replica that is
-// promoted: its holds, its configuration, its last stamp. Nobody waits in it.
+// A separate copy of `store` as it is at this instant, like a backup or a promoted replica: its
+// holds, its configuration, its last stamp. Waiters are not copied.
 std::shared_ptr<MemoryStore> copy_memory_store(MemoryStore& store,
                                                const Clock& clock = real_clock());
 

@@ -1,8 +1,8 @@
-// Moving a lock space from one store to another while programs use it. docs/migration.md is the
-// runbook; ADR 0035 has the protocol and why it is safe.
+// Moves a lock space from one store to another while programs use it. docs/migration.md is the
+// runbook; ADR 0035 describes the protocol and why it is safe.
 //
 // Programs open "migrate:?from=...&to=..." (or set migrate.from and migrate.to) and follow the
-// phase, which stands in the stores. A person moves the phase on, by this class or by `lockset
+// phase, which the stores record. A person moves the phase on, by this class or by `lockset
 // migrate`.
 #pragma once
 
@@ -21,15 +21,15 @@
 
 namespace lockset LOCKSET_EXPORT {
 
-// The address for programs, the two addresses percent-encoded.
+// The address for programs, with the two addresses percent-encoded.
 std::string migrate_url(std::string_view from, std::string_view to);
 
-// One who was seen to hold or to await locks.
+// A client that was seen holding locks or waiting for them.
 struct MigrationClient {
   Owner owner;  // its instance, epoch and label as the store shows them
   // "0.1.0"; empty for versions that don't say.
   std::string version;
-  // Opened over both stores; otherwise over the one store alone.
+  // Opened over both stores; otherwise over one store alone.
   bool follows = false;
   bool in_old_store = false;
   std::size_t holds = 0;
@@ -37,26 +37,27 @@ struct MigrationClient {
 
 struct MigrationStatus {
   MigrationPhase phase = MigrationPhase::old_only;
-  // Unset while a store does not answer whose mark tells more: `phase` is the earliest one then
-  // that the other store's mark allows.
+  // False while a store whose mark is needed does not answer. `phase` is then the earliest one that
+  // the other store's mark allows.
   bool certain = true;
   // Between two phases: nothing is granted for the moment. If the process that began the switch
-  // does not end it, clients do.
+  // does not finish it, clients do.
   bool switching = false;
-  // In old_only: the new space is kept shut to clients of it alone, for a move that was taken back
-  // or is just begun. See Migration::release_new.
+  // In old_only: clients that open the new space alone are refused there, because a move was taken
+  // back or has just begun. See Migration::release_new.
   bool new_space_kept = false;
-  // Live holds in the old and in the new store by the phase in which they were taken; those of
-  // clients that don't follow the migration are counted in `alone`. Unset: the store did not tell.
+  // Live holds in the old and in the new store, counted by the phase in which they were taken.
+  // Holds of clients that don't follow the migration count in `alone`. Unset: the store did not
+  // answer.
   struct Holds {
     std::size_t alone = 0;
     std::size_t by_phase[5] = {};  // old_only to new_only
   };
   std::optional<Holds> in_old;
   std::optional<Holds> in_new;
-  // Of the stores that told.
+  // From the stores that answered.
   std::vector<MigrationClient> clients;
-  // How the shadow does: sums over the clients that reported within the last ten minutes.
+  // Results of the shadow: sums over the clients that reported within the last ten minutes.
   struct Shadow {
     std::size_t clients = 0;
     std::uint64_t tried = 0;        // sets granted by the old store, tried in the new
@@ -64,79 +65,79 @@ struct MigrationStatus {
     std::uint64_t differences = 0;  // and not free there
     std::uint64_t errors = 0;       // and the new store failed
     std::uint64_t skipped = 0;      // not tried: the queue was full
-    // Of an acquire in the new store: the slowest client's median and 99th percentile.
+    // Duration of an acquire in the new store: the slowest client's median and 99th percentile.
     Duration median{};
     Duration p99{};
   };
   Shadow shadow;
-  // Lines for people: the new store does not answer, ...
+  // One-line notes for people, for example that the new store does not answer.
   std::vector<std::string> notes;
 };
 
 // Something that blocks a step.
 struct MigrationObstacle {
   std::string text;  // one line: what, and what to do about it
-  // The step is blocked, but only temporarily (holds have to end), so that waiting makes sense.
+  // The step is blocked, but only temporarily (holds have to end): waiting makes sense.
   bool passes = false;
-  // Nothing blocks the step any more, and it has to stay so for this long; otherwise 0.
+  // Nothing blocks the step any more, and this must stay so for this much longer; otherwise 0.
   Duration time_left{};
 };
 
-// Thread-safety: for one thread. Each call returns by its `by`, give or take scheduling.
-// Only one person at a time steers: each step takes a hold on a reserved name in the old store,
-// and each change is refused by the store if its configuration has changed since it was looked at.
-// A call that fails half-way leaves a state that is safe, and that the same call takes up again.
+// Thread-safety: for one thread. Each call returns by its `by`, give or take scheduling. Only one
+// person can steer at a time: each step takes a hold on a reserved name in the old store, and the
+// store refuses each change if its configuration has changed since it was looked at. A call that
+// fails half-way leaves a safe state, and the same call continues from it.
 class Migration {
  public:
-  // Opens both stores; one that does not answer, or is not fit, is tried again by each call that
-  // needs it, which says what is wrong with it. Errc::invalid for an address that can't be meant;
-  // Errc::unsupported, with the reason, for a pair that can't be migrated between: a store that
-  // only one process sees, the same address twice. (Two addresses of one space are found out by
-  // plan and start.)
+  // Opens both stores. If a store does not answer or is not fit, each call that needs it tries
+  // again and says what is wrong with it. Errc::invalid for a malformed address. Errc::unsupported,
+  // with the reason, if locks can't move between these two: a store that only one process sees, the
+  // same address twice. (plan and start find out if two addresses mean one space.)
   static Result<Migration> open(std::string_view from, std::string_view to, TimePoint by);
-  // Over backends made by the caller. `clock` is for tests, and has to outlive this object; every
-  // `by` counts on it.
+  // Over backends that the caller made. `clock` is for tests: it must outlive this object, and
+  // every `by` counts on it.
   Migration(std::unique_ptr<Backend> from, std::unique_ptr<Backend> to,
             const Clock& clock = real_clock());
   Migration(Migration&&) noexcept;
   Migration& operator=(Migration&&) noexcept;
   ~Migration();
 
-  // What would go wrong, before anything is begun; changes nothing but for probing holds on
-  // reserved names, which it releases.
+  // What would go wrong, before anything is begun. Changes nothing, except that it takes and
+  // releases probing holds on reserved names.
   Result<std::vector<Finding>> plan(TimePoint by);
-  // Gives the new space the permits and the longest lease of the old one; the number of changes.
+  // Copies the permits and the longest lease of the old space to the new one. Returns the number of
+  // changes.
   Result<std::size_t> copy_permits(TimePoint by);
 
   Result<MigrationStatus> status(TimePoint by);
 
   // What blocks advance() and roll_back() at this moment; empty: nothing. If no step is left, the
-  // same errors as these.
+  // same errors as theirs.
   Result<std::vector<MigrationObstacle>> obstacles_ahead(TimePoint by);
   Result<std::vector<MigrationObstacle>> obstacles_back(TimePoint by);
 
-  // Each of these takes one step and returns the phase that holds now. Errc::unavailable, with the
-  // first obstacle, if the step is blocked only temporarily; Errc::misconfigured with the first
-  // obstacle that does not pass by itself. Some steps need that nothing blocked them for a while:
-  // 10 s where holds have to have ended, 3 s where clients should be gone. A call waits for that if
-  // `by` leaves the time. Otherwise it returns Errc::unavailable, and a later call on the same
-  // object, also of obstacles_ahead or obstacles_back, counts on from what this one saw.
+  // Each of these takes one step and returns the phase after it. Errc::unavailable, with the first
+  // obstacle, if the step is blocked only temporarily. Errc::misconfigured with the first obstacle
+  // that does not go away on its own. Some steps require that nothing blocked them for a while: 10
+  // s where holds had to end, 3 s where clients must be gone. A call waits for that if `by` leaves
+  // the time. Otherwise it returns Errc::unavailable, and a later call on the same object, also of
+  // obstacles_ahead or obstacles_back, counts on from what this one saw.
 
   // old_only -> shadow. In phase shadow: nothing to do.
   Result<MigrationPhase> start(TimePoint by);
-  // One phase on, from shadow up to closed. A way back that was begun and not ended is taken back.
+  // One phase on, from shadow up to closed. A rollback that was begun and not finished is undone.
   Result<MigrationPhase> advance(TimePoint by);
-  // One phase back, down to old_only. Errc::invalid if nothing was begun, and once it is finished.
-  // From shadow and from dual_old it works without the new store.
+  // One phase back, down to old_only. Errc::invalid if nothing was begun, and once the migration is
+  // finished. From shadow and from dual_old it works without the new store.
   Result<MigrationPhase> roll_back(TimePoint by);
-  // closed -> finished, from where no way leads back. In phase finished: nothing to do.
+  // closed -> finished; there is no way back from it. In phase finished: nothing to do.
   Result<MigrationPhase> finish(TimePoint by);
-  // In old_only: gives the new space free, which a way back leaves shut to clients that are set to
-  // it alone, for holds stand in the old store alone. From then on they take locks there, and those
-  // count there alone. Nothing to do if it is free already. Errc::misconfigured in a later phase,
-  // Errc::invalid once the migration is finished. Needs the old store, which says that nothing has
-  // begun; with `old_store_is_gone` it does without if that does not answer: the caller answers for
-  // it that it never comes back.
+  // In old_only: lets clients of the new space alone take locks there. After a rollback the new
+  // space stays shut to them, because holds are in the old store only. Once released, those clients
+  // take locks in the new space, and these locks count there alone. Nothing to do if it is released
+  // already. Errc::misconfigured in a later phase, Errc::invalid once the migration is finished.
+  // Needs the old store, which confirms that nothing has begun. With `old_store_is_gone` the call
+  // does without it if it does not answer: the caller guarantees that it never comes back.
   Result<MigrationPhase> release_new(TimePoint by, bool old_store_is_gone = false);
 
  private:

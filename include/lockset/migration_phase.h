@@ -1,4 +1,4 @@
-// How far a migration from one store to another is.
+// The phases of a migration from one store to another.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 namespace lockset LOCKSET_EXPORT {
 
 enum class MigrationPhase : std::uint8_t {
-  old_only,  // no migration, or not begun: holds stand in the old store alone
-  shadow,    // as before, and the new store is tried beside; nothing depends on it
-  dual_old,  // holds stand in both stores; stamps are the old store's
-  dual_new,  // holds stand in both stores; stamps are the new store's
-  new_only,  // holds stand in the new store alone
+  old_only,  // no migration, or none begun: holds are in the old store only
+  shadow,    // as before, and acquires are tried in the new store too; nothing depends on it
+  dual_old,  // holds are in both stores; stamps come from the old store
+  dual_new,  // holds are in both stores; stamps come from the new store
+  new_only,  // holds are in the new store only
   closed,    // the old store is closed and empty
   finished,  // the new store is an ordinary space; there is no way back
 };

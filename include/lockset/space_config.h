@@ -1,5 +1,5 @@
-// All that an acquire depends on besides the holds themselves, under one version
-// number. Semantics 6 and 7.
+// Everything besides the holds that an acquire depends on, under one version number. Semantics 6
+// and 7.
 //
 // Thread-safety: plain values. A client shares one immutable copy between threads.
 #pragma once
@@ -31,29 +31,30 @@ struct Permits {
 
 inline constexpr std::uint32_t max_permits = 1'000'000'000;
 
-// The name whose permits are the default of every name without its own.
+// The permits of this name are the default of every name without its own.
 inline constexpr std::string_view default_permits_name = "*";
 
 struct SpaceConfig {
-  // One entry of the permits table; an unset mode takes the default.
+  // One entry of the permits table; a mode that is unset takes the default.
   struct Entry {
     std::optional<std::uint32_t> read;
     std::optional<std::uint32_t> write;
     bool operator==(const Entry&) const = default;
   };
 
-  // After a change of anything below max(version + 1, the clock in microseconds); never goes back.
+  // Every change of a member raises it to max(version + 1, the clock in microseconds). It never
+  // goes back.
   std::int64_t version = 0;
   std::map<std::string, Entry, std::less<>> permits;
   // Application id -> epoch of the instance that reclaimed last (semantics 12).
   std::map<std::string, std::int64_t, std::less<>> epochs;
   Duration max_lease = std::chrono::minutes(10);
-  // Where a migration between stores stands (core/migration_mark.h); 0 when there is none.
+  // The phase of a migration between stores (core/migration_mark.h); 0 if there is none.
   std::int64_t migration_phase = 0;
   // Every stamp granted from now on is greater than this.
   Stamp stamp_base;
 
-  // The name's own permits, else those of `*`, else 1, for each mode by itself.
+  // The name's own permits, else those of `*`, else 1, for each mode separately.
   [[nodiscard]] Permits permits_of(std::string_view name) const;
 
   bool operator==(const SpaceConfig&) const = default;
@@ -71,8 +72,9 @@ struct SetMaxLease {
 };
 struct SetMigrationPhase {
   std::int64_t phase = 0;
-  // Only if the space's configuration is of this very version; otherwise nothing is changed, and
-  // the answer is the configuration as it is. So a change that arrives late undoes nothing.
+  // If set, the change applies only to a configuration of exactly this version. Otherwise nothing
+  // is changed, and the answer is the configuration as it is. So a change that arrives late undoes
+  // nothing.
   std::optional<std::int64_t> only_at_version = {};
 };
 struct RaiseStampBase {
@@ -80,13 +82,13 @@ struct RaiseStampBase {
 };
 using ConfigChange = std::variant<SetPermits, SetMaxLease, SetMigrationPhase, RaiseStampBase>;
 
-// Errc::invalid unless a backend may apply the change: permits between 1 and
-// max_permits for a valid name, a max_lease between 1 s and 30 days.
+// Errc::invalid unless a backend may apply the change: permits between 1 and max_permits for a
+// valid name, a max_lease between 1 s and 30 days.
 Status check_change(const ConfigChange& change);
 
-// `config` after `change`, with the version raised by one unless the change is refused
-// (SetMigrationPhase::only_at_version). For backends that keep the configuration in memory,
-// and for tests.
+// `config` after `change`. The version is raised by one, unless the change is refused
+// (SetMigrationPhase::only_at_version). For backends that keep the configuration in memory, and for
+// tests.
 SpaceConfig changed(SpaceConfig config, const ConfigChange& change);
 
 }  // namespace LOCKSET_EXPORT

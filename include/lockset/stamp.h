@@ -1,4 +1,4 @@
-// The numbers that name a grant. Semantics 8 and 14.
+// Numbers that identify a grant. Semantics 8 and 14.
 #pragma once
 
 #include <array>
@@ -11,9 +11,9 @@
 
 namespace lockset LOCKSET_EXPORT {
 
-// The fencing token of a grant: positive, unique in its space for ever. If grant
-// A returned before B was asked for, A < B; of two conflicting grants on a name
-// the later one has the greater stamp. 0 means "not granted".
+// The fencing token of a grant: positive, and unique in its space for ever. If grant A returned
+// before B was asked for, A < B. If two grants on a name conflict, the later one has the greater
+// stamp. 0 means "not granted".
 struct [[nodiscard]] Stamp {
   std::int64_t value = 0;
 
@@ -21,8 +21,8 @@ struct [[nodiscard]] Stamp {
   auto operator<=>(const Stamp&) const = default;
 };
 
-// Names one attempt to acquire, so that an attempt whose reply was lost can be
-// looked up afterwards. Never used twice.
+// Identifies one attempt to acquire, so that the attempt can be looked up if its reply was lost.
+// Never used twice.
 struct Token {
   std::array<std::uint8_t, 16> bytes{};
 

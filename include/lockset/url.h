@@ -24,16 +24,16 @@ struct Url {
   std::string path;      // decoded; without the scheme's colon, with its leading slash if any
   std::map<std::string, std::string> params;  // decoded
 
-  // Errc::invalid with the culprit for a text without a scheme, a bad percent code
-  // or a parameter given twice. No message shows a password.
+  // Errc::invalid, with the faulty part, for a text without a scheme, a bad percent code or a
+  // parameter given twice. No message shows a password.
   static Result<Url> parse(std::string_view text);
 
-  // The address fit to be shown: *** in place of a password, wherever it stands
-  // (user part or a parameter whose name says password, secret or token).
+  // The address as it may be shown: *** in place of a password, wherever it is (the user part, or a
+  // parameter whose name contains password, secret or token).
   [[nodiscard]] std::string redacted() const;
 };
 
-// Url::redacted for a text that may not even parse.
+// Url::redacted for a text that may not be a valid address.
 std::string redact_url(std::string_view text);
 
 }  // namespace LOCKSET_EXPORT

@@ -1,5 +1,5 @@
-# Shared by the scripts: says what it does, installs what is missing.
-# Source it from a script in scripts/.
+# Shared by the scripts: prints messages, installs what is missing. Source it from a script in
+# scripts/.
 set -euo pipefail
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -7,8 +7,8 @@ cd "$top"
 
 say() { printf '\n== %s\n' "$*"; }
 
-# Debian packages: to build the command, the client library of each store, what the tests need, and
-# what the gate needs besides.
+# Debian packages: to build the command, the client library of each store, for the tests, and for
+# the gate.
 command_packages=(g++ cmake ninja-build pkg-config libboost-program-options-dev nlohmann-json3-dev)
 declare -A client_package=([sqlite]=libsqlite3-dev [postgresql]=libpqxx-dev
   [mysql]=libmysqlcppconn-dev [redis]=libhiredis-dev [zookeeper]=libzookeeper-mt-dev)
@@ -37,7 +37,7 @@ install_missing() {
   fi
   "${as_root[@]}" apt-get update -qq
   (
-    # A server that comes as a package is not started: the tests start their own.
+    # Don't start a server that comes as a package: the tests start their own.
     policy=/usr/sbin/policy-rc.d
     if [ ! -e "$policy" ]; then
       trap '"${as_root[@]}" rm -f "$policy"' EXIT

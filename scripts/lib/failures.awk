@@ -1,6 +1,6 @@
-# What broke, from CTest's LastTest.log: of each failed test GoogleTest's failures, the failed
-# steps of a shell test ("FAILED: ..." and what is indented below), a sanitizer's report; of
-# one that shows none of these, its last lines.
+# What failed, from CTest's LastTest.log. For each failed test: GoogleTest's failures, the failed
+# steps of a shell test ("FAILED: ..." and the indented lines below), or a sanitizer's report; if
+# there is none of these, its last lines.
 #   awk -v most=150 -f failures.awk LastTest.log
 
 function keep(line) {

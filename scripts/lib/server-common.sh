@@ -2,12 +2,12 @@
 #   server_unavailable   prints why there can be none here; fails if there can
 #   server_install       fetches the server's programs
 #   server_create        makes $dir/data and $dir/url
-#   server_start         starts it, waits until it answers; fails if it ends before
+#   server_start         starts it, waits until it answers; fails if it ends before that
 #   server_stop          orderly shutdown, waits for its end
-#   server_pids          all its processes that live
-#   server_port_changed  $dir/port is another one now
-#   server_removed       frees what $dir does not hold
-# and, unless it is "port" alone:
+#   server_pids          all its living processes
+#   server_port_changed  $dir/port has changed
+#   server_removed       frees what is not in $dir
+# and, unless it is only "port":
 #   server_ports         names of the files in $dir for the ports that it needs
 
 fail() {
@@ -15,7 +15,7 @@ fail() {
   exit 1
 }
 
-# run_as USER COMMAND...: as that user if this is root, else as oneself.
+# run_as USER COMMAND...: as that user if this is root, else as the present user.
 run_as() {
   local user=$1
   shift
@@ -26,7 +26,7 @@ run_as() {
   fi
 }
 
-# What the server's program is started with, before its name: env and a clock that can be stepped.
+# What precedes the server's program: its environment, and a clock that can be stepped.
 with_clock() {
   [ ! -e "$dir/clock" ] ||
     printf '%s\n' env "LD_PRELOAD=$dir/clock.so" "LOCKSET_CLOCK_FILE=$dir/clock"
@@ -39,7 +39,7 @@ give_to() {
   [ "$(id -u)" -ne 0 ] || chown -R "$user" "$@"
 }
 
-# ca.pem and wrong-ca.pem, and tls/server.{key,pem}, signed by the first.
+# ca.pem and wrong-ca.pem, and tls/server.{key,pem}, signed by the first one.
 make_certificates() {
   local name subject
   mkdir "$dir/tls"
@@ -54,26 +54,26 @@ make_certificates() {
     -CAkey "$dir/tls/ca.key" -CAcreateserial -out "$dir/tls/server.pem" \
     -extfile <(echo 'subjectAltName=DNS:localhost,IP:127.0.0.1') 2>/dev/null
   chmod 600 "$dir"/tls/*.key
-  # The server's user reads its own key only.
+  # The server's user can read only its own key.
   chmod 711 "$dir/tls"
   chmod 644 "$dir"/*.pem "$dir/tls/server.pem"
 }
 
-# Claims keep the port of a server that is stopped for a while from being chosen for another.
+# A claim keeps a stopped server's port from being chosen for another server.
 port_claims() {
   echo "${TMPDIR:-/tmp}/lockset-server-ports-$(id -u)"
 }
 
 server_ports() { echo port; }
 
-# Other ones than before, if there were any.
+# Claims other ports than before, if there were any.
 claim_ports() {
   local name
   release_ports
   for name in $(server_ports); do claim_port "$name"; done
 }
 
-# A free port below those that the kernel hands out by itself; in $dir/$1.
+# A free port below those that the kernel assigns; in $dir/$1.
 claim_port() {
   local claims port attempt owner
   claims=$(port_claims)
@@ -108,8 +108,8 @@ signal() {
 
 signal_all() { signal "$1" $(server_pids); }
 
-# pause PID...: back when none of their threads runs any more. On a busy machine some go on
-# answering for a while after the signal was sent.
+# pause PID...: returns when none of their threads runs any more. On a busy machine some continue to
+# answer for a while after the signal was sent.
 pause() {
   local pid until=$((SECONDS + 30))
   signal STOP "$@"
@@ -126,8 +126,8 @@ all_stopped() {
   ! cat "/proc/$1/task"/*/status 2>/dev/null | grep '^State:' | grep -qv '[TtZX] ('
 }
 
-# end_all SIGNAL SECONDS: an orderly end, also of one that is paused. Asked again each second:
-# Redis forgets the signal while it writes its first append-only file.
+# end_all SIGNAL SECONDS: an orderly end, even of a paused server. Repeats the signal each second:
+# Redis forgets it while it writes its first append-only file.
 end_all() {
   local pid pids
   pids=$(server_pids)
@@ -138,7 +138,7 @@ end_all() {
   done
 }
 
-# pids_in PROGRAM FOLDER: the living processes of that name that work there.
+# pids_in PROGRAM FOLDER: the living processes of that name whose working folder that is.
 pids_in() {
   local pid
   for pid in $(pgrep -x "$1"); do
@@ -148,13 +148,13 @@ pids_in() {
   done
 }
 
-# All at once and surely: none starts another one meanwhile, none is left when it returns.
+# Kills all at once: none can start another one meanwhile, and none is left when it returns.
 kill_all() {
   signal_all STOP
   kill_surely $(server_pids)
 }
 
-# kill_surely PID...: back when their ports are free.
+# kill_surely PID...: returns when their ports are free.
 kill_surely() {
   local pid
   signal KILL "$@"
@@ -163,7 +163,7 @@ kill_surely() {
   done
 }
 
-# A zombie has ended; but its other threads may still be at it, and hold the port.
+# A zombie has ended; but its other threads may still run, and hold the port.
 alive() {
   local state tasks
   state=$(sed -n 's/^State:\t\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null)
@@ -174,7 +174,7 @@ alive() {
   esac
 }
 
-# wait_for_end PID SECONDS [SIGNAL]: sends the signal once more each second.
+# wait_for_end PID SECONDS [SIGNAL]: repeats the signal each second.
 wait_for_end() {
   local until=$((SECONDS + $2)) asked=$SECONDS
   while alive "$1"; do

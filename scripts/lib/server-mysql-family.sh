@@ -1,7 +1,7 @@
-# Part of scripts/server: what MariaDB and MySQL have in common. The kind defines:
+# Part of scripts/server: shared by MariaDB and MySQL. The kind defines:
 #   exec_mysqld      becomes the server program with these arguments
-#   server_data      fills $dir/data, without users that need no password but root@localhost
-#   server_options   options of its own for the running server, one a line
+#   server_data      fills $dir/data; only root@localhost needs no password there
+#   server_options   further options for the running server, one per line
 
 # The user that the server runs as, if this is root.
 server_user() {
@@ -15,7 +15,7 @@ server_create() {
   make_certificates
   give_to "$user" "$dir"/{data,socket,server.log,tls/server.key}
   server_data
-  # Read by the server itself when it starts; from the second start on it changes nothing.
+  # The server reads it when it starts; from the second start on it changes nothing.
   cat >"$dir/users.sql" <<SQL
 CREATE USER IF NOT EXISTS lockset_admin@'%' IDENTIFIED BY '$(cat "$dir/password")';
 GRANT ALL PRIVILEGES ON *.* TO lockset_admin@'%' WITH GRANT OPTION;
@@ -32,7 +32,7 @@ server_port_changed() {
     >"$dir/url"
 }
 
-# The log says when it answers.
+# The log shows when it answers.
 server_start() {
   local from options news began=$SECONDS
   from=$(($(wc -c <"$dir/server.log") + 1))

@@ -1,6 +1,6 @@
-# Part of scripts/server: a real MySQL, which Debian 12 has not: Debian unstable's, in a tree of
-# its own. It runs with the tree's own C library, without chroot: so it needs no root, mounts
-# nothing, and its data lies where that of every other server lies.
+# Part of scripts/server: a real MySQL, which Debian 12 does not have: Debian unstable's, in a
+# separate tree. It runs with the tree's own C library, without chroot. So it needs no root, mounts
+# nothing, and its data is in the same place as that of every other server.
 
 mysql_root() {
   echo "${LOCKSET_MYSQL_ROOT:-${XDG_CACHE_HOME:-$HOME/.cache}/lockset/mysql}"
@@ -26,7 +26,7 @@ server_unavailable() {
   fi
 }
 
-# Some 500 MB. The tree appears under its name when it is complete.
+# Some 500 MB. The tree gets its name when it is complete.
 server_install() {
   local tree part
   tree=$(mysql_root)
@@ -39,20 +39,20 @@ server_install() {
     flock 9
     [ ! -x "$tree/usr/sbin/mysqld" ] || exit 0
     part=$tree.part
-    # A part that was left behind has no mounts, or rm stops at them.
+    # A left-over part has no mounts; otherwise rm stops at them.
     rm -rf --one-file-system "$part"
     debootstrap --variant=minbase --include=mysql-server-core,libaio1t64 sid "$part" \
       >"$tree.log" 2>&1 || fail "debootstrap failed: see $tree.log."
     rm -rf "$part/var/cache/apt" "$part/var/lib/apt/lists"
-    # The server's own user has to get through.
+    # The server's own user needs access to it.
     chmod 755 "$part"
     rm -rf "$tree"
     mv "$part" "$tree"
   ) 9>"$tree.lock"
 }
 
-# To initialise takes seconds, to copy does not: the first one is kept beside the tree. What a
-# server must have of its own, it makes at its first start.
+# Initialising takes seconds, copying does not: the first result is kept next to the tree. The
+# server makes everything individual at its first start.
 server_data() {
   local template others=()
   template=$(mysql_root)/initialised

@@ -1,6 +1,6 @@
-# Part of scripts/server: an ensemble whose members live in network namespaces of their own, so that
-# they can be cut off from each other while clients reach all of them. Each member has two
-# networks: one to the host, for clients, and one that a bridge joins, on which members speak.
+# Part of scripts/server: an ensemble whose members run in separate network namespaces, so that they
+# can be cut off from each other while clients reach all of them. Each member has two networks: one
+# to the host, for clients, and one joined by a bridge, for the members.
 
 namespaces_unavailable() {
   if ! command -v ip >/dev/null || ! command -v bridge >/dev/null; then
@@ -14,7 +14,7 @@ namespaces_unavailable() {
 
 in_namespaces() { [ -e "$dir/namespaces" ]; }
 
-# Names and addresses go by the port that this server has claimed: nobody else has it.
+# Names and addresses depend on the port that this server has claimed: nobody else has it.
 net_id() { cat "$dir/namespaces"; }
 net_prefix() {
   local id
@@ -61,7 +61,7 @@ remove_namespaces() {
   ip link del "lsb$(net_id)" 2>/dev/null || true
 }
 
-# Nothing passes between this member and the others; no connection is told of it.
+# Nothing passes between this member and the others; no connection notices that.
 cut_off() { ip link set "$(bridge_port "$1")" down; }
 
 # The two others hear this member, but not each other.

@@ -2,7 +2,7 @@
 
 server_user=postgres
 
-# The newest one that is installed; Debian keeps its programs out of the PATH.
+# The newest installed version; Debian keeps its programs out of the PATH.
 server_bin() {
   local bin
   bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -n 1)
@@ -31,7 +31,7 @@ server_create() {
     --locale=C.UTF-8 --username=lockset_admin --auth=scram-sha-256 \
     --pwfile="$dir/password" >>"$dir/server.log" 2>&1 ||
     fail "initdb failed: $(tail -n 1 "$dir/server.log")"
-  # Shared memory in the data folder goes with it, also after a kill.
+  # Shared memory in the data folder is removed with it, even after a kill.
   cat >>"$dir/data/postgresql.conf" <<CONF
 listen_addresses = '127.0.0.1'
 unix_socket_directories = '$dir/socket'
@@ -57,8 +57,8 @@ server_port_changed() {
   echo "postgresql://lockset_admin:$(cat "$dir/password")@127.0.0.1:$port/lockset" >"$dir/url"
 }
 
-# No process lives (start has looked), so a lock file is stale. The server could not tell: a
-# killed one that nobody has waited for yet, as may be in a container, still counts for it.
+# No process lives (start has checked), so a lock file is stale. The server could not know: it
+# counts a killed process that nobody has waited for yet, as in a container.
 server_start() {
   local clock
   server_removed
@@ -74,8 +74,8 @@ server_stop() {
     --timeout=120 --mode=fast >>"$dir/server.log" 2>&1
 }
 
-# The postmaster's children outlive it for a moment when it is killed; they are still known by
-# their working folder.
+# The postmaster's children outlive it for a moment when it is killed; their working folder still
+# identifies them.
 server_pids() { pids_in postgres "$dir/data"; }
 
 # What is left of a killed server that was never started again.

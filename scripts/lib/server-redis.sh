@@ -1,5 +1,5 @@
-# Part of scripts/server: Debian's Redis. It runs as whoever starts it. What it has answered is
-# on disk (appendfsync always), so that it survives kill.
+# Part of scripts/server: Debian's Redis. It runs as the user who starts it. Its answers are on disk
+# (appendfsync always), so that they survive a kill.
 
 server_unavailable() {
   if ! command -v redis-server >/dev/null; then
@@ -18,7 +18,7 @@ server_create() {
   password=$(cat "$dir/password")
   [ "${LOCKSET_SERVER_FSYNC:-on}" != off ] || sync=no
   mkdir "$dir/data"
-  # The children that rewrite files live in the same folder: see server_pids.
+  # The children that rewrite files run in the same folder: see server_pids.
   cat >"$dir/redis.conf" <<CONF
 dir $dir/data
 bind 127.0.0.1
@@ -35,7 +35,7 @@ CONF
   server_port_changed
 }
 
-# Without a password, if that is what the extra lines say.
+# Without a password, if the extra lines say so.
 server_port_changed() {
   local password
   password=:$(cat "$dir/password")@
@@ -43,7 +43,7 @@ server_port_changed() {
   echo "redis://${password}127.0.0.1:$(cat "$dir/port")/0" >"$dir/url"
 }
 
-# The log says when it answers.
+# The log shows when it answers.
 server_start() {
   local from began=$SECONDS
   from=$(($(wc -c <"$dir/server.log") + 1))
@@ -68,7 +68,7 @@ server_serve() {
 
 server_stop() { end_all TERM 60; }
 
-# By their working folder: the title of a child that rewrites a file names no folder.
+# By their working folder: the title of a child that rewrites a file contains no folder.
 server_pids() { pids_in redis-server "$dir/data"; }
 
 server_removed() { :; }

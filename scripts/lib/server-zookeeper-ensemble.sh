@@ -1,4 +1,4 @@
-# Part of scripts/server: what can be done to one member of an ensemble (server-zookeeper.sh).
+# Part of scripts/server: commands for one member of an ensemble (server-zookeeper.sh).
 
 # one COMMAND MEMBER
 one() {
@@ -22,7 +22,7 @@ one() {
   esac
 }
 
-# The number of the one that leads; waits for an election, some seconds.
+# The number of the leading member; waits for an election, some seconds.
 leader() {
   local member until=$((SECONDS + 60))
   while [ "$SECONDS" -lt "$until" ]; do

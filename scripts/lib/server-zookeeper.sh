@@ -1,7 +1,7 @@
-# Part of scripts/server: Debian's ZooKeeper, one server or an ensemble of three. It runs as
-# whoever starts it.
+# Part of scripts/server: Debian's ZooKeeper, one server or an ensemble of three. It runs as the
+# user who starts it.
 
-# Client ports; an ensemble's members speak with each other over ports of their own.
+# Client ports; the members of an ensemble use separate ports among themselves.
 server_ports() {
   local member
   for member in $(members); do
@@ -12,13 +12,13 @@ server_ports() {
 
 members() { if [ "$kind" = zookeeper ]; then echo 1; else echo 1 2 3; fi; }
 
-# Where clients reach a member, and where the others do.
+# The address of a member for clients, and for the other members.
 host_of() { if in_namespaces; then client_address "$1"; else echo 127.0.0.1; fi; }
 peer_host_of() { if in_namespaces; then member_address "$1"; else echo 127.0.0.1; fi; }
 
 client_port() { cat "$dir/port$([ "$1" = 1 ] || echo "-$1")"; }
 
-# Both come with libzookeeper-java; the first names in itself what else it needs.
+# Both come with libzookeeper-java; the first one names its other dependencies.
 class_path=/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar
 
 server_unavailable() {
@@ -76,7 +76,7 @@ CONF
   done
 }
 
-# All at once, for an ensemble answers only when most are there.
+# All at once, because an ensemble answers only if most members run.
 server_start() { start_members $(members); }
 
 # start_members MEMBER...
@@ -116,13 +116,13 @@ majority() {
   [ "$living" -ge 2 ]
 }
 
-# ask MEMBER FOUR-LETTERS: the answer; nothing from one that is paused or not there.
+# ask MEMBER FOUR-LETTERS: prints the answer; nothing if the member is paused or does not run.
 ask() {
   timeout 1 bash -c 'exec 3<>"/dev/tcp/$0" && printf "$1" >&3 && cat <&3' \
     "$(host_of "$1")/$(client_port "$1")" "$2" 2>/dev/null || true
 }
 
-# serve MEMBER: becomes that server. The options are those of a quick start of a small JVM.
+# serve MEMBER: becomes that server. The options make a small JVM start quickly.
 server_serve() {
   local member=$1 main=org.apache.zookeeper.server.ZooKeeperServerMain options=() digest clock
   [ "$kind" = zookeeper ] || main=org.apache.zookeeper.server.quorum.QuorumPeerMain

@@ -16,7 +16,7 @@ TEST(Histogram, KnowsEachPercentileToWithinOnePercent) {
   std::vector<Duration::rep> values;
   Histogram histogram;
   for (int i = 0; i < 20'000; ++i) {
-    // From nanoseconds to a minute, evenly over the powers of two.
+    // From nanoseconds to a minute, evenly distributed over the powers of two.
     const auto value = static_cast<Duration::rep>(dice() >> (28 + dice() % 36));
     values.push_back(value);
     histogram.add(Duration(value));

@@ -1,5 +1,5 @@
-// That the rivals of each store do what they are measured for: a floor that locks nothing, or
-// holds that no grant would have made, would make every number worthless.
+// The rivals of each store do what they are measured for: a floor that locks nothing, or holds that
+// no grant could have made, would make every number worthless.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -61,7 +61,7 @@ class Rivals : public testing::TestWithParam<Kind> {
     std::string address = "memory:";
     if (!kind.server.empty()) {
       if (!test::have_server(kind.server)) return;
-      // One of each kind for all of its tests.
+      // One server of each kind for all its tests.
       static std::map<std::string, std::unique_ptr<PrivateServer>> servers;
       auto& server = servers[kind.server];
       if (!server) server = std::make_unique<PrivateServer>(kind.server);
@@ -138,7 +138,7 @@ TEST_P(Rivals, ExcludeEachOther) {
       before_it_was_given = !given;
       other->unlock();
     });
-    // A rival that lets both in would do it at once; this only gives it the time for it.
+    // A rival that admits both would do so at once; this only gives it the time.
     test::linger(std::chrono::milliseconds(100));
     given = true;
     holder->unlock();
@@ -176,14 +176,14 @@ TEST_P(Rivals, HoldsThatWereFilledInAreLikeGrantedOnes) {
   ASSERT_TRUE(some.remaining);
   EXPECT_GT(*some.remaining, std::chrono::minutes(3));
 
-  // In the way of others, until they are broken; and older than what comes after.
+  // They block others until they are broken, and are older than what comes after.
   EXPECT_FALSE(locks.try_acquire({write(some.items[0].name)}).value());
   const Hold beside = locks.acquire({write("bench-beside")}).value();
   EXPECT_GT(beside.stamp(), picture.holds.back().stamp);
   locks.break_hold(some.stamp).value();
   EXPECT_TRUE(locks.try_acquire({write(some.items[0].name)}).value());
 
-  // With a gap in their row fill() can't take them away.
+  // fill() can't remove them if there is a gap in their row.
   for (const HoldInfo& each : locks.inspect().value().holds) (void)locks.break_hold(each.stamp);
 }
 

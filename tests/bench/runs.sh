@@ -26,7 +26,8 @@ says_not() {
 }
 quickly=(--repetitions 2 --slice 20)
 
-# A server that does not answer, an address given twice, one that is none: the rest is measured.
+# A server that does not answer, an address given twice, a text that is no address: the rest is
+# measured.
 run 69 --workload uncontended "${quickly[@]}" --json "$work/some.json" \
   'redis://:geheim@127.0.0.1:1' "sqlite:$work/locks.db" "sqlite:$work/locks.db" 'orakel://x' memory:
 says err 'redis: '
@@ -41,7 +42,7 @@ grep -q '"per_second"' "$work/some.json" || fail 'nothing measured in some.json'
 ! grep -q geheim "$work/some.json" || fail 'a password in some.json'
 [ "$(find "$work" -name 'locks.db*' | wc -l)" -eq 0 ] || fail "files left: $(ls "$work")"
 
-# The same results again, from the file.
+# The same results again, read from the file.
 run 0 report "$work/some.json" --html "$work/page.html"
 says out 'One client, one name'
 grep -q '</html>' "$work/page.html" || fail 'no page'
@@ -51,12 +52,12 @@ echo '{"measurements": 3' >"$work/broken.json"
 run 65 report "$work/broken.json"
 says err broken.json
 
-# A file that can't be written is said before an hour of measuring.
+# A file that can't be written is reported at once, not after an hour of measuring.
 run 74 --json /nowhere/results.json memory:
 says err /nowhere/results.json
 says_not err connecting
 
-# Addresses from a file, which no argument shows.
+# Addresses from a file, so that no argument shows them.
 printf '# one\nmemory:\n\n' >"$work/urls"
 run 0 --workload set-size "${quickly[@]}" --urls "$work/urls"
 says out 'sets of 1 to 64 names'
@@ -68,7 +69,7 @@ says err 'did you mean contended'
 run 0 --help
 says out --quick
 
-# Interrupted: what was measured is shown and written, and the files of the space are gone.
+# Interrupted: the results so far are shown and written, and the files of the space are removed.
 "$bench" --slice 100 --repetitions 2 --json "$work/part.json" "sqlite:$work/cut.db" \
   >"$work/out" 2>"$work/err" &
 job=$!

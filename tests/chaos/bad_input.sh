@@ -12,7 +12,7 @@ fail() {
   failures=$((failures + 1))
 }
 
-# refused PART ARGUMENT...: one line that has PART, exit 64, nothing on standard output.
+# refused PART ARGUMENT...: one line that contains PART, exit 64, nothing on standard output.
 refused() {
   local part=$1 code=0
   shift
@@ -60,7 +60,7 @@ refused "can't make the folder" --backend sqlite --minutes 1 --report "$work/fil
 refused 'is not empty' --backend sqlite --minutes 1 --report "$work"
 refused "'--report' should follow" --backend sqlite --minutes 1 --report=
 
-# Without arguments the script says how it is used, and names what there is.
+# Without arguments the script prints its usage and the names of everything.
 code=0
 "$script" >"$work/out" 2>"$work/err" || code=$?
 [ "$code" -eq 64 ] || fail "scripts/chaos alone: exit $code"

@@ -9,7 +9,7 @@
 namespace lockset::chaos {
 namespace {
 
-// Every kind is known everywhere: a list may serve several backends.
+// Every kind is valid for every backend: a list may be used for several.
 bool is_kind(const std::string& word) {
   for (const FaultKind kind : {FaultKind::network, FaultKind::server, FaultKind::session,
                                FaultKind::load, FaultKind::state, FaultKind::clock,
@@ -23,7 +23,7 @@ bool is_kind(const std::string& word) {
 
 std::vector<std::size_t> choose_faults(const Options& options, const std::vector<Fault>& faults) {
   std::vector<std::string_view> known{"kill", "stop"};
-  // A process that forks moves by no migration yet.
+  // Processes that fork can't follow a migration yet.
   if (!options.migrate) known.emplace_back("fork");
   for (const Fault& fault : faults) {
     known.push_back(fault.name);

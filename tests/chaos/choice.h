@@ -1,4 +1,4 @@
-// Which of a store's faults a run gives.
+// Chooses which of a store's faults a run gives.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace lockset::chaos {
 
-// By index into `faults`; without those that take more of the run than a quarter, unless they are
-// asked for by name. Throws tools::Failure(exit_usage) if a part of --faults names nothing
-// that there is.
+// Returns indices into `faults`. Leaves out faults that take more than a quarter of the run, unless
+// --faults names them. Throws tools::Failure(exit_usage) if a part of --faults names no existing
+// fault.
 std::vector<std::size_t> choose_faults(const Options& options, const std::vector<Fault>& faults);
 
 }  // namespace lockset::chaos

@@ -1,4 +1,4 @@
-// What a run goes through besides faults and signals: time alone, or a migration.
+// What happens in a run besides faults and signals: nothing but time, or a migration.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ class Workers;
 // For the main thread.
 class Course {
  public:
-  // Who takes part; they are there until the course is over.
+  // The participants; they exist until the course is over.
   struct Cast {
     Workers& workers;
     const StoreTrouble& faults;
@@ -27,15 +27,15 @@ class Course {
   Course& operator=(const Course&) = delete;
   virtual ~Course() = default;
 
-  // Once, as soon as something was granted. `began`: when the run did.
+  // Called once, as soon as something was granted. `began`: when the run began.
   virtual void begin(TimePoint began, const Cast& cast) = 0;
-  // All the time; false when it is over.
+  // Called all the time; false when the course is over.
   virtual bool go_on(TimePoint now) = 0;
-  // What is wrong; the run ends then.
+  // What is wrong; then the run ends.
   virtual std::optional<std::string> trouble() { return {}; }
-  // The run ends, for whatever reason: nothing of this goes on afterwards.
+  // The run ends, for any reason: afterwards nothing of this course continues.
   virtual void end() {}
-  // How it goes, for people, in a few words: "3 min 05 s left".
+  // The state for people, in a few words: "3 min 05 s left".
   [[nodiscard]] virtual std::string state(TimePoint now) const = 0;
 };
 

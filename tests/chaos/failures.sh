@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What lockset_chaos does when something is wrong: failures.sh LOCKSET_CHAOS. It starts the
-# worker that lies beside it; here those are other programs.
+# What lockset_chaos does if something is wrong: failures.sh LOCKSET_CHAOS. It starts the worker
+# next to it; here that is another program.
 set -u
 chaos=${1:?}
 work=$(mktemp -d "${TMPDIR:-/tmp}/lockset-chaos-failures.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-export TMPDIR=$work  # what a killed one leaves goes with it
+export TMPDIR=$work  # what a killed one leaves is removed too
 failures=0
 
 fail() {
@@ -14,7 +14,7 @@ fail() {
 }
 
 cp "$chaos" "$work/lockset_chaos"
-# worker_is: the program comes from standard input.
+# worker_is: reads the program from standard input.
 worker_is() {
   cat >"$work/lockset_chaos_worker"
   chmod +x "$work/lockset_chaos_worker"
@@ -30,7 +30,7 @@ run_chaos() {
 }
 says() { grep -qF -- "$1" "$work/out" || fail "no '$1' in: $(cat "$work/out")"; }
 
-# A process that ends by itself fails the run, with what it said.
+# If a process ends on its own, the run fails and shows its output.
 worker_is <<'END'
 #!/bin/sh
 echo "lockset_chaos_worker: all is lost" >&2
@@ -40,7 +40,7 @@ run_chaos 1 --minutes 0.5
 says 'ended by itself with 3'
 says 'all is lost'
 
-# Two that hold the same: the checker's verdict is the run's.
+# Two workers hold the same lock: the checker's verdict becomes the run's.
 worker_is <<'END'
 #!/bin/sh
 for word; do
@@ -67,7 +67,7 @@ says 'I1 exclusion is broken'
 says "Report: $work/report"
 [ -s "$work/report/summary.txt" ] && [ -s "$work/report/logs/worker-1.log" ] || fail 'no report'
 
-# Asked to end early it ends in order, and judges what there is.
+# If asked to end early, it ends in order and judges the history so far.
 cp "$(dirname "$chaos")/lockset_chaos_worker" "$work/"
 "$work/lockset_chaos" --backend sqlite --minutes 10 --processes 2 --report "$work/early" \
   >"$work/out" 2>&1 &
@@ -81,7 +81,7 @@ wait "$pid" || code=$?
 says ', interrupted'
 says 'I1 exclusion       none'
 
-# Killed itself, it leaves nobody behind.
+# If it is killed itself, no process is left behind.
 "$work/lockset_chaos" --backend sqlite --minutes 10 --processes 2 --report "$work/killed" \
   >"$work/out" 2>&1 &
 pid=$!

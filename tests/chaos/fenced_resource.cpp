@@ -19,7 +19,7 @@ class File {
   }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
-  ~File() { ::close(fd_); }  // which unlocks it
+  ~File() { ::close(fd_); }  // this also unlocks it
 
   [[nodiscard]] bool lock() const { return ::flock(fd_, LOCK_EX | LOCK_NB) == 0; }
   [[nodiscard]] Stamp read() const {
@@ -37,7 +37,7 @@ class File {
   const int fd_;
 };
 
-// Names may hold what file names may not.
+// Names may contain characters that file names may not.
 std::string file_name(std::string_view name) {
   std::string text;
   for (const char c : name) {
@@ -60,7 +60,8 @@ std::optional<bool> FencedResource::use(std::string_view name, Stamp stamp, Stam
   if (!file.lock()) return {};
   const Stamp highest = file.read();
   const bool accepted = stamp >= highest;
-  // Before it is recorded: one that is killed in between was at least as strict as it said.
+  // Written before it is recorded: if the process is killed in between, the resource is at least as
+  // strict as the record says.
   if (accepted && floor > highest) file.write(floor);
   recorder_.record(history::Use{stamp, std::string(name), accepted});
   return accepted;

@@ -1,6 +1,6 @@
-// What locks are for: a thing that must not be written by two, and that guards itself with
-// stamps (semantics 8). It lets a holder in unless one with a higher floor was there before.
-// All processes of a run share it: a file for each name, under flock.
+// What locks protect: a resource that two holders must not write, and that guards itself with
+// stamps (semantics 8). It accepts a holder unless one with a higher floor came before. All
+// processes of a run share it: one file per name, under flock.
 #pragma once
 
 #include <filesystem>
@@ -18,8 +18,8 @@ class FencedResource {
   // The folder is made if it is missing. `recorder` must outlive this.
   FencedResource(std::filesystem::path folder, test::Recorder& recorder);
 
-  // Whether it was let in, which is recorded; unset, and nothing happened, while somebody else
-  // is inside: one that was stopped there must not stop the others. Thread-safe.
+  // Whether it was accepted, which is recorded. Unset, and nothing happened, while somebody else is
+  // inside: a process that was stopped there must not stop the others. Thread-safe.
   std::optional<bool> use(std::string_view name, Stamp stamp, Stamp floor);
 
  private:

@@ -22,15 +22,15 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// How long a child may take to release what it has and end.
+// How long a child may take to release its holds and end.
 constexpr Duration time_to_end = 60s;
 
 std::int64_t count_ms(Duration time) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
 }
 
-// The store refuses who was forked while it was open, or its client library may hang in such a
-// child (docs/backends/zookeeper.md): exec is the way out.
+// The store refuses a process that was forked while the space was open, or its client library may
+// hang in such a child (docs/backends/zookeeper.md): exec avoids both.
 bool has_to_exec(const WorkerOptions& options) {
   if (options.url.starts_with("zookeeper:")) return true;
   const auto opened = open_backend(options.url, BootClock::now() + 5 * options.io_timeout);
@@ -58,7 +58,7 @@ void Forks::fork_one(std::uint64_t seed, Duration time) {
   std::fflush(stdout);
 }
 
-// Nothing of the parent's is touched or ended here: its threads are not there.
+// Touches and ends nothing of the parent's: its threads do not exist here.
 void Forks::live(const std::string& name, std::uint64_t seed, Duration time, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(0);

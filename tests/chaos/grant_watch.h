@@ -1,4 +1,4 @@
-// How many grants there are so far, from the logs that the workers write meanwhile.
+// Counts the grants so far, from the logs that the workers write.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace lockset::chaos {
 class GrantWatch {
  public:
   explicit GrantWatch(std::filesystem::path logs) : logs_(std::move(logs)) {}
-  // Reads what has come since the last call.
+  // Reads what was added since the last call.
   std::uint64_t grants();
 
  private:
   struct Place {
     std::uintmax_t read = 0;
-    std::string rest;  // of a line that was not whole yet
+    std::string rest;  // of a line that was not complete yet
   };
   void read(const std::filesystem::path& path, Place& place);
 

@@ -1,4 +1,4 @@
-// lockset_chaos: hammers one backend, breaks everything meanwhile, and checks the recorded
+// lockset_chaos: puts load on one backend, breaks everything meanwhile, and checks the recorded
 // history. scripts/chaos builds and runs it.
 #include <cstdio>
 #include <cstdlib>
@@ -34,7 +34,7 @@ constexpr int exit_violation = 1;
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
-// An own one if none was named. What lay in a folder from before would be taken for a part of
+// Makes a new folder if none was named. Files that are already in a folder would count as part of
 // this run.
 fs::path make_report(const fs::path& named) {
   std::error_code error;
@@ -58,8 +58,7 @@ fs::path make_report(const fs::path& named) {
   return fs::absolute(named);
 }
 
-// What is to be said of the run's kind once its history is there: a part of the summary. May find
-// more that is wrong.
+// The part of the summary for this kind of run, from its history. May find more errors.
 using Told = std::function<std::string(const history::History& history, Outcome& outcome)>;
 
 Outcome run_on_one(const Options& options, const Folders& folders, Progress& progress) {

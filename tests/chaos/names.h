@@ -1,5 +1,5 @@
-// The names that all workers of a run fight for: few, so that they meet; of each kind of
-// permits one, if there are enough.
+// The names that all workers of a run compete for: few, so that they meet; one for each kind of
+// permits, if there are enough.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ struct HotName {
   bool changes = false;  // the observer changes them during the run
 };
 
-// Whether it is one of those whose permits change during the run.
+// Whether the permits of this name change during the run.
 inline bool permits_change(std::string_view name) { return name.starts_with("changing"); }
 
 inline std::vector<HotName> hot_names(std::size_t count) {
@@ -30,14 +30,14 @@ inline std::vector<HotName> hot_names(std::size_t count) {
   std::vector<HotName> names;
   for (std::size_t i = 0; i < count; ++i) {
     HotName name = kinds[i % std::size(kinds)];
-    // Neither a copy of another nor of use without care: a blank, and more than ASCII.
+    // A new name that needs care: with a blank, and not just ASCII.
     if (i >= std::size(kinds)) name.name += " \xC3\xA9" + std::to_string(i / std::size(kinds));
     names.push_back(std::move(name));
   }
   return names;
 }
 
-// Those that keepers fight for: fewer than there are of them.
+// The names that keepers compete for: fewer than there are keepers.
 inline std::vector<HotName> kept_names() { return {{"kept 1", {}, false}, {"kept 2", {}, false}}; }
 
 }  // namespace lockset::chaos

@@ -21,7 +21,7 @@ std::unique_ptr<Backend> open(const Observer::Options& options) {
   return *std::move(backend);
 }
 
-// Returns when it is `until`, or at `stop`.
+// Returns at `until` or at `stop`.
 void pause(TimePoint until, const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable_any never;
@@ -60,7 +60,8 @@ void Observer::run(const std::stop_token& stop) {
     const TimePoint now = BootClock::now();
     take_picture();
     if (now >= permits_at) {
-      changing_ = true;  // before the question: who has forbidden it and finds this false is sure
+      changing_ = true;  // set before the look: a caller that forbids changes and then finds this
+                         // false is safe
       if (permits_change_) change_one(stop);
       changing_ = false;
       permits_at = now + options_.permits_every;
@@ -76,9 +77,9 @@ void Observer::run(const std::stop_token& stop) {
 void Observer::take_picture() {
   const TimePoint from = recorder_.now();
   Result<Inspection> all = backend_->inspect({}, soon());
-  // A store that lost its state does not know what there is, and says so.
+  // A store that lost its state does not know its holds, and says so.
   if (!all || all->quarantine) return;
-  // Lockset's own, of which no history tells: who moves a migration on takes them.
+  // Lockset's own holds are not in the history: the pilot of a migration takes them.
   std::erase_if(all->holds,
                 [](const HoldInfo& hold) { return is_reserved_name(hold.items.front().name); });
   test::record_picture(recorder_, from, *all);
@@ -87,7 +88,7 @@ void Observer::take_picture() {
   for (const HoldInfo& hold : all->holds) seen_.push_back(hold.stamp);
 }
 
-// Until the store confirms it: an end line says that the new values hold from now on.
+// Repeated until the store confirms it: an end line says that the new values apply from now on.
 bool Observer::set_permits(HotName& name, Mode mode, std::uint32_t value,
                            const std::stop_token& stop) {
   (mode == Mode::read ? name.permits.read : name.permits.write) = value;
@@ -101,7 +102,7 @@ bool Observer::set_permits(HotName& name, Mode mode, std::uint32_t value,
   return true;
 }
 
-// What they are now: since the last change the store may have been put back. REQUIRES: the turn.
+// The present values: the store may have been restored since the last change. REQUIRES: the turn.
 bool Observer::read_permits() {
   const Result<SpaceConfig> config = backend_->load_config(soon());
   if (!config) return false;
@@ -142,7 +143,7 @@ void Observer::break_one() {
 
 void Observer::count(const CountLeft& left, history::End& all) {
   all = left ? left() : history::End{};
-  // Then all that is left to count are connections, of which this is one.
+  // Then only connections are left to count, and this is one of them.
   if (!backend_) return;
   for (;;) {
     const Result<std::size_t> swept = backend_->sweep(soon());

@@ -1,6 +1,5 @@
-// Looks at the store from outside while the workers hammer it, and records what it sees:
-// pictures of all holds; and, to give the workers something to bear, changes permits and
-// breaks a hold now and then.
+// Looks at the store from outside while the workers use it, and records snapshots of all holds. To
+// disturb the workers, it also changes permits, and breaks a hold now and then.
 //
 //   Observer observer({.url = store.direct_url(), .log = folder + "/observer.log", ...});
 //   observer.start();          // sets the permits of the hot names: before any worker starts
@@ -8,7 +7,7 @@
 //   ...                        // all workers have ended, the store is settled
 //   observer.finish(left, limit);
 //
-// Thread-safety: all calls from one thread; it has a thread of its own in between.
+// Thread-safety: all calls from one thread; it has its own thread in between.
 #pragma once
 
 #include <atomic>
@@ -32,23 +31,23 @@ namespace lockset::chaos {
 class Observer {
  public:
   struct Options {
-    std::string url;  // past all proxies
+    std::string url;  // without proxies
     std::string log;  // a new file
     std::uint64_t seed = 0;
     std::size_t names = 4;
-    // Held while permits are changed; somebody else who holds it may have changed them all.
+    // Held while permits are changed; another holder may have changed them all.
     std::mutex* permits_turn = nullptr;
     Duration picture_every = std::chrono::milliseconds(100);
     Duration permits_every = std::chrono::milliseconds(700);
     // Zero: never.
     Duration break_every = std::chrono::seconds(3);
-    // What one call may take. A server that hangs delays it, no more.
+    // The longest time for one call. A hanging server delays it this long at most.
     Duration io_timeout = std::chrono::seconds(2);
   };
-  // What is left besides what the backend itself shows: as tests/chaos/stores counts it.
+  // Counts what is left besides what the backend itself shows: as tests/chaos/stores does.
   using CountLeft = std::function<history::End()>;
 
-  // Throws std::runtime_error if the store can't be opened or the log be made.
+  // Throws std::runtime_error if the store can't be opened or the log can't be made.
   explicit Observer(Options options);
   Observer(const Observer&) = delete;
   Observer& operator=(const Observer&) = delete;
@@ -56,14 +55,14 @@ class Observer {
 
   // Throws std::runtime_error if the permits can't be set.
   void start();
-  // Stops looking. When nothing is left, or at `limit` from now, writes the `end` line; what
-  // expired without anybody asking for it is swept first, as any client's housekeeping does.
-  // Returns what was left. REQUIRES: no worker runs, and the store is well.
+  // Stops looking. Writes the `end` line when nothing is left, or after `limit`. Before that it
+  // sweeps expired holds that nobody asks for, as any client's housekeeping does. Returns what was
+  // left. REQUIRES: no worker runs, and the store works.
   history::End finish(const CountLeft& left, Duration limit);
 
   [[nodiscard]] std::uint64_t pictures() const noexcept { return pictures_; }
 
-  // Whether it changes permits from now on; it does at first. One change may be under way still.
+  // Whether it changes permits from now on; initially it does. One change may still be under way.
   void change_permits(bool wanted) noexcept { permits_change_ = wanted; }
   [[nodiscard]] bool changing_permits() const noexcept { return changing_; }
 
@@ -82,7 +81,7 @@ class Observer {
   test::Recorder recorder_;
   std::mt19937_64 dice_;
   std::vector<HotName> names_;
-  std::vector<Stamp> seen_;  // in the last picture
+  std::vector<Stamp> seen_;  // in the last snapshot
   std::atomic<std::uint64_t> pictures_{0};
   std::atomic<bool> permits_change_{true};
   std::atomic<bool> changing_{false};

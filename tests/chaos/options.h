@@ -1,4 +1,4 @@
-// What a run of chaos is asked to do, from the command line.
+// The options of a chaos run, from the command line.
 #pragma once
 
 #include <cstdint>
@@ -14,33 +14,33 @@ namespace lockset::chaos {
 
 // A migration instead of a run on one backend.
 struct Migrate {
-  std::string from;  // as Store::find gives them
+  std::string from;  // as Store::find returns them
   std::string to;
-  // The way back is gone from there to the beginning, before the whole way forward.
+  // The course goes from there back to the beginning, before it goes all the way forward.
   std::optional<MigrationPhase> back_from;
-  // The command that makes the steps; empty: the library does.
+  // The command that takes the steps; empty: the library does.
   std::string command;
   // Two people steer at once for a while.
   bool quarrels = true;
 };
 
 struct Options {
-  std::string backend;  // as Store::find gives it; of a migration "FROM -> TO"
+  std::string backend;  // as Store::find returns it; for a migration "FROM -> TO"
   std::optional<Migrate> migrate;
   Duration time{};
   std::uint64_t seed = 0;
   std::size_t processes = 8;
   std::size_t names = 6;
-  std::size_t threads = 2;  // of each process
+  std::size_t threads = 2;  // per process
   // Names and kinds of faults, "kill", "stop", "all"; empty: none.
   std::vector<std::string> faults{"all"};
-  std::filesystem::path report;  // empty: none was named
+  std::filesystem::path report;  // empty: a new one
 
   // Whether a fault of this name and kind was asked for.
   [[nodiscard]] bool wants(const std::string& fault, const std::string& kind) const;
-  // The server's clock is to step forward.
+  // The server's clock steps forward in this run.
   [[nodiscard]] bool clock_forward() const;
-  // What has to be typed to have the same run again.
+  // The command line that repeats this run.
   [[nodiscard]] std::string command() const;
 };
 

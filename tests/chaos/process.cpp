@@ -27,7 +27,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return result;
 }
 
-// In the child between fork and exec: nothing that another thread's lock could stop.
+// Runs in the child between fork and exec: uses nothing that another thread's lock could block.
 [[noreturn]] void become(char* const* argv, char* const* environment, int output, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
@@ -40,8 +40,8 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   dup2(nothing, 0);
   dup2(output, 1);
   dup2(output, 2);
-  // A connection of this process, its proxies' among them, would stay open as long as the child
-  // lives, whoever closes it here.
+  // Otherwise the connections of this process, including its proxies', would stay open as long as
+  // the child lives, even after they are closed here.
   closefrom(3);
   execve(argv[0], argv, environment);
   _exit(127);

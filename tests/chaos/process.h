@@ -1,4 +1,4 @@
-// A child process that may be treated badly. Its output goes to a file.
+// A child process that a run may kill and stop. Its output goes to a file.
 #pragma once
 
 #include <sys/types.h>
@@ -12,8 +12,8 @@
 namespace lockset::chaos {
 
 // Not thread-safe. It is killed when the thread that started it ends: start it from the main
-// thread, so that none outlives a controller that is killed itself. Ctrl-C at a terminal does
-// not reach it.
+// thread, so that no child outlives a controller that is killed. Ctrl-C at a terminal does not
+// reach it.
 class Process {
  public:
   // `environment`: "NAME=value", added to our own. Throws std::runtime_error.
@@ -21,15 +21,15 @@ class Process {
           const std::string& output);
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
-  // Kills and reaps it if it still runs.
+  // Kills and reaps the child if it still runs.
   ~Process();
 
   void kill();   // SIGKILL; it is dead and reaped on return
-  void stop();   // SIGSTOP; it stands on return
+  void stop();   // SIGSTOP; it is stopped on return
   void go_on();  // SIGCONT
   // Set when it has ended: the exit code, or 128 + the signal.
   std::optional<int> ended();
-  // The same, waiting for it until then.
+  // The same; waits at most until `until`.
   std::optional<int> ended(TimePoint until);
 
  private:

@@ -1,4 +1,4 @@
-// How a run goes, for people: a line now and then on standard error, and every event in a
+// The progress of a run for people: a line now and then on standard error, and every event in a
 // file.
 #pragma once
 
@@ -14,15 +14,15 @@ namespace lockset::chaos {
 // Thread-safe.
 class Progress {
  public:
-  // At a terminal the line is written over; elsewhere there is one each ten seconds.
+  // On a terminal the line is overwritten; elsewhere there is one every ten seconds.
   explicit Progress(const std::filesystem::path& timeline);
   ~Progress();
 
-  // What happened, with its time, for the file.
+  // Adds an event, with its time, to the file.
   void note(const std::string& what);
-  // Whether it is time to show the state of things again.
+  // Whether it is time to show the state again.
   [[nodiscard]] bool due();
-  // The state of things now. At a terminal it always shows; elsewhere when it is due.
+  // The present state. A terminal always shows it; elsewhere only when it is due.
   void show(const std::string& line);
   // A line that stays.
   void say(const std::string& line);
@@ -35,7 +35,7 @@ class Progress {
   std::mutex mutex_;
   std::ofstream timeline_;
   TimePoint shown_ = began_;
-  bool open_ = false;  // a line that is to be written over
+  bool open_ = false;  // a line that will be overwritten
 };
 
 // "1 min 05 s", "12 s".

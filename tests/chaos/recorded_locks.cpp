@@ -15,7 +15,7 @@ namespace {
 // How long a store may be without its space, or read-only, on a busy machine.
 constexpr Duration time_unfit = std::chrono::seconds(60);
 
-// One line of the output for each step of the store's clock that is noticed.
+// Prints one line for each step of the store's clock that is noticed.
 class StepReport final : public lockset::Observer {
  public:
   void on_event(const Event& event) noexcept override {
@@ -75,7 +75,7 @@ std::unique_ptr<RecordedLocks> RecordedLocks::open(const Options& options,
       return std::unique_ptr<RecordedLocks>(
           new RecordedLocks(*std::move(locks), options, std::move(recorder)));
     }
-    // Of a space that is lost a newcomer knows nothing, until somebody puts it back.
+    // A newcomer knows nothing about a lost space until somebody restores it.
     const bool unfit = options.unfit && locks.error().code == Errc::misconfigured &&
                        BootClock::now() < began + time_unfit;
     if (!options.lost_state && !unfit && !is_trouble(locks.error(), false)) {
@@ -132,7 +132,7 @@ std::unique_ptr<RecordedHold> RecordedLocks::acquire(const Wish& wish, bool& tro
   }
   note_answer();
   Hold hold = **std::move(answer);
-  // Nowhere if it is lost already.
+  // Records nothing if it is lost already.
   const TimePoint until = hold.valid_until();
   std::vector<Stamp> floors;
   if (locks_.traits().floors) {
@@ -169,7 +169,7 @@ RecordedHold::~RecordedHold() {
   try {
     release();
   } catch (const std::exception&) {
-    // Somebody is on the way out with an error already, and this is recorded.
+    // Another error is already on its way out, and this is recorded.
   }
 }
 
@@ -204,7 +204,7 @@ void RecordedHold::release() {
     recorder.record(history::Released{stamp_});
     return;
   }
-  // One that ran out here was not asked about there, where the rest of its lease is left.
+  // If it expired here, the store was not asked, and keeps it for the rest of its lease.
   const bool asked = hold_.lost_reason() != LostReason::expired;
   if (released.error().code == Errc::not_held && asked) {
     recorder.record(history::NotHeld{stamp_});
@@ -225,7 +225,7 @@ void RecordedHold::release_again() {
 
 std::optional<Stamp> RecordedHold::detach() {
   over_ = true;
-  // Its holder relies on it no more, and gets no answer.
+  // Its holder no longer relies on it, and gets no answer.
   locks_.recorder().record(history::Release{stamp_});
   Result<Stamp> detached = hold_.detach();
   if (detached) return *detached;

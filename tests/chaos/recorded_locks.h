@@ -1,5 +1,5 @@
-// Locks and Hold as a program uses them, with every call and its answer recorded. Beneath it a
-// RecordingBackend adds the renewals.
+// Locks and Hold as a program uses them, with every call and its answer recorded. A
+// RecordingBackend below adds the renewals.
 #pragma once
 
 #include <atomic>
@@ -17,13 +17,13 @@
 
 namespace lockset::chaos {
 
-// An error that no trouble of the store explains.
+// An error that no failure of the store explains.
 class Unexpected : public std::runtime_error {
  public:
   Unexpected(const std::string& what, const Error& error);
 };
 
-// Whether trouble of the store explains it. `lost_state`: the store loses what it had.
+// Whether a failure of the store explains it. `lost_state`: the store loses its state.
 bool is_trouble(const Error& error, bool lost_state) noexcept;
 
 class RecordedLocks;
@@ -31,7 +31,7 @@ class RecordedLocks;
 // One hold, in one thread.
 class RecordedHold {
  public:
-  // Released, and recorded, as if release() had been called.
+  // Releases and records it, as release() does.
   ~RecordedHold();
   RecordedHold(const RecordedHold&) = delete;
   RecordedHold& operator=(const RecordedHold&) = delete;
@@ -40,14 +40,14 @@ class RecordedHold {
   [[nodiscard]] const Hold& hold() const noexcept { return hold_; }
   bool valid();
   void renew();
-  // Uses the resource behind each name, without asking whether the hold is valid: that is the
-  // resource's to find out. Where the store gives no floors, a stamp tells only exclusive
-  // holders apart; `exclusive` says whether an item always has been such.
+  // Uses the resource behind each name without asking whether the hold is valid: the resource must
+  // find that out. If the store gives no floors, stamps distinguish only exclusive holders;
+  // `exclusive` says whether an item has always been exclusive.
   void use(FencedResource& resource, const std::function<bool(const LockRequest&)>& exclusive);
   void release();
-  // A second release, of which nobody may be told that it did something.
+  // A second release, which must never report success.
   void release_again();
-  // The hold is left to the store from here on; its stamp. Nothing if it was lost.
+  // From here on the hold is left to the store. Returns its stamp; nothing if it was lost.
   std::optional<Stamp> detach();
 
  private:
@@ -69,16 +69,16 @@ class RecordedLocks {
     std::string app;
     Duration lease{};
     Duration io_timeout = std::chrono::seconds(1);
-    // The store may lose what it had: clients may then see that it went back in time.
+    // The store may lose its state: clients may then notice that it went back in time.
     bool lost_state = false;
-    // For a while the store may not be fit: there is no space, while it is put back from a backup;
-    // or it is read-only. Whoever is still told so long after that has not recovered.
+    // For a while the store may not be fit: there is no space while it is restored from a backup,
+    // or it is read-only. A process that gets such errors long after that has not recovered.
     bool unfit = false;
-    // A line on standard output for each acquire that trouble of the store made fail, for
-    // migration/failures.h: "failed 81234567890123 unavailable: the store does not answer".
+    // Prints one line for each acquire that failed because of the store, for migration/failures.h:
+    // "failed 81234567890123 unavailable: the store does not answer".
     bool tell_failures = false;
   };
-  // Tries until the store can be opened; null if that is not before `stop`.
+  // Retries until the store can be opened; null if that does not happen before `stop`.
   static std::unique_ptr<RecordedLocks> open(const Options& options,
                                              std::shared_ptr<test::Recorder> recorder,
                                              const std::stop_token& stop);
@@ -88,10 +88,10 @@ class RecordedLocks {
     Duration wait{};  // 0: a single try
     std::stop_token stop{};
   };
-  // Null: not granted. `trouble` is set if the store had some.
+  // Null: not granted. Sets `trouble` if the store failed.
   std::unique_ptr<RecordedHold> acquire(const Wish& wish, bool& trouble);
 
-  // Of holds that were detached.
+  // For holds that were detached.
   void renew(Stamp stamp);
   void release(Stamp stamp);
 
@@ -101,13 +101,13 @@ class RecordedLocks {
  private:
   friend class RecordedHold;
   RecordedLocks(Locks locks, Options options, std::shared_ptr<test::Recorder> recorder);
-  // Throws Unexpected unless it is trouble of the store.
+  // Throws Unexpected unless the store explains the error.
   void bear(const std::string& what, const Error& error) const;
   void note_answer() { last_answer_ = BootClock::now(); }
   void note_refusal(std::uint64_t op, const LockSet& set, const Error* error);
 
   Locks locks_;
-  // When the store last did what it was asked for.
+  // When the store last did what it was asked to do.
   std::atomic<TimePoint> last_answer_{BootClock::now()};
   const Options options_;
   const std::shared_ptr<test::Recorder> recorder_;

@@ -1,7 +1,7 @@
-// lockset_recorder_cost URL FOLDER [ROUNDS]: what recording costs the program that is recorded.
-// Takes, asks and releases a set of two names, by turns as it is and recorded to a file, and
-// prints the operations per second of each, their ratio, and what one line costs (medians over
-// the rounds).
+// lockset_recorder_cost URL FOLDER [ROUNDS]: what recording costs the recorded program. Takes,
+// checks and releases a set of two names, alternately without recording and with recording to a
+// file. Prints the operations per second of each, their ratio, and the cost of one line (medians
+// over the rounds).
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

@@ -19,16 +19,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long the first grant, the first after all faults, and the end of a process may take on a
-// busy machine.
+// How long the first grant, the first grant after all faults, and the end of a process may take on
+// a busy machine.
 constexpr Duration longest_silence = 60s;
-// From here on a run has to have given every fault that it was to give.
+// A run of this length or more must have given every fault that was chosen.
 constexpr Duration long_run = 5min;
-// What every run that breaks the store has to contain. A busy machine may take longer for it.
+// What every run that breaks the store has to contain. A busy machine may need longer for it.
 constexpr std::size_t least_store_faults = 2;
 constexpr Duration longest_extension = 60s;
 
-// Faults of the store that struck somebody; those that strike once count as they are given.
+// Faults of the store that affected somebody; faults that strike once count when they are given.
 std::size_t strikes(const std::map<std::string, Given>& faults) {
   std::size_t all = 0;
   for (const auto& [name, given] : faults) all += given.hits.value_or(given.times);
@@ -39,7 +39,7 @@ Duration time_of_calm(const Options& options) {
   return std::clamp<Duration>(options.time / 5, 2s, 20s);
 }
 
-// Those that begin like this, in all files of the folder.
+// Counts the lines with this beginning, in all files of the folder.
 std::size_t count_lines(const std::filesystem::path& folder, std::string_view beginning) {
   std::size_t count = 0;
   for (const auto& each : std::filesystem::directory_iterator(folder)) {
@@ -79,7 +79,8 @@ class Run {
                               .seed = options_.seed,
                               .names = options_.names,
                               .permits_turn = &store_.permits_turn()};
-    // A store that loses its state forgets that a hold was broken: its holder puts it back.
+    // A store that loses its state forgets that a hold was broken, and its holder registers it
+    // again.
     if (chosen(FaultKind::state)) looking.break_every = Duration::zero();
     const bool forks = !options_.migrate && options_.wants("fork", "fork");
     if (forks) {
@@ -111,7 +112,7 @@ class Run {
 
   // Faults, then calm.
   void trouble(TimePoint began, Observer& observer, Outcome& outcome) {
-    // A short run has less of both.
+    // A short run has less time for both.
     const Duration lease = store_.lease();
     const Duration apart = std::clamp<Duration>(options_.time / 8, lease / 2, 2 * lease);
     store_.record_with(
@@ -147,7 +148,7 @@ class Run {
     play(calm, faults, nullptr);
   }
 
-  // In a migration there may be nobody to strike: not every phase uses both stores.
+  // In a migration a fault may affect nobody: not every phase uses both stores.
   [[nodiscard]] bool hurt(const std::map<std::string, Given>& faults) const {
     if (chosen_.empty() || options_.migrate) return true;
     std::size_t all = 0;
@@ -155,7 +156,7 @@ class Run {
     return all >= least_store_faults && strikes(faults) > 0;
   }
 
-  // Signals to processes as the schedule says, if there is one, until the course is over or
+  // Sends signals to processes by the schedule, if there is one, until the course is over or
   // something is wrong.
   void play(Course& course, const StoreTrouble& faults, ProcessSchedule* schedule) {
     std::optional<ProcessSchedule::Step> step;
@@ -202,7 +203,7 @@ class Run {
                    " faults, now: " + faults.present());
   }
 
-  // Whether somebody is granted something soon.
+  // Whether grants come soon.
   bool grants_come(const std::string& when, std::uint64_t before) {
     const TimePoint limit = BootClock::now() + longest_silence;
     while (grants_.grants() <= before) {
@@ -228,7 +229,7 @@ class Run {
     }
   }
 
-  // Those of processes that were killed end by themselves. What is left then is a leak.
+  // The holds of killed processes end on their own. Whatever is left after that is a leak.
   void wait_for_leases(Observer& observer, const history::Rules& rules) {
     progress_.show("Waiting for the last leases");
     try {
@@ -243,11 +244,11 @@ class Run {
     }
   }
 
-  // A run that contains less has shown nothing.
+  // A run that contains less shows nothing.
   void expect(Outcome& outcome) {
     const auto seconds = static_cast<std::uint64_t>(outcome.lasted / 1s);
     history::Expect least{seconds, seconds, seconds / 4, 0};
-    // Some last long.
+    // Some faults last long.
     const Duration calm = std::max<Duration>(outcome.lasted - busy_, Duration::zero());
     if (!options_.faults.empty()) least.faults = static_cast<std::uint64_t>(calm / 10s);
     least.ends = 1;
@@ -263,14 +264,14 @@ class Run {
     if (forks && outcome.forks == 0) troubles_.push_back("no process has forked");
     for (const auto& [name, given] : outcome.faults) {
       if (given.times == 0) troubles_.push_back("the fault " + name + " was never given");
-      // In a migration there may have been nobody to strike: not every phase uses both stores.
+      // In a migration a fault may have affected nobody: not every phase uses both stores.
       if (given.times > 0 && given.hits == 0U && !options_.migrate) {
         troubles_.push_back("the fault " + name + " never struck anybody");
       }
     }
   }
 
-  // Who renews next after a step by more than the margin reports it (semantics 20).
+  // The next client that renews after a step by more than the margin reports it (semantics 20).
   void expect_notice(Outcome& outcome) {
     outcome.steps_noticed = count_lines(folders_.output(), "clock_stepped");
     const std::size_t steps = outcome.faults["clock-forward"].times;

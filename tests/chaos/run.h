@@ -1,4 +1,4 @@
-// One run: a store, processes that hammer it, faults, calm, and what was recorded.
+// One run: a store, processes that use it, faults, calm, and the recorded history.
 #pragma once
 
 #include <map>
@@ -23,21 +23,21 @@ struct Outcome {
   std::size_t kills = 0;
   std::size_t stops = 0;
   std::size_t forks = 0;
-  std::map<std::string, Given> faults;  // by name; also those that were not given
-  // How often a client said that the server's clock had stepped.
+  std::map<std::string, Given> faults;  // by name; also faults that were not given
+  // How often a client reported that the server's clock had stepped.
   std::size_t steps_noticed = 0;
-  // What is wrong apart from the history, a text each: a process that ended by itself, a
-  // fault that could not be given, a store that did not come back.
+  // What is wrong apart from the history, one text each: a process that ended on its own, a fault
+  // that could not be given, a store that did not come back.
   std::vector<std::string> troubles;
   history::Rules rules;
   std::vector<history::Invariant> not_judged;
 };
 
-// How long the faults last; the calm after them.
+// How long the faults last; the calm comes after them.
 Duration time_of_faults(const Options& options);
 
-// Writes into `folders`, which exist; the logs are whole when it returns. Throws tools::Failure:
-// usage.
+// Writes into `folders`, which exist; the logs are complete when it returns. Throws tools::Failure
+// for wrong usage.
 Outcome run(const Options& options, const Folders& folders, Store& store, Course& course,
             Progress& progress);
 

@@ -10,7 +10,7 @@ namespace lockset::chaos {
 std::size_t Deck::deal(Dice& dice) {
   if (cards_.empty()) {
     for (std::size_t i = 0; i < size_; ++i) cards_.push_back(i);
-    // Not std::shuffle: its order is not the same in every library.
+    // Not std::shuffle: its order differs between libraries.
     for (std::size_t i = size_; i > 1; --i) std::swap(cards_[i - 1], cards_[dice() % i]);
   }
   const std::size_t card = cards_.back();
@@ -32,7 +32,7 @@ ProcessSchedule::Step ProcessSchedule::next() {
   step.pause = time_between(dice_, longest_pause_ / 10, longest_pause_);
   step.kill = kills_ && (!stops_ || dice_() % 2 == 0);
   step.victim = dice_() % processes_;
-  // Long enough for the lease to end meanwhile, whatever was left of it.
+  // Long enough that the lease ends meanwhile, however much of it was left.
   step.stopped = time_between(dice_, lease_ * 3 / 2, lease_ * 3);
   return step;
 }

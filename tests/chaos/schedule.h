@@ -1,4 +1,4 @@
-// What goes wrong, and when: decided by the seed alone.
+// Which faults happen, and when: the seed alone decides.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +12,8 @@
 
 namespace lockset::chaos {
 
-// Deals 0 to size - 1 in random order, again and again: each comes up about equally often,
-// also in a short run.
+// Deals 0 to size - 1 in random order, again and again: each comes up about equally often, even in
+// a short run.
 class Deck {
  public:
   explicit Deck(std::size_t size) : size_(size) {}
@@ -24,7 +24,7 @@ class Deck {
   std::vector<std::size_t> cards_;
 };
 
-// Kills and stops of processes. With time between them, so that there is progress.
+// Kills and stops of processes, with time in between so that the processes make progress.
 class ProcessSchedule {
  public:
   struct Step {
@@ -33,7 +33,7 @@ class ProcessSchedule {
     std::size_t victim = 0;
     Duration stopped{};  // of a stop: how long
   };
-  // `longest_pause`: a tenth of it is the shortest. REQUIRES: kills or stops.
+  // The shortest pause is a tenth of `longest_pause`. REQUIRES: kills or stops.
   ProcessSchedule(std::uint64_t seed, std::size_t processes, Duration lease, Duration longest_pause,
                   bool kills, bool stops);
   Step next();
@@ -47,24 +47,24 @@ class ProcessSchedule {
   bool stops_;
 };
 
-// The store's faults: one at a time, now and then two, with calm between.
+// The store's faults: one at a time, sometimes two, with calm in between.
 class StoreSchedule {
  public:
-  struct Shape {  // of a fault that there is
+  struct Shape {  // describes an existing fault
     Duration shortest{};
     Duration longest{};
-    std::string group;  // no two of the same at once, unless it is ""
+    std::string group;  // two of the same group never overlap, unless it is ""
   };
   struct One {
     std::size_t fault = 0;
     Duration lasts{};
-    std::uint64_t seed = 0;  // for its particulars
+    std::uint64_t seed = 0;  // for its details
   };
   struct Round {
     Duration calm{};  // before it
     One first;
     std::optional<One> second;
-    Duration second_after{};  // the begin of the first, before the end of it
+    Duration second_after{};  // begins this long after the first, before the first ends
   };
   // REQUIRES: at least one fault.
   StoreSchedule(std::uint64_t seed, std::vector<Shape> faults, Duration longest_calm);

@@ -1,4 +1,4 @@
-// What goes wrong is decided by the seed alone, and everything gets its turn.
+// The seed alone decides which faults happen, and everything gets its turn.
 #include "tests/chaos/schedule.h"
 
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# A short run of chaos: smoke.sh LOCKSET_CHAOS BACKEND[:STRATEGY], or with a second backend a short
-# migration to it, with further arguments. The seed is always the same: a change is not judged by
-# luck; scripts/nightly runs others. Skipped (77) where a server can't be had, unless
-# LOCKSET_TEST_REQUIRE says that it must be there.
+# A short run of chaos: smoke.sh LOCKSET_CHAOS BACKEND[:STRATEGY]; with a second backend a short
+# migration to it, with further arguments. The seed is always the same, so that luck does not judge
+# a change; scripts/nightly runs others. Skipped (77) if a server is not available, unless
+# LOCKSET_TEST_REQUIRE requires it.
 set -u
 chaos=${1:?} backend=${2:?} to=${3:-}
 notes=$(mktemp "${TMPDIR:-/tmp}/lockset-chaos-notes.XXXXXX")

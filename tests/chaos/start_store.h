@@ -1,4 +1,4 @@
-// Starts a store, or says why it can't be had, with the exit code that goes with it.
+// Starts a store, or says why that fails, with the matching exit code.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace lockset::chaos {
 
-// `name` as from Store::find. Throws tools::Failure(exit_store).
+// `name` as returned by Store::find. Throws tools::Failure(exit_store).
 std::unique_ptr<Store> start_store(const std::string& name, Scenario scenario);
 
 }  // namespace lockset::chaos

@@ -41,7 +41,7 @@ void StoreTrouble::run(const std::stop_token& stop) {
   while (!stop.stop_requested() && !failure()) play(schedule_.next(), stop);
 }
 
-// At most two are under way; each is ended in its time, or when all is over.
+// At most two faults are under way; each ends at its time, or when the run ends.
 void StoreTrouble::play(const StoreSchedule::Round& round, const std::stop_token& stop) {
   wait(BootClock::now() + round.calm, stop);
   if (stop.stop_requested()) return;
@@ -86,7 +86,7 @@ bool StoreTrouble::begin(const StoreSchedule::One& one) {
   } catch (const std::exception& error) {
     fail("the fault " + fault.name + " could not begin: " + error.what());
   }
-  // Half done, perhaps.
+  // It may be half done.
   end_one({one.fault, {}});
   return false;
 }

@@ -1,4 +1,4 @@
-// Gives the store its faults, as the schedule says, on a thread of its own.
+// Gives the store its faults by the schedule, on a separate thread.
 #pragma once
 
 #include <condition_variable>
@@ -16,38 +16,38 @@
 
 namespace lockset::chaos {
 
-// What became of one fault in a run.
+// The history of one fault in a run.
 struct Given {
   std::size_t times = 0;
-  // How often it struck somebody, all times together; unset: one blow each time.
+  // How often it affected somebody, in total; unset: once each time.
   std::optional<std::size_t> hits;
 };
 
 // Thread-safe.
 class StoreTrouble {
  public:
-  // Told of each begin and end, for people.
+  // Called at each begin and end, for people.
   using Told = std::function<void(const std::string& line)>;
 
-  // Of store.faults() those in `chosen`, by index; without any it does nothing. `log`: that of
-  // the controller.
+  // `chosen`: indices into store.faults(); if there are none, it does nothing. `log`: the
+  // controller's log.
   StoreTrouble(Store& store, std::vector<std::size_t> chosen, Duration longest_calm,
                std::uint64_t seed, test::Recorder& log, Told told);
   StoreTrouble(const StoreTrouble&) = delete;
   StoreTrouble& operator=(const StoreTrouble&) = delete;
   ~StoreTrouble() { end(); }
 
-  // Ends the faults that are under way, and begins no more.
+  // Ends the faults under way, and begins no more.
   void end();
 
   // "server-kill, delay", or "none".
   [[nodiscard]] std::string present() const;
-  // By name; also those that have not begun.
+  // By name; also faults that have not begun.
   [[nodiscard]] std::map<std::string, Given> given() const;
   [[nodiscard]] std::size_t total() const;
-  // How long some fault was under way, all times together.
+  // How long some fault was under way, in total.
   [[nodiscard]] Duration busy() const;
-  // Why one could not be begun or ended.
+  // Why a fault could not be begun or ended.
   [[nodiscard]] std::optional<std::string> failure() const;
 
  private:
@@ -74,7 +74,7 @@ class StoreTrouble {
   Duration busy_{};
   std::map<std::string, Given> given_;
   std::optional<std::string> failure_;
-  std::jthread thread_;  // last: it uses all of the above
+  std::jthread thread_;  // last: it uses all members above
 };
 
 }  // namespace lockset::chaos

@@ -1,4 +1,4 @@
-// What a run has shown, for people.
+// The results of a run, for people.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace lockset::chaos {
 
-// Whether nothing at all is wrong.
+// True if nothing at all is wrong.
 bool kept(const Outcome& outcome, const history::Report& report);
 
-// The violations with their stories, the conditions of the run, what was counted, faults by
-// kind, and the verdict on each invariant. `more`: what else there is to say of this kind of run.
+// The violations with their stories, the conditions of the run, the counts, faults by kind, and the
+// verdict on each invariant. `more`: additional text for this kind of run.
 std::string summary(const Options& options, const Outcome& outcome, const history::Report& report,
                     const std::string& more);
 

@@ -1,4 +1,4 @@
-// A course of a given length, in which nothing else happens.
+// A course of a given length in which nothing else happens.
 #pragma once
 
 #include <algorithm>

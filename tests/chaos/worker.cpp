@@ -41,7 +41,7 @@ class Worker {
         stop_(std::move(stop)) {}
 
   void run() {
-    // Seldom, or the others would do nothing but wait.
+    // Seldom; otherwise the others would do nothing but wait.
     next_long_ = now_plus(between(seconds(0), seconds(60)));
     next_orphan_ = now_plus(between(seconds(5), seconds(90)));
     while (options_.keeps && !stop_.stop_requested()) keep_one();
@@ -104,7 +104,7 @@ class Worker {
                        : between(milliseconds(3), milliseconds(30)));
     }
     hold.valid();
-    // Valid or not.
+    // Whether it is valid or not.
     if (chance(30)) use(hold);
     let_go(hold);
   }
@@ -117,7 +117,7 @@ class Worker {
     });
   }
 
-  // For longer than its lease, so that it lives by renewals; until it is lost.
+  // Keeps it longer than its lease, so that it lives by renewals; until it is lost.
   void keep_long(RecordedHold& hold) {
     const TimePoint until = now_plus(between(options_.lease, 5 * options_.lease / 2));
     while (hold.valid() && BootClock::now() < until && !stop_.stop_requested()) {
@@ -125,7 +125,8 @@ class Worker {
       if (chance(5)) use(hold);
       if (chance(2)) hold.renew();
     }
-    // The last answer may be from before a stop of the process; and a moment for what is late.
+    // The last answer may be from before a stop of the process; also allow a moment for late
+    // answers.
     if (!hold.valid()) {
       pause(milliseconds(20));
       use(hold);
@@ -139,14 +140,14 @@ class Worker {
       if (const auto stamp = hold.detach()) detached_.push_back(*stamp);
       return;
     }
-    // Some are released by their destructor.
+    // The destructor releases some of them.
     if (kind < 10) return;
     hold.release();
     if (kind < 14) hold.release_again();
   }
 
-  // As one who has a name for as long as it can, and another when that is over. It asks for more
-  // time always, so that it is just being asked for at whatever moment.
+  // Keeps a name as long as possible, and then takes another one. It keeps asking for more
+  // time, so that a renewal may be under way at any moment.
   void keep_one() {
     std::stop_source cancel;
     const std::stop_callback at_end(stop_, [&] { cancel.request_stop(); });
@@ -166,7 +167,7 @@ class Worker {
     hold->release();
   }
 
-  // Renewed by hand and released by their stamps, or left to their leases.
+  // Renewed by hand, and released by their stamps or left to their leases.
   void look_after_detached() {
     for (const Stamp stamp : std::exchange(detached_, {})) {
       if (BootClock::now() >= next_orphan_) {
@@ -189,7 +190,7 @@ class Worker {
   std::vector<Stamp> detached_;
 };
 
-// The first error of any thread.
+// Keeps the first error of any thread.
 class FirstError {
  public:
   void take() {
@@ -205,10 +206,10 @@ class FirstError {
   std::exception_ptr error_;
 };
 
-// From the opening to the end: until `stop`.
+// From opening to the end: until `stop`.
 class Life {
  public:
-  // Null if it is over before the space could be opened.
+  // Null if `stop` came before the space could be opened.
   static std::unique_ptr<Life> begin(const WorkerOptions& options,
                                      const std::shared_ptr<test::Recorder>& recorder,
                                      FencedResource& resource, std::uint64_t seed,
@@ -224,9 +225,9 @@ class Life {
     if (!locks) return nullptr;
     return std::unique_ptr<Life>(new Life(options, std::move(locks), resource, seed, stop));
   }
-  // Its threads end by themselves, or by an error, which stops the others.
+  // Its threads end on their own, or by an error, which stops the others.
   [[nodiscard]] std::stop_token ending() const { return over_.get_token(); }
-  // Releases all, closes, and throws what was wrong.
+  // Releases everything, closes, and throws the error if there was one.
   void end() {
     over_.request_stop();
     threads_.clear();
@@ -268,7 +269,7 @@ void tell(const char* line) {
   std::fflush(stdout);
 }
 
-// Until then, or the end of either.
+// Pauses until then, or until either of them stops.
 void pause_until(TimePoint until, const std::stop_token& stop) {
   while (!stop.stop_requested() && BootClock::now() < until) pause(milliseconds(5));
 }
@@ -303,12 +304,12 @@ void work(const WorkerOptions& options, std::shared_ptr<test::Recorder> recorder
     if (!options.forks) {
       pause_until(TimePoint::max(), life->ending());
     } else {
-      // Often enough, that one of them forks while it has much under way.
+      // Often enough that a process forks while it has much under way.
       pause_until(BootClock::now() + milliseconds(1000 + dice() % 4000), life->ending());
       if (!life->ending().stop_requested()) {
         forks.fork_one(dice(), milliseconds(1000 + dice() % 4000));
       }
-      // It closes while the fork works, or much later.
+      // It closes while the forked child works, or much later.
       const milliseconds more(dice() % 2 == 0 ? dice() % 500 : 2000 + dice() % 6000);
       pause_until(BootClock::now() + more, life->ending());
     }

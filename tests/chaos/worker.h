@@ -1,6 +1,6 @@
-// A process of a run of chaos: threads that take random sets of the hot names, keep them for a
-// moment, now and then for longer than a lease, and let them go in every way there is; all of
-// it recorded. Trouble of the store is recorded and gone on from: nothing is opened again.
+// A process of a chaos run: threads that take random sets of the hot names, keep them for a moment,
+// sometimes longer than a lease, and end them in every possible way; all of it is recorded.
+// Failures of the store are recorded, and the process continues: it opens nothing again.
 #pragma once
 
 #include <cstddef>
@@ -26,21 +26,21 @@ struct WorkerOptions {
   bool lost_state = false;
   bool unfit = false;
   bool tell_failures = false;
-  // It forks now and then, and opens the space anew (forks.h).
+  // It forks now and then, and opens the space again (forks.h).
   bool forks = false;
   // It forks once, closes at once, prints "closed", and does nothing more.
   bool closes = false;
   // It takes one of kept_names() at a time, and keeps it for several leases.
   bool keeps = false;
-  // Ends it when it is there.
+  // Ends the process when this file exists.
   std::string stop;
-  // Its history, and those of its forks beside it.
+  // The history of this process; those of its forks are next to it.
   std::string log;
   [[nodiscard]] std::string log_of(const std::string& name) const;
 };
 
-// Works until `stop` holds, which is asked all the time; then all is released. Throws when
-// something happens that no trouble of the store explains.
+// Works until `stop` holds, which is checked all the time; then releases everything. Throws if
+// something happens that no failure of the store explains.
 void work(const WorkerOptions& options, std::shared_ptr<test::Recorder> recorder,
           const std::function<bool()>& stop);
 

@@ -1,6 +1,6 @@
-// lockset_chaos_worker: one process of a run of chaos. The address of the space comes in the
-// environment, as LOCKSET_URL, for it may hold a password. Ends with 0 when the stop file is
-// there, and with 1 and a line when something happened that ought not to.
+// lockset_chaos_worker: one process of a chaos run. The address of the space comes from the
+// environment, as LOCKSET_URL, because it may contain a password. Ends with 0 when the stop file
+// exists, and with 1 and a line if something unexpected happened.
 #include <boost/program_options.hpp>
 #include <cstdio>
 #include <cstdlib>

@@ -8,11 +8,11 @@
 namespace lockset::chaos {
 namespace {
 
-// How long a process may take to release what it holds and end, on a busy machine and with a store
-// that does not answer.
+// How long a process may take to release its holds and end, on a busy machine and with a store that
+// does not answer.
 constexpr Duration time_to_end = std::chrono::seconds(60);
 
-// The end of a file: what went wrong is told last.
+// The end of a file: errors are printed last.
 std::string tail_of(const std::filesystem::path& path) {
   std::ifstream file(path);
   std::ostringstream text;
@@ -22,7 +22,7 @@ std::string tail_of(const std::filesystem::path& path) {
   return all.size() <= most ? all : "..." + all.substr(all.size() - most);
 }
 
-// Beside this one: who copies the two to have them unchanged during a long run has both.
+// The worker next to this program: copying both keeps them unchanged during a long run.
 std::string worker_program() {
   return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "lockset_chaos_worker";
 }
@@ -86,7 +86,8 @@ std::unique_ptr<Process> Workers::start(const std::string& name, const std::stri
                                         Role role) {
   const auto lease = std::chrono::duration_cast<std::chrono::milliseconds>(
       role == Role::keeps ? store_.long_lease() : store_.lease());
-  // Beside a slow store some have leases that hardly outlive an answer, and wait for it.
+  // With a slow store, some have leases that are hardly longer than an answer takes, and wait for
+  // it.
   const std::size_t number = started_ + 1;
   const bool patient = !options_.migrate && role == Role::works && number % 2 == 1;
   const bool short_one = patient && number % 4 == 1;
@@ -100,7 +101,7 @@ std::unique_ptr<Process> Workers::start(const std::string& name, const std::stri
                                 "--io-timeout=" + std::to_string(patient ? lease.count() : 1000),
                                 "--threads=" + std::to_string(options_.threads),
                                 "--stop=" + (folders_.stops() / name).string()};
-  // A third of them: who forks also opens the space anew, which the others never do.
+  // A third of them: processes that fork also open the space again, which the others never do.
   if (role == Role::keeps) argv.emplace_back("--keeps");
   if (role == Role::closes) argv.emplace_back("--closes");
   if (!options_.migrate && role == Role::works && options_.wants("fork", "fork") &&
@@ -110,7 +111,7 @@ std::unique_ptr<Process> Workers::start(const std::string& name, const std::stri
   if (losses_.lost_state) argv.emplace_back("--lost-state");
   if (losses_.unfit) argv.emplace_back("--unfit");
   if (options_.migrate) argv.emplace_back("--tell-failures");
-  // Not among the arguments, which everybody sees: the address has a password.
+  // Not in the arguments, which everybody can see: the address contains a password.
   return std::make_unique<Process>(argv, std::vector{"LOCKSET_URL=" + url},
                                    output_of(name).string());
 }
@@ -130,7 +131,7 @@ void Workers::kill(std::size_t slot) {
   fill(slot);
 }
 
-// The fork that it has dies with it: its last one.
+// Its forked child dies with it: its last one.
 void Workers::record_kill(const Slot& slot) {
   std::size_t forks = 0;
   while (std::filesystem::exists(log_of(slot.name + "." + std::to_string(forks + 1)))) ++forks;

@@ -1,4 +1,4 @@
-// The processes that hammer the space: started, killed, stopped and watched.
+// The processes that use the space: started, killed, stopped and watched.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +22,15 @@ struct Folders {
   [[nodiscard]] std::filesystem::path output() const { return report / "output"; }
   [[nodiscard]] std::filesystem::path resource() const { return report / "resource"; }
   [[nodiscard]] std::filesystem::path servers() const { return report / "server-logs"; }
-  // A file of its name asks a process to end.
+  // A file of its name in this folder asks a process to end.
   [[nodiscard]] std::filesystem::path stops() const { return report / "stop"; }
 };
 
 // For the main thread (process.h says why).
 class Workers {
  public:
-  // `log`: that of the controller, where signals are noted before they are sent.
-  // What faults will do to the store, so that the processes bear it.
+  // `log`: the controller's log, in which signals are recorded before they are sent.
+  // What faults will do to the store, so that the processes tolerate it.
   struct Losses {
     bool lost_state = false;  // it loses its state
     bool unfit = false;       // for a while it has no space, or is read-only
@@ -38,39 +38,41 @@ class Workers {
   Workers(const Options& options, const Store& store, const Folders& folders, test::Recorder& log,
           Losses losses);
 
-  // One process opens the space while nobody else has it open, forks, and closes: some stores do
-  // more when the last one closes. Returns when it has; its fork works on. REQUIRES: nobody has it
-  // open. What went wrong.
+  // A process opens the space while nobody else has it open, forks, and closes: some stores do more
+  // when the last client closes. Returns when it has closed; its forked child continues. REQUIRES:
+  // nobody has the space open. Returns what went wrong.
   std::optional<std::string> open_and_fork(Duration limit);
   void start();
-  // One more process, beside those in the slots, under this name and at this address.
+  // One more process, in addition to those in the slots, under this name and with this address.
   [[nodiscard]] std::unique_ptr<Process> one_more(const std::string& name, const std::string& url) {
     return start(name, url, Role::works);
   }
-  // Where that one writes, and is asked to end.
+  // Where that process writes, and how it is asked to end.
   [[nodiscard]] std::filesystem::path log_of(const std::string& name) const;
   [[nodiscard]] std::filesystem::path output_of(const std::string& name) const;
   void ask_to_end(const std::string& name) const;
 
-  // The process in this slot is asked to end in order; another takes its place when it has, with
-  // the address that the store gives the slot then.
+  // Asks the process in this slot to end in order; after that another one replaces it, with the
+  // address that the store then gives the slot.
   void replace(std::size_t slot);
   [[nodiscard]] bool replacing(std::size_t slot) const {
     return slots_.at(slot).leaves_by.has_value();
   }
-  // Of the process that has the slot now.
+  // The process that has the slot now.
   [[nodiscard]] const std::string& name(std::size_t slot) const { return slots_.at(slot).name; }
 
-  // One that stands is let alone by both.
-  void kill(std::size_t slot);  // another takes its place
+  // Both leave a stopped process alone.
+  void kill(std::size_t slot);  // another process replaces it
   void stop(std::size_t slot, TimePoint until);
-  // Continues those whose time is over; the time of the next one, max() if none stands.
+  // Continues the processes whose stop is over; returns the end of the next stop, max() if none is
+  // stopped.
   TimePoint continue_due(TimePoint now);
   void continue_all() { continue_due(TimePoint::max()); }
-  // What is wrong with one that has ended by itself, or does not though it was asked to. Fills the
-  // places of those that were to be replaced.
+  // What is wrong with a process that ended on its own, or does not end although it was asked to.
+  // Replaces the processes that were to be replaced.
   std::optional<std::string> trouble();
-  // All release what they hold and end, within the limit; what was wrong. Nobody stands.
+  // Continues stopped processes; then all release their holds and end, within the limit. Returns
+  // what was wrong.
   std::optional<std::string> finish(Duration limit);
 
   [[nodiscard]] std::size_t kills() const noexcept { return kills_; }
@@ -78,7 +80,7 @@ class Workers {
 
  private:
   struct Slot {
-    std::string name;  // of the process that has the place now
+    std::string name;  // the process that has the slot now
     std::unique_ptr<Process> process;
     std::optional<TimePoint> stands_until;
     std::optional<TimePoint> leaves_by;  // it was asked to end
@@ -96,7 +98,7 @@ class Workers {
   test::Recorder& log_;
   const Losses losses_;
   std::vector<Slot> slots_;
-  std::vector<Slot> others_;  // nobody kills or stops them
+  std::vector<Slot> others_;  // never killed or stopped
   std::size_t started_ = 0;
   std::size_t kills_ = 0;
   std::size_t stops_ = 0;

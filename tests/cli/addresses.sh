@@ -1,12 +1,12 @@
-# Addresses that can't be meant, of stores with a server: one line with the culprit, exit 78, and
-# nobody is asked. No server runs here.
+# Wrong addresses of stores with a server: one line with the faulty part, exit 78, and no server is
+# asked. No server runs here.
 #
 #   addresses.sh PATH-OF-LOCKSET SCHEME...      those that are built
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 secret=hunter2
 
-# bad CULPRIT URL: from the environment, as it may hold a password.
+# bad CULPRIT URL: from the environment, because it may contain a password.
 bad() {
   local begin end
   begin=$(milliseconds)
@@ -22,7 +22,7 @@ bad() {
   lacks "$2, doctor" "$err$out" "$secret"
 }
 
-# What all networked stores have in common; AT is an address up to its host.
+# Common to all networked stores; AT is an address up to its host.
 bad_for_all() {
   local at=$1 path=$2
   for port in abc 0 65536 -1 '' '1x' 99999999999; do
@@ -85,7 +85,7 @@ for scheme in "${@:2}"; do
   esac
 done
 false_that 'a command ran without a store' test -e "$work/ran"
-# Nobody listens there: told as soon as that is known, and not when the store might have answered.
+# No server listens: reported as soon as that is known, not when the store might have answered.
 for scheme in "${@:2}"; do
   authority=127.0.0.1:1
   [ "$scheme" != mysql ] || authority=app@$authority

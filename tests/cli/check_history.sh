@@ -28,7 +28,7 @@ together=$out
 exits 0 "$lockset" check-history good
 same "a folder stands for its files" "$together" "$out"
 
-# The second holder comes before the first gave up.
+# The second holder comes before the first one gave up.
 cp good/a.log bad/
 sed 's/^5000000 ask/2600000 ask/; s/^6000000 granted/2700000 granted/' good/b.log >bad/b.log
 exits 1 "$lockset" check-history bad
@@ -36,7 +36,7 @@ contains "the story" "$out" 'I1 exclusion is broken: name "job 1" at 1.7 ms: 2 w
 contains "the story" "$out" 'op 2 of b, asked at 1.6 ms, granted stamp 11 at 1.7 ms'
 contains "the verdict" "$out" "I1 exclusion       1"
 
-# A cut last line is no fault, a run that shows nothing is one.
+# A cut last line is no fault; a run that shows nothing is one.
 printf '7000000 lost sta' >>good/b.log
 exits 0 "$lockset" check-history good
 printf 'lockset-history 1 c\n1 expect grants=3 overlaps=0 busy=0 faults=0 wakeups=0 ends=0\n' >good/c.log
@@ -44,7 +44,7 @@ exits 1 "$lockset" check-history good
 contains "vacuous" "$out" "Shows too little: only 2 grants, expected 3 at least"
 rm good/c.log
 
-# Stamps that follow time for each name only.
+# Stamps that follow time only for each name.
 mkdir apart
 sed 's/stamp=10/stamp=12/; s/job%201/other/' good/a.log >apart/a.log
 grep -v busy good/b.log | sed '2d' | grep -v lost >apart/b.log
@@ -52,7 +52,7 @@ exits 1 "$lockset" check-history apart
 contains "stamps against time" "$out" "I2 fencing order is broken"
 exits 0 "$lockset" check-history --per-name apart
 
-# What can't be read.
+# Files that can't be read.
 refused() {
   local code=$1 part=$2
   shift 2

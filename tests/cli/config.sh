@@ -3,7 +3,7 @@
 unset LOCKSET_URL
 user_file=$XDG_CONFIG_HOME/lockset/lockset.conf
 
-# The application id that is in force, as a refused release shows it.
+# The application id in force, as a refused release shows it.
 app() { "$lockset" release 5 "$@" 2>&1 | sed -n 's/.*application "\([^"]*\)".*/\1/p'; }
 
 contains "default application id" "$(app)" @
@@ -25,7 +25,7 @@ same "~/.config without XDG_CONFIG_HOME" from-home "$(unset XDG_CONFIG_HOME; app
 echo 'app = from-here' >lockset.conf
 contains "not from the working directory" "$(app)" @
 
-# The file's form.
+# The format of the file.
 printf '\n# comment\n  app=with#sign  # and a comment\n\n' >"$user_file"
 same "comments and blanks" 'with#sign' "$(app)"
 printf 'url = sqlite:%s/other.db\n' "$work" >"$user_file"

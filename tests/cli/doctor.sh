@@ -1,11 +1,11 @@
-# doctor, and the script of init. On servers: server_lib.sh, and the test of each store.
+# doctor, and the script of init. For servers: server_lib.sh, and the test of each store.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# level SUBJECT: what the last doctor said about it.
+# level SUBJECT: the level that the last doctor reported for it.
 level() { printf '%s\n' "$out" | sed -n "s/^\(ok\|warning\|unsafe\) *$1  .*/\1/p"; }
 
-# Nothing there yet: said, and not made.
+# There is no space yet: doctor says so, and makes none.
 exits 0 "$lockset" doctor
 same "no space yet" warning "$(level space)"
 false_that "doctor makes no database" test -e locks.db
@@ -14,7 +14,7 @@ same "no directory" unsafe "$(level space)"
 contains "no directory" "$out" 'mkdir -p'
 one_line "no directory"
 
-# All as it should be.
+# Everything is as it should be.
 exits 0 "$lockset" init
 exits 0 "$lockset" permits set '*' --read 3
 exits 0 "$lockset" acquire --write a --write b --lease none
@@ -42,7 +42,7 @@ exits 0 "$lockset" doctor --json --url memory:
 contains "memory is for tests" "$out" '"worst": "warning"'
 contains "memory is for tests" "$out" 'for tests'
 
-# What weakens a promise is a warning with its remedy.
+# A setting that weakens a promise is a warning with its remedy.
 exits 0 "$lockset" doctor --url "sqlite:$work/locks.db?synchronous=normal"
 same "synchronous" warning "$(level synchronous)"
 contains "the last line" "${out##*$'\n'}" 'see the warning'
@@ -57,7 +57,7 @@ sqlite3 other.db 'PRAGMA journal_mode = DELETE' >/dev/null
 exits 0 "$lockset" doctor --url "sqlite:$work/other.db"
 same "journal mode" warning "$(level 'journal mode')"
 
-# What is unsafe is what open refuses, and both say so.
+# open refuses what doctor calls unsafe, and both say so.
 sqlite3 stranger.db 'CREATE TABLE t(x)'
 exits 78 "$lockset" doctor --url "sqlite:$work/stranger.db"
 same "the database of another program" unsafe "$(level space)"
@@ -72,7 +72,7 @@ rm second-name.db
 exits 78 "$lockset" doctor --url "sqlite:$work"
 same "a directory" unsafe "$(level space)"
 
-# A store that can't be asked: what was found all the same, and 69.
+# A store that can't be asked: doctor still prints what it found, and exits with 69.
 mkfifo orders
 start sh -c 'exec sqlite3 -bail "$1" <orders' sh "$work/locks.db"
 exec 7>orders
@@ -97,7 +97,7 @@ one_line "an unknown store"
 exits 78 "$lockset" doctor --url "sqlite:$work/locks.db?synchronus=full"
 one_line "an unknown parameter"
 
-# init --print: a store without a script says so.
+# init --print: refused for a store without a script.
 exits 64 "$lockset" init --print
 one_line "no script"
 contains "no script" "$err" 'has no script'
@@ -106,7 +106,7 @@ exits 64 "$lockset" init --print --max-lease 20s
 one_line "a script and a setting"
 exits 78 "$lockset" init --print --url nosuch:x
 
-# Roles: a store without accounts says so; an account has one role.
+# Roles: refused for a store without accounts; an account has one role.
 for print in '' --print; do
   # shellcheck disable=SC2086
   exits 64 "$lockset" init --program app $print

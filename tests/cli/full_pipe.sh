@@ -1,14 +1,14 @@
-# Nobody reads what lockset says: it still keeps and releases the lock.
+# Nobody reads lockset's messages: it still keeps and releases the lock.
 . "$(dirname "$0")/lib.sh"
 
-# full NAME: a pipe with no room left, open for reading and writing as 8.
+# full NAME: makes a pipe with no room left, open for reading and writing as descriptor 8.
 full() {
   mkfifo "$1"
   exec 8<>"$1"
   dd if=/dev/zero of="$1" oflag=nonblock bs=4096 count=1000 2>/dev/null
   dd if=/dev/zero of="$1" oflag=nonblock bs=1 count=5000 2>/dev/null
 }
-# drain: what stood in it, but for the zeros, to the file "said" until its writers end.
+# drain: copies its content, without the zeros, to the file "said" until its writers end.
 drain() { start sh -c 'exec 8>&-; tr -d "\\000" <"$1" >said' sh "$1"; }
 
 # Longer than the lease, with a line for each renewal.
@@ -38,7 +38,7 @@ soon held x
 exits 0 "$lockset" break "$(stamp_of x)"
 ended() { [ -z "$(ps -o pid= --ppid "$job" | tr -d ' \n')" ]; }
 soon ended
-# SIGTERM ends the wait for somebody who reads.
+# SIGTERM ends the wait for a reader.
 kill -TERM "$job"
 soon gone "$job" || kill -KILL "$job"
 pid=$job

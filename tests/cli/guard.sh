@@ -1,9 +1,9 @@
-# A lockset that was killed or stopped never leaves its command running unnoticed.
+# If lockset is killed or stopped, its command never runs on unnoticed.
 . "$(dirname "$0")/lib.sh"
 
 job='echo $$ >job; sleep 1000 & echo $! >grandchild; wait'
 
-# kill -9: the command and what it started end at once: `soon` is over long before the lease is.
+# kill -9: the command and its children end at once: `soon` is over long before the lease is.
 start "$lockset" run --write x --lease 60s -- sh -c "$job"
 soon filled grandchild
 stamp=$(stamp_of x)
@@ -24,7 +24,7 @@ exits 0 "$lockset" run --write x -w 15s -- sh -c 'echo "$LOCKSET_STAMP"'
 true_that "the next stamp is greater" test "$out" -gt "$stamp"
 ends 137
 
-# The same for a command that does not listen to SIGTERM: killed after --grace.
+# The same for a command that ignores SIGTERM: killed after --grace.
 rm -f job grandchild
 start "$lockset" run --write x --grace 300ms -- sh -c "trap '' TERM; $job"
 soon filled grandchild
@@ -34,8 +34,8 @@ soon gone "$(cat grandchild)"
 ends 137
 "$lockset" break "$(stamp_of x)"
 
-# kill -STOP: the guard ends the command when the lease does; somebody else gets the
-# lock; continued, lockset says 79.
+# kill -STOP: the guard ends the command at the end of the lease, and another process gets the lock.
+# When lockset continues, it exits with 79.
 rm -f job grandchild
 start "$lockset" run --write x --lease 4s -- sh -c "$job"
 soon filled grandchild
@@ -52,7 +52,7 @@ soon twice_the_lease
 kill -CONT "$pid"
 ends 79
 
-# Stopped for a moment only, it goes on as if nothing had been.
+# Stopped only for a moment, it continues as if nothing had happened.
 rm -f job grandchild over
 start "$lockset" run --write x --lease 10s -- sh -c 'echo $$ >job; while [ ! -e over ]; do sleep 0.02; done'
 soon filled job
@@ -61,7 +61,7 @@ kill -CONT "$pid"
 touch over
 ends 0
 
-# With --on-lost=ignore the command is left alone.
+# With --on-lost=ignore the command is not touched.
 rm -f job over
 start "$lockset" run --write y --on-lost ignore -- sh -c 'echo $$ >job; while [ ! -e over ]; do sleep 0.02; done; echo done >ended'
 soon filled job
@@ -70,7 +70,7 @@ ends 137
 touch over
 soon filled ended
 
-# The guard is out of reach of what happens to lockset's session, and never stays.
+# Signals to lockset's session don't reach the guard, and the guard never stays behind.
 rm -f job over
 start "$lockset" run --write z -- sh -c 'echo $$ >job; while [ ! -e over ]; do sleep 0.02; done'
 soon filled job
@@ -85,7 +85,7 @@ touch over
 ends 0
 true_that "the guard is gone" gone "$guard"
 
-# Even without its guard the command itself ends with a lockset that was killed.
+# Even without its guard, the command ends with a lockset that was killed.
 rm -f job grandchild
 start "$lockset" run --write w -- sh -c 'echo $$ >job; while :; do sleep 0.02; done'
 soon filled job

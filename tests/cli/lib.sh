@@ -1,21 +1,21 @@
-# What the tests of the command share. Source it; end the test with `finish`.
+# Common functions of the command's tests. Source it; end the test with `finish`.
 # shellcheck shell=bash
 set -u
 lockset=${1:?usage: test.sh PATH-OF-LOCKSET}
 [ -x "$lockset" ] || { echo "no executable $lockset" >&2; exit 2; }
 
-# The space that the test is to use, instead of a SQLite file (server.sh).
+# The space for the test, if it is not a SQLite file (server.sh).
 given_url=${LOCKSET_TEST_URL:-} required=${LOCKSET_TEST_REQUIRE:-}
 for variable in "${!LOCKSET_@}"; do unset "$variable"; done
 work=$(mktemp -d "${TMPDIR:-/tmp}/lockset-cli.XXXXXX")
 export HOME=$work/home XDG_STATE_HOME=$work/state XDG_CONFIG_HOME=$work/config TZ=UTC
 mkdir -p "$HOME" "$XDG_STATE_HOME" "$XDG_CONFIG_HOME/lockset"
 cd "$work" || exit 2
-# A file of its own for each test, whatever the default path of the backend is.
+# A separate file for each test, whatever the default path of the backend is.
 export LOCKSET_URL=${given_url:-sqlite:$work/locks.db}
 
 failures=0
-started=()  # process ids of what `start` started
+started=()  # process ids of everything that `start` started
 
 clean_up() {
   local pid
@@ -44,7 +44,7 @@ lacks() { case $2 in *"$3"*) fail "$1" "text: $2" "has: $3" ;; esac; }
 true_that() { local what=$1; shift; "$@" || fail "$what" "failed: $*"; }
 false_that() { local what=$1; shift; ! "$@" || fail "$what" "succeeded: $*"; }
 
-# exits CODE COMMAND...: runs it; $out and $err are what it wrote.
+# exits CODE COMMAND...: runs it; $out and $err are its output.
 out='' err=''
 exits() {
   local expected=$1 code=0
@@ -53,13 +53,13 @@ exits() {
   out=$(cat "$work/out") err=$(cat "$work/err")
   [ "$code" -eq "$expected" ] || fail "exit code of: $*" "expected: $expected" "actual: $code" "stderr: $err"
 }
-# one_line WHAT: $err is one line and ours.
+# one_line WHAT: $err is one line, and it is lockset's.
 one_line() {
   same "$1: lines on standard error" 1 "$(printf '%s\n' "$err" | wc -l)"
   contains "$1" "$err" "lockset: "
 }
 
-# start COMMAND...: in the background; $pid is its id.
+# start COMMAND...: runs it in the background; $pid is its id.
 pid=0
 start() {
   "$@" &
@@ -71,13 +71,13 @@ ends() {
   local code=0
   wait "$pid" || code=$?
   [ "$code" -eq "$1" ] || fail "exit code of the job in the background" "expected: $1" "actual: $code"
-  # Its number may be given to another process from now on.
+  # From now on another process may get its number.
   local each rest=()
   for each in "${started[@]}"; do [ "$each" = "$pid" ] || rest+=("$each"); done
   started=("${rest[@]:+${rest[@]}}")
 }
 
-# soon COMMAND...: polls until it succeeds, 20 s at most.
+# soon COMMAND...: polls until it succeeds, for at most 20 s.
 soon() {
   local end=$((SECONDS + 20))
   until "$@"; do
@@ -89,22 +89,22 @@ soon() {
   done
 }
 
-# held NAME, free NAME: false as well when the store did not answer.
+# held NAME, free NAME: both are false if the store did not answer.
 held() { "$lockset" status "$1" --json >"$work/status" && grep -q '"stamp"' "$work/status"; }
 free() { "$lockset" status "$1" --json >"$work/status" && ! grep -q '"stamp"' "$work/status"; }
 waiting() {
   "$lockset" status "$1" --json >"$work/status" &&
     sed -n '/"waiters"/,$p' "$work/status" | grep -q '"name"'
 }
-# Some stores don't know who waits; doctor counts them where they do.
+# Some stores list no waiters; doctor counts them if the store does.
 lists_waiters() { "$lockset" doctor | grep -q '^ok  *holds .* waiter'; }
-# A zombie is gone as well: where process 1 does not reap, it stays.
+# A zombie counts as gone: if process 1 does not reap it, it stays.
 gone() { case $(sed "s/.*) //" "/proc/$1/stat" 2>/dev/null) in "" | Z*) ;; *) return 1 ;; esac; }
 filled() { [ -s "$1" ]; }
 milliseconds() { echo $(($(date +%s%N) / 1000000)); }
 stamp_of() { "$lockset" status "$1" --json | sed -n 's/.*"stamp": \([0-9]*\).*/\1/p' | head -n 1; }
 
-# hold NAME: somebody holds it until release_it.
+# hold NAME: another process holds it until release_it.
 release_file=$work/release
 hold() {
   rm -f "$release_file"

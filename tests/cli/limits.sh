@@ -1,20 +1,21 @@
-# What little the system has left: told in one line, and nothing is held afterwards.
+# The system has almost nothing left: lockset says so in one line, and nothing is held afterwards.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 "$lockset" init >/dev/null || exit 2
 
-# with OPTION VALUE COMMAND...: under this limit (ulimit).
+# with OPTION VALUE COMMAND...: runs it under this limit (ulimit).
 with() { bash -c 'ulimit "$1" "$2" || exit 99; shift 2; exec "$@"' with "$@"; }
 
-# A limit on the size of files: an error, and no signal that ends us. The command has the signal.
+# A limit on the size of files: an error, not a signal that ends lockset. The command gets the
+# signal.
 exits 0 "$lockset" init --url "sqlite:$work/small.db"
 exits 69 with -f 1 "$lockset" run -n --write x --url "sqlite:$work/small.db" -- touch ran
 one_line 'no room in files'
 exits 0 "$lockset" run --write x -- grep SigIgn /proc/self/status
 same 'what the command ignores' "$(grep SigIgn /proc/self/status)" "$out"
 
-# File descriptors: whatever the number, one line that says it, or success.
+# File descriptors: for any number, one line that names the limit, or success.
 most=$("$lockset" run --write x -- sh -c 'ls /proc/$PPID/fd | wc -l')
 for ((n = 4; n < most + 8; n++)); do
   code=0
@@ -33,7 +34,7 @@ for ((n = 4; n < most + 8; n++)); do
   true_that "nothing stays with $n descriptors" free x
 done
 
-# Processes and threads. Root knows no such limit.
+# Processes and threads. The limit does not apply to root.
 chmod 711 "$work"
 mkdir -m 777 all
 cp "$lockset" all/lockset
@@ -63,7 +64,7 @@ for ((n = 1; n < 8; n++)); do
 done
 exits 71 few 1 env "LOCKSET_URL=sqlite:$work/all/locks.db" all/lockset run -n --write x -- true
 
-# Standard streams that were closed: nothing of ours stands in their place, also for the command.
+# Closed standard streams: none of lockset's files takes their place, not even for the command.
 exits 0 sh -c 'exec "$@" <&- >&- 2>&-' sh "$lockset" run --write x -- \
   sh -c 'for fd in 0 1 2; do readlink "/proc/$$/fd/$fd"; done >'"$work/streams"
 lacks 'closed streams' "$(cat streams)" locks.db
@@ -71,7 +72,7 @@ same 'closed streams' "$(printf '/dev/null\n%.0s' 1 2 | head -n 2)" "$(grep -v "
 exits 74 sh -c 'exec "$@" >&-' sh "$lockset" status
 one_line 'closed standard output'
 
-# As process 1 it sees to those that lost their parents. A subreaper gets them in the same way.
+# As process 1 it reaps orphans. A subreaper gets them in the same way.
 case $(uname -m) in x86_64) prctl=157 ;; *) prctl=167 ;; esac
 start perl -e "syscall($prctl, 36, 1, 0, 0, 0) == 0 or die; exec @ARGV" -- "$lockset" run --write x -- sh -c '
   sh -c "sh -c \"echo \\\$\\\$ >orphan; while [ ! -e end_orphan ]; do sleep 0.02; done\" & "
@@ -86,7 +87,7 @@ touch finish
 pid=$job
 ends 5
 
-# -v says once what stays as it is.
+# -v reports an unchanged state only once.
 printf '.timeout 60000\nBEGIN IMMEDIATE;\n.shell touch blocked\n' >orders
 mkfifo more
 start sh -c 'cat orders - <more | exec sqlite3 -bail "$1"' sh "$work/locks.db"

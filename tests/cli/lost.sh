@@ -1,7 +1,7 @@
 # The lock is lost, or kept longer, while the command runs.
 . "$(dirname "$0")/lib.sh"
 
-# Broken by hand: noticed at the next renewal, and the exit code is 79.
+# Broken by hand: lockset notices at the next renewal, and exits with 79.
 start "$lockset" run --write x --lease 6s -- sh -c 'echo $$ >job; trap "echo TERM >got; exit 0" TERM; while :; do sleep 0.02; done' 2>lost.err
 soon filled job
 exits 0 "$lockset" break "$(stamp_of x)"
@@ -9,7 +9,7 @@ ends 79
 same "the command got" TERM "$(cat got)"
 contains "it says so" "$(cat lost.err)" "lost the lock"
 
-# Killed after the grace.
+# Killed after the grace time.
 rm -f job
 start "$lockset" run --write x --lease 6s --grace 200ms -- sh -c 'trap "" TERM; echo $$ >job; while :; do sleep 0.02; done' 2>lost.err
 soon filled job
@@ -33,7 +33,7 @@ touch over
 ends 79
 true_that "the command came to its end" test -e ended
 
-# Broken, and the command ends before the next renewal would have told.
+# Broken, and the command ends before the next renewal would have shown it.
 rm -f job over
 start "$lockset" run --write x --lease 60s -- sh -c 'echo $$ >job; while [ ! -e over ]; do sleep 0.02; done' 2>lost.err
 soon filled job
@@ -41,12 +41,12 @@ soon filled job
 touch over
 ends 79
 
-# The store is in trouble at the release, and not before: the command was in time.
+# The store fails at the release, not before: the command ended in time.
 exits 3 "$lockset" run --url "sqlite:$work/doomed.db" --write x -- sh -c "rm -f \"$work\"/doomed.db*; exit 3"
 one_line "no release"
 contains "no release" "$err" "warning"
 
-# --at-least keeps the lock when the command was quicker.
+# --at-least keeps the lock if the command was quicker.
 begin=$(milliseconds)
 start "$lockset" run --write x --lease 60s --at-least 3s -- sh -c 'echo done >quick; exit 4'
 soon filled quick
@@ -57,7 +57,7 @@ true_that "kept for three seconds ($took ms)" test "$took" -ge 3000
 true_that "and not until its lease ends ($took ms)" test "$took" -lt 30000
 true_that "released then" free x
 
-# A signal ends the stay; the exit code stays the command's.
+# A signal ends that time; the exit code is still the command's.
 rm -f quick
 start "$lockset" run --write x --at-least 1h -- sh -c 'echo $$ >quick; exit 4'
 soon filled quick
@@ -71,7 +71,7 @@ begin=$(milliseconds)
 exits 0 "$lockset" run --write x --at-least 4s -- sleep 4.1
 true_that "not delayed" test $(($(milliseconds) - begin)) -lt 8000
 
-# The lease is renewed while the command runs: it outlives it.
+# The lease is renewed while the command runs, so the hold lasts longer than its lease.
 rm -f job
 start "$lockset" run --write x --lease 3s -- sh -c 'echo $$ >job; sleep 4.5; exit 6'
 soon filled job

@@ -1,5 +1,5 @@
-# migrate: the whole way and back between two SQLite files, with programs that follow and one that
-# does not; what is refused, and how it is said.
+# migrate: all phases and back between two SQLite files, with programs that follow and one that does
+# not; what is refused, and the messages.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 old=sqlite:$work/old.db new=sqlite:$work/new.db
@@ -17,7 +17,7 @@ held_alone() { # ADDRESS NAME
 phase() { "$lockset" migrate status --json | sed -n 's/^  "phase": "\(.*\)",/\1/p'; }
 is_json() { printf '%s' "$1" | python3 -m json.tool >/dev/null; }
 
-# Settings that can't be meant: one line each, before anything is asked.
+# Wrong settings: one line each, before anything is asked.
 exits 78 env -u LOCKSET_MIGRATE_TO "$lockset" migrate status
 one_line "one of two"
 contains "one of two" "$err" "migrate.from is set (LOCKSET_MIGRATE_FROM) and migrate.to is not"
@@ -57,7 +57,7 @@ contains "help" "$out" "migrate rollback [--watch] [--to PHASE]"
 exits 0 "$lockset" migrate advance --help
 contains "help of one" "$out" "--watch"
 
-# Passwords: refused on the command line, taken from files, shown nowhere.
+# Passwords: refused on the command line, read from files, never shown.
 secret=hunter2
 exits 64 "$lockset" status --migrate-from "nosuch://u:$secret@h/db"
 one_line "a password in a flag"
@@ -82,7 +82,7 @@ exits 78 env "LOCKSET_MIGRATE_TO_PASSWORD_FILE=$work/none" \
   LOCKSET_MIGRATE_TO=nosuch://u@h/db "$lockset" migrate plan
 contains "no password file" "$err" LOCKSET_MIGRATE_TO_PASSWORD_FILE
 
-# By the file, also as a section; a key that is misspelt.
+# From the file, also as a section; a misspelt key.
 conf=$XDG_CONFIG_HOME/lockset/lockset.conf
 printf 'migrate.from = %s\n[migrate]\nto = %s\n' "$old" "$new" >"$conf"
 exits 0 env -u LOCKSET_MIGRATE_FROM -u LOCKSET_MIGRATE_TO "$lockset" migrate status
@@ -141,7 +141,7 @@ exits 0 "$lockset" migrate status --json
 true_that "status is JSON" is_json "$out"
 contains "status as JSON" "$out" '"follows": true'
 
-# One of yesterday's configuration is in the way of dual-new, and is told why afterwards.
+# A program with the old configuration blocks dual-new, and gets an error that says why afterwards.
 start alone "$old" "$lockset" run --write legacy --label yesterday -- sh -c \
   'until [ -e legacy_over ]; do sleep 0.02; done'
 legacy=$pid
@@ -168,7 +168,7 @@ contains "the old store alone" "$err" "set migrate.from and migrate.to"
 exits 78 alone "$new" "$lockset" run --write x -- true
 contains "the new store alone" "$err" "still on the move"
 
-# With one store gone, what the other one can tell, and that it is not all.
+# If one store is gone, status shows what the other one knows, and says that it is incomplete.
 exits 0 env "LOCKSET_MIGRATE_TO=sqlite:$work/none/new.db" "$lockset" migrate status
 contains "without the new store" "$out" "stamps are the new store's (or a later phase)"
 contains "without the new store" "$out" "  holds        not known"
@@ -176,12 +176,12 @@ exits 0 env "LOCKSET_MIGRATE_TO=sqlite:$work/none/new.db" "$lockset" migrate sta
 contains "without the new store" "$out" '"certain": false'
 contains "without the new store" "$out" '"holds_in_new": null'
 
-# The hold of before, in the old store alone, is in the way of new-only.
+# The earlier hold, in the old store only, blocks new-only.
 exits 75 "$lockset" migrate advance
 one_line "a hold of before"
 contains "a hold of before" "$err" '"followed" (write)'
 contains "its holder" "$err" 'by follower (application'
-# Interrupted, nothing changes.
+# If it is interrupted, nothing changes.
 start "$lockset" migrate advance --watch --to closed >/dev/null 2>interrupted
 soon grep -q followed interrupted
 kill -TERM "$pid"
@@ -211,7 +211,7 @@ contains "closed" "$err" "has moved to another store and is closed"
 exits 78 "$lockset" migrate advance
 contains "what is left" "$err" "lockset migrate finish"
 
-# All the way back, and stamps go on.
+# All the way back, and stamps continue to grow.
 stamp=$("$lockset" acquire --write y --lease 1s)
 exits 0 "$lockset" migrate rollback --to dual-new
 same "back, each step" $'new-only: holds stand in the new store alone
@@ -222,7 +222,7 @@ exits 0 "$lockset" run --write y -- sh -c 'echo "$LOCKSET_STAMP"'
 true_that "stamps went on" test "$out" -gt "$stamp"
 exits 0 alone "$old" "$lockset" run --write y -- true
 
-# The new space stays shut, until somebody gives it free.
+# The new space stays shut until somebody releases it.
 exits 78 alone "$new" "$lockset" run --write y -- true
 one_line "the new space after the way back"
 contains "the new space after the way back" "$err" "lockset migrate release-new"
@@ -245,13 +245,13 @@ exits 0 "$lockset" migrate start
 exits 78 "$lockset" migrate release-new
 one_line "release-new under way"
 contains "release-new under way" "$err" "lockset migrate rollback --to old-only"
-# Without the old store only if that is said to be gone.
+# Without the old store only if the caller says that it is gone.
 exits 0 env "LOCKSET_MIGRATE_FROM=sqlite:$work/none/old.db" \
   "$lockset" migrate release-new --old-store-gone
 exits 0 alone "$new" "$lockset" run --write y -- true
 exits 0 "$lockset" migrate rollback --to old-only
 
-# And to the end.
+# Now to the end.
 exits 0 "$lockset" migrate start
 exits 0 "$lockset" migrate advance --watch --to closed
 exits 64 "$lockset" migrate finish </dev/null
@@ -272,7 +272,7 @@ contains "no way back" "$err" "no way back"
 exits 0 alone "$new" "$lockset" run --write x -- true
 exits 0 "$lockset" run --write x -- true
 
-# One store is gone: the other still tells.
+# One store is gone: the other still answers.
 rm old.db*
 mkdir old.db
 exits 0 "$lockset" migrate status

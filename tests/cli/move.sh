@@ -1,6 +1,6 @@
-# The same program moves from store to store by the URL in its configuration alone: a compiled
-# one, and a shell script around the command. An address that leads to a server of another kind
-# is one clear line.
+# The same program moves from store to store; only the URL in its configuration changes. One is
+# compiled, one is a shell script around the command. An address that leads to a server of another
+# kind gives one clear line.
 #
 #   move.sh PATH-OF-LOCKSET PATH-OF-PROGRAM KIND...      of the servers, as in scripts/server
 # shellcheck source=tests/cli/lib.sh
@@ -25,7 +25,7 @@ lockset=$1
   "$1" run --write data -n -- true 2>/dev/null
   echo "a second writer: $?"
   "$1" run --read report -n -- echo "a second reader: granted"' sh "$lockset" || exit
-# Where holds end with their process, this part is for another store.
+# If holds end with their process, this part needs another store.
 case $LOCKSET_STORE in zookeeper) echo 2m && exec "$lockset" status ;; esac
 stamp=$("$lockset" acquire --write export --lease 1m) || exit
 "$lockset" renew "$stamp" --lease 2m
@@ -48,7 +48,7 @@ for url in "${urls[@]}"; do
   same "the program on $store" "$expected_program" "$out"
 done
 
-# Any two of them with the ports mixed up. The schemes' own words for what they find differ.
+# Any two of them with their ports exchanged. Each scheme describes the error in its own words.
 export LOCKSET_URL
 for url in "${urls[@]:1}"; do
   for other in "${urls[@]:1}"; do

@@ -1,6 +1,5 @@
-// A program as people write them, which knows no store: the address of its locks stands in
-// its configuration file, the argument. Takes a set, shows that it excludes, and that it is
-// free again.
+// A typical program, which knows no store: the address of its locks is in its configuration file,
+// the argument. Takes a set, shows that it excludes, and that it is free again.
 #include <lockset/lockset.h>
 
 #include <fstream>

@@ -1,4 +1,4 @@
-# permits: reads side by side.
+# permits: readers that share.
 . "$(dirname "$0")/lib.sh"
 
 exits 0 "$lockset" permits get x
@@ -17,7 +17,7 @@ exits 0 "$lockset" permits unset licence
 exits 0 "$lockset" permits get licence
 same "unset" $'read 100\nwrite 1' "$out"
 
-# All of them read at the same time, or none would get further.
+# All of them read at the same time; otherwise none would continue.
 readers=8
 for i in $(seq $readers); do
   start "$lockset" run --read shared -w 30s -- sh -c '

@@ -3,7 +3,7 @@
 scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../scripts" && pwd)
 server_jobs=() server_dirs=()
 
-# need_server KIND: ends the test if there can't be one here, with 77 for "skipped".
+# need_server KIND: ends the test with 77 for "skipped" if there can't be one here.
 need_server() {
   local why
   why=$("$scripts/server" "$1" check) && return 0
@@ -12,11 +12,11 @@ need_server() {
   exit 77
 }
 
-# run_server KIND: starts one that ends with this shell, however that ends. $server_dir holds
-# what scripts/server says, $admin_url is its address with a password.
+# run_server KIND: starts one that ends with this shell, however the shell ends. $server_dir
+# contains what scripts/server documents, $admin_url is its address with a password.
 run_server() {
   server_kind=$1
-  # Not in $work, which is closed to the server's own user.
+  # Not in $work, because the server's own user has no access to it.
   server_dir=$(mktemp -d "${TMPDIR:-/tmp}/lockset-cli-server.XXXXXX")
   mkfifo "$work/$1.keep"
   "$scripts/server" "$1" run "$server_dir" <"$work/$1.keep" >"$work/$1.url" 2>"$work/$1.log" &
@@ -43,7 +43,7 @@ end_servers() {
 }
 trap end_servers EXIT
 
-# address USER [PASSWORD [DATABASE]]: of the last server.
+# address USER [PASSWORD [DATABASE]]: an address of the last server.
 address() {
   local scheme=${admin_url%%:*}
   printf '%s://%s@127.0.0.1:%s/%s\n' "$scheme" "$1${2:+:$2}" "$(cat "$server_dir/port")" \

@@ -1,4 +1,4 @@
-# The command on Redis: the stories of every store, and what goes wrong there.
+# The command on Redis: the tests of every store, and the failures of this one.
 #
 #   redis.sh PATH-OF-LOCKSET
 # shellcheck source=tests/cli/lib.sh
@@ -13,7 +13,7 @@ here=127.0.0.1:$port
 missing_space
 make_space
 
-# A server that may throw locks away: doctor says so, and nobody opens it.
+# A server that may delete locks: doctor says so, and open refuses it.
 exits 0 redis config set maxmemory 1gb maxmemory-policy allkeys-lru
 exits 78 at "$admin_url" doctor
 contains 'a server that evicts' "$(printf '%s\n' "$out" | grep '^unsafe')" maxmemory-policy
@@ -21,7 +21,7 @@ refused 78 maxmemory-policy at "$admin_url" run --write x -- touch "$work/ran"
 false_that 'a command ran where locks may vanish' test -e "$work/ran"
 exits 0 redis config set maxmemory-policy noeviction
 exits 0 at "$admin_url" doctor
-# One that forgets when it restarts: a warning.
+# A server that forgets when it restarts: a warning.
 exits 0 redis config set appendonly no
 exits 0 at "$admin_url" doctor
 contains 'a server without persistence' "$(printf '%s\n' "$out" | grep '^warning')" appendonly
@@ -36,7 +36,7 @@ refused 78 password at "redis://$here/0" status
 refused 78 '99' at "redis://:$secret@$here/99" status
 refused 64 LOCKSET_URL "$lockset" status --url "$admin_url"
 
-# Other places for the password, other ways to the server.
+# Other places for the password, other ways to reach the server.
 printf '%s\n' "$secret" >password
 chmod 600 password
 plain=redis://$here/0
@@ -49,11 +49,11 @@ exits 0 at "redis://:$secret@$here" status
 exits 0 at "redis://:$secret@localhost/0?socket=$server_dir/socket/redis.sock" status
 shown_nowhere "$plain"
 
-# Made by the server itself, so there is no script.
+# The server itself makes the space, so there is no script.
 exits 64 at "$plain" init --print
 one_line 'no script'
 
-# Roles: a program may lock, and an operator may change what others are granted.
+# Roles: a program may lock; an operator may also change what others are granted.
 exits 0 redis acl setuser app on '>open-sesame'
 exits 0 at "$admin_url" init --program app
 contains 'a role' "$out" 'app may lock in it as a program'
@@ -80,8 +80,8 @@ for name in run permits guard lost signals; do story "$name" '' "$name"; done
 story stamps '' stamps leases-only
 story concurrent '' concurrent 10
 
-# A server that is killed under a job and comes back: the job never notices. But nobody can know
-# what else was lost, so nothing new is granted until the longest lease is over.
+# A server is killed during a job and comes back: the job never notices. But nobody can know what
+# else was lost, so nothing new is granted until the longest lease is over.
 crash=$admin_url?space=crash
 exits 0 at "$crash" init --max-lease 10s
 start env "LOCKSET_URL=$crash" "$lockset" run --write x --lease 10s -- \

@@ -1,4 +1,4 @@
-# lockset run: what a script relies on.
+# lockset run: the behaviour that scripts rely on.
 . "$(dirname "$0")/lib.sh"
 
 # Exit codes.
@@ -50,7 +50,7 @@ same "a process group of its own" "${out%%$'\n'*}" "${out##*$'\n'}"
 exits 0 "$lockset" run --write x -- sh -c 'ls -l /proc/self/fd | grep -c -E "socket|timerfd|signalfd|eventfd|locks.db" || true'
 same "no descriptor leaks into the command" 0 "$out"
 
-# Conflict and timeout. While "held" is held, a set with it is refused whole.
+# Conflict and timeout. While "held" is held, a set that contains it is refused as a whole.
 hold held
 exits 75 "$lockset" run --write held --write other -n -- touch ran
 one_line "conflict"

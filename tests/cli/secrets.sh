@@ -1,11 +1,11 @@
-# Passwords: where they may come from, and that nobody else gets to see them. On servers: shown_nowhere
+# Passwords: where they may come from, and that nobody else can see them. For servers: shown_nowhere
 # in server_lib.sh, and the test of each store.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 secret=hunter2
 
-# On the command line they are refused, wherever in the address they stand, and whatever
-# the user forgot to escape.
+# The command line refuses them, anywhere in the address, even if the user forgot to escape
+# characters.
 for url in "nosuch://user:$secret@host/db" "nosuch://host/db?password=$secret" \
   "nosuch://host/db?a=b&sslpassword=$secret" "nosuch://host/db?PassWord=$secret" \
   "nosuch://host/db?pass%77ord=$secret" "nosuch://host/db?pwd=$secret" \
@@ -23,13 +23,13 @@ for url in "nosuch://user:$secret@host/db" "nosuch://host/db?password=$secret" \
   exits 78 env "LOCKSET_URL=$url" "$lockset" init --print
   lacks "$url, init --print" "$err$out" "$secret"
 done
-# The name of a file with a password is no secret, nor is an @ in a value.
+# The name of a file with a password is no secret; nor is an @ in a value.
 exits 78 "$lockset" status --url "nosuch://user@host/db?password_file=/run/secret"
 contains "the name of a file" "$err" 'password_file=/run/secret'
 exits 78 "$lockset" status --url "nosuch://host:1/db?label=me@there"
 contains "an @ in a value" "$err" 'label=me@there'
 
-# The two addresses of a move are looked at one by one.
+# The two addresses of a move are checked one by one.
 exits 64 "$lockset" status --url "migrate:?from=nosuch%3A%2F%2Fu%3A$secret%40host&to=sqlite%3A$work%2Fb"
 contains "a password in an inner address" "$err" LOCKSET_URL
 lacks "a password in an inner address" "$err" "$secret"
@@ -38,7 +38,7 @@ contains "no password in either" "$err" '"nosuch:"'
 exits 78 env "LOCKSET_URL=migrate:?from=nosuch%3A%2F%2Fu%3A$secret%40host&to=sqlite%3A$work%2Fb" "$lockset" status
 lacks "a password in an inner address in the environment" "$err$out" "$secret"
 
-# A file with the password: by flag, variable and configuration.
+# A file with the password: by flag, variable and configuration file.
 printf '%s\n' "$secret" >password
 chmod 600 password
 with_password='nosuch://user:***@host:1/db?a=b'

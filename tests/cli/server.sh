@@ -1,4 +1,4 @@
-# The command on a server: the same stories as on SQLite, and what goes wrong there.
+# The command on a server: the same tests as on SQLite, and the failures of a server.
 #
 #   server.sh PATH-OF-LOCKSET KIND      KIND as in scripts/server
 # shellcheck source=tests/cli/lib.sh
@@ -39,7 +39,7 @@ esac
 missing_space
 make_space
 
-# A server that may forget what it granted: doctor says so, and nobody opens it.
+# A server that may forget its grants: doctor says so, and open refuses it.
 echo "$unsafe" | sql
 exits 78 at "$admin_url" doctor
 contains 'an unsafe server' "$(printf '%s\n' "$out" | grep '^unsafe')" "$setting"
@@ -84,13 +84,13 @@ case $kind in
     ;;
 esac
 
-# TLS, as the guide has it.
+# TLS, as in the guide.
 exits 0 at "$admin_url?$verified=$server_dir/ca.pem" status
 refused 78 TLS at "$admin_url?$verified=$server_dir/wrong-ca.pem" status
 
 shown_nowhere "$plain"
 
-# The script of init, run by somebody who has the rights; then a program with few of them.
+# The script of init, run by somebody with the rights; then a program with few of them.
 exits 0 at "$(address nobody)?space=scripted" init --print
 printf '%s\n' "$out" >script.sql
 lacks 'the script' "$out" "$secret"
@@ -103,13 +103,13 @@ refused 78 app at "$app" status
 # The rights that programs and operators need.
 case $kind in
   postgresql)
-    # A program's rights: printed, and run by somebody who may.
+    # A program's rights: printed, and run by somebody who may do that.
     exits 0 at "$(address nobody)?space=scripted" init --print --program app
     lacks 'the script with rights' "$out" "$secret"
     exits 0 sql < <(printf '%s\n' "$out")
     exits 0 at "$app" run --write x -- true
     exits 0 at "$app" status
-    # No more than these, until an administrator says so; and back.
+    # Only these rights, until an administrator gives more; and back.
     kept=$(at "$app" acquire --write kept --lease 10m)
     for again in 1 2; do
       for operation in 'permits set x --read 3' "break $kept" 'init --max-lease 1h'; do
@@ -138,7 +138,7 @@ case $kind in
       refused 78 'lockset init --operator app' at "$app" permits set x --read 3
       exits 0 at "$ops" permits set x --read 3
     done
-    # The same by init itself, which takes away as well.
+    # The same by init itself, which also takes rights away.
     exits 0 at "$admin_url?space=scripted" init --program ops --operator app
     contains 'init names a definer that may do too much' "$out" "'lockset_admin'@'%'"
     exits 0 at "$app" permits set x --read 3
@@ -150,8 +150,8 @@ case $kind in
     ;;
 esac
 
-# The stories of every store, each in a space of its own; with both strategies what depends
-# on how sets are granted.
+# The tests of every store, each in a separate space; with both strategies if the test depends on
+# how sets are granted.
 both() { story "$1_${2%%-*}" "strategy=$2" "$1" "${@:3}"; }
 for strategy in $strategies; do
   for name in run stamps permits; do both "$name" "$strategy"; done

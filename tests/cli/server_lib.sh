@@ -1,4 +1,4 @@
-# What the tests of the command on private servers share. Source it after lib.sh.
+# Common functions for the command's tests on private servers. Source it after lib.sh.
 # shellcheck shell=bash
 # shellcheck source=tests/cli/private_server.sh
 . "$(dirname "${BASH_SOURCE[0]}")/private_server.sh"
@@ -12,7 +12,7 @@ begin_server() {
   port=$(cat "$server_dir/port")
 }
 
-# refused CODE PART COMMAND...: one line with PART, and never the password.
+# refused CODE PART COMMAND...: one line that contains PART, and never the password.
 refused() {
   local code=$1 part=$2
   shift 2
@@ -32,7 +32,7 @@ missing_space() {
   false_that 'a command ran without a space' test -e "$work/ran"
 }
 
-# init says that it did it, without the password; once more does no harm.
+# init reports success, without the password; it is harmless to repeat.
 make_space() {
   for again in '' ' again'; do
     exits 0 at "$admin_url" init
@@ -42,7 +42,7 @@ make_space() {
   done
   exits 0 at "$admin_url" status
   same 'an empty space' 'nothing is held' "$out"
-  # Without a space that works all of the rest would only wait and fail.
+  # Without a working space, everything else would only wait and fail.
   [ "$failures" -eq 0 ] || finish
   exits 0 at "$admin_url" doctor
   lacks 'doctor' "$out$err" "$secret"
@@ -59,7 +59,7 @@ make_space() {
   lacks 'doctor for programs' "$out" "$secret"
 }
 
-# What every store answers to, besides its own.
+# Typos that every store answers in the same way.
 typos() {
   refused 78 '"spcae"' at "$admin_url?spcae=x" status
   contains 'an unknown parameter: the known ones' "$err" space
@@ -70,8 +70,8 @@ typos() {
   refused 69 '127.0.0.1:1' at "${admin_url/127.0.0.1:$port/127.0.0.1:1}" status
 }
 
-# shown_nowhere URL: no process shows the password while a job runs and another waits: neither
-# in its arguments nor in what it says. The URL is without it.
+# shown_nowhere URL: no process shows the password while a job runs and another one waits: neither
+# in its arguments nor in its output. The URL contains no password.
 shown_nowhere() {
   start env "LOCKSET_URL=$1" LOCKSET_PASSWORD_FILE=password "$lockset" run -v --write secret -- \
     sh -c 'touch job; while [ ! -e over ]; do sleep 0.02; done' 2>holder.err
@@ -91,7 +91,7 @@ shown_nowhere() {
   lacks 'what the holder and the waiter said' "$(cat holder.err waiter.err)" "$secret"
 }
 
-# story SPACE PARAMETERS NAME [ARGUMENT]...: a test of every store, in a space of its own.
+# story SPACE PARAMETERS NAME [ARGUMENT]...: a test of every store, in a separate space.
 story() {
   local url="$admin_url?space=$1${2:+&$2}" name=$3
   shift 3
@@ -100,8 +100,8 @@ story() {
     fail "$name in ${url##*\?}" "$(cat story.err)"
 }
 
-# A command that waits for its locks waits for their store as well, from the beginning.
-# The server is away; opener_is_served when it is back.
+# A command that waits for its locks also waits for their store, from the beginning. The server is
+# down; opener_is_served runs when it is back.
 openers_wait() {
   start env "LOCKSET_URL=$crash" "$lockset" run -v --patience 5m --write z -- touch opened \
     2>opener.err
@@ -113,7 +113,7 @@ openers_wait() {
   soon grep -q retried ended.err
   kill -TERM "$pid"
   ends 143
-  # With -w it lasts no longer than the wait.
+  # With -w it waits no longer than that.
   refused 69 "127.0.0.1:$port" at "$crash" run --write z -w 300ms -- touch "$work/ran"
 }
 opener_is_served() {
@@ -123,7 +123,7 @@ opener_is_served() {
   lacks 'what the opener said' "$(cat opener.err ended.err)" "$secret"
 }
 
-# A server that is killed under a job and comes back: the job never notices.
+# A server is killed during a job and comes back: the job never notices.
 killed_and_back() {
   exits 0 at "$admin_url?space=crash" init
   crash=$admin_url?space=crash
@@ -150,7 +150,7 @@ killed_and_back() {
   true_that 'the next stamp is greater' test "$out" -gt "$(cat stamp)"
 }
 
-# One that stays away longer than the lease: the job is ended, and the code is 79.
+# If it stays away longer than the lease, the job is ended, and the code is 79.
 away_too_long() {
   rm -f stamp
   start env "LOCKSET_URL=$crash" "$lockset" run --write x --lease 2s --io-timeout 500ms -- \

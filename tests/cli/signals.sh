@@ -1,9 +1,9 @@
-# Signals to lockset: passed on to the command, or the end of the wait.
+# Signals to lockset: passed on to the command, or ending the wait.
 . "$(dirname "$0")/lib.sh"
-# Background jobs of a shell without job control ignore INT and QUIT, and so would we.
+# Background jobs of a shell without job control ignore INT and QUIT, and so would lockset.
 set -m
 
-# Says which signals it gets; ends upon TERM with code 5.
+# Prints the signals that it gets; ends on TERM with code 5.
 cat >listener.sh <<'L'
 for name in INT HUP QUIT USR1 USR2 WINCH; do trap "echo $name >>got" $name; done
 trap 'echo TERM >>got; exit 5' TERM
@@ -20,7 +20,7 @@ done
 ends 5
 true_that "released" free x
 
-# The whole group gets them: also what the command started.
+# The whole group gets them, including the command's children.
 rm -f grandchild
 start "$lockset" run --write x -- sh -c 'sleep 100 & echo $! >grandchild; wait'
 soon filled grandchild

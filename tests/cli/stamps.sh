@@ -27,7 +27,7 @@ same "the renewed lease" 5m "$out"
 remaining=$("$lockset" status --json | sed -n 's/.*"remaining_ms": \([0-9]*\).*/\1/p')
 true_that "renewed ($remaining)" test "$remaining" -gt 200000
 
-# Another application may neither renew nor release; the line says who we are.
+# Another application may neither renew nor release; the message says who we are.
 exits 1 "$lockset" release "$stamp" --app somebody-else
 contains "not held" "$err" '"somebody-else"'
 contains "not held" "$err" '--app'
@@ -39,8 +39,8 @@ exits 1 "$lockset" renew "$stamp"
 exits 1 "$lockset" break "$stamp"
 true_that "free" free a
 
-# Without a lease's end; broken by whoever. With the second argument "leases-only" the store
-# keeps no such hold, and says so.
+# A hold without an end of its lease; anybody may break it. With the second argument "leases-only"
+# the store keeps no such hold, and says so.
 if [ "${2:-}" = leases-only ]; then
   exits 64 "$lockset" acquire --write for-ever --lease none --app one
   contains "a store of leases" "$err" lease
@@ -54,14 +54,14 @@ stamp=$out
 exits 0 "$lockset" break "$stamp"
 true_that "broken" free for-ever
 
-# The lease ends by itself, and the next stamp is greater.
+# The lease ends on its own, and the next stamp is greater.
 exits 0 "$lockset" acquire --write short --lease 1s
 stamp=$out
 exits 0 "$lockset" acquire --write short --lease 1s -w 15s
 true_that "the next stamp is greater" test "$out" -gt "$stamp"
 
-# Names with blanks and wide characters can be told apart; what a terminal would obey
-# is not printed.
+# Names with blanks and wide characters can be told apart; bytes that a terminal would obey are not
+# printed.
 exits 0 "$lockset" acquire --write 'end ' --write '日本' --lease 60s --label $'evil\033[31m'
 exits 0 "$lockset" status
 contains "trailing blank" "$out" '"end "'
@@ -70,7 +70,7 @@ lacks "escape sequences" "$out" $'\033'
 exits 0 "$lockset" init --max-lease 20s
 exits 64 "$lockset" acquire --write capped --lease 60s
 contains "a lease that the space does not grant" "$err" 20s
-# Without --lease the default bends to the space's longest.
+# Without --lease, the default is reduced to the space's longest lease.
 exits 0 "$lockset" acquire --write capped --lease 15s
 exits 0 "$lockset" renew "$out"
 same "the renewed lease is the longest that there is" 20s "$out"

@@ -1,12 +1,12 @@
-# On a terminal: made by script(1) of util-linux.
+# On a terminal, which script(1) of util-linux makes.
 . "$(dirname "$0")/lib.sh"
 command -v script >/dev/null || { echo "script(1) of util-linux is needed" >&2; exit 1; }
-# Else what is started in the background ignores INT.
+# Otherwise processes in the background ignore INT.
 set -m
 export SHELL=/bin/bash
 
-# What is typed comes through a FIFO, so that the session lasts as long as we want.
-# terminal COMMAND: runs it there; what it shows is in the file "screen".
+# The input comes through a FIFO, so that the session lasts as long as we want.
+# terminal COMMAND: runs it there; the file "screen" contains its output.
 terminal() {
   rm -f typed screen
   mkfifo typed
@@ -20,19 +20,19 @@ type_in() { printf "$1" >&5; }
 # The first line of the file is the command itself.
 seen() { [ -e screen ] && tail -n +2 screen | grep -aqF -- "$1"; }
 
-# A command in the foreground can read the terminal (it would be stopped otherwise).
+# A command in the foreground can read from the terminal (otherwise it would be stopped).
 terminal "$lockset run --write x -- sh -c 'echo ready; read -r line; echo \"got-\$line\"; exit 9'"
 soon seen ready
 type_in 'words\n'
 soon seen got-words
 ends 9
 
-# It has the terminal from its start, as job control shows by a +.
+# It has the terminal from its start: ps shows a +.
 terminal "$lockset run --write x -- sh -c 'ps -o stat= -p \$\$; true'"
 ends 0
 true_that "the command is in the foreground" seen 'S+'
 
-# Also behind a pipe, where the terminal is not given away before it is asked for.
+# Also before a pipe, where the terminal is given away only when it is asked for.
 terminal "$lockset run --write x -- sh -c 'echo ready >&2; read -r line; echo \"got-\$line\"' | cat"
 soon seen ready
 type_in 'words\n'
@@ -46,13 +46,13 @@ type_in '\003'
 ends 130
 true_that "released" free x
 
-# Afterwards the terminal is its shell's again.
+# Afterwards the shell has the terminal again.
 terminal "bash -c '$lockset run --write x -- true; read -r line; echo \"shell-\$line\"'"
 type_in 'words\n'
 soon seen shell-words
 ends 0
 
-# ^Z stops the job for its shell; fg goes on with it.
+# ^Z stops the job for its shell; fg continues it.
 terminal "bash --norc --noprofile -i"
 type_in "PS1=; $lockset run --write x --lease 30s -- sh -c 'echo rea''dy; read -r line; echo got-\$line'\n"
 soon seen ready
@@ -62,14 +62,14 @@ true_that "still held" held x
 type_in 'echo shell-''lives\n'
 soon seen shell-lives
 type_in 'fg\n'
-# What is typed now must go to the command: it may only be read once it is back.
+# Input from now on must go to the command: it may be read only after the command is back.
 type_in 'words\n'
 soon seen got-words
 soon free x
 type_in 'exit 3\n'
 ends 3
 
-# While it waits it says for whom.
+# While it waits, it names the holder.
 hold x
 terminal "$lockset run --write x -- true"
 soon seen 'waiting for'
@@ -78,8 +78,7 @@ release_it
 pid=$pid_of_terminal
 ends 0
 
-# ^S stops what is shown, and nothing else: neither the renewals of which -v tells, nor the start
-# of a job that waited.
+# ^S stops only the display: neither the renewals that -v reports, nor the start of a waiting job.
 hold x
 terminal "$lockset run --write x -- touch after-waiting"
 soon seen 'waiting for'

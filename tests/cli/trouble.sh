@@ -1,11 +1,11 @@
-# A store that does not answer: exit code 69, nothing half taken, and a job that is not
-# started; a renewal that can't get through: 79.
+# A store that does not answer: exit code 69, nothing half taken, and the job is not started; a
+# renewal that fails too long: 79.
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/lib.sh"
 
 "$lockset" init >/dev/null || exit 2
 
-# A stranger sits in a write transaction of the database until its input ends. It waits for its
+# Another program sits in a write transaction of the database until its input ends. It waits for its
 # turn: a renewal may be inside at that moment.
 block() {
   mkfifo "$work/orders" 2>/dev/null
@@ -45,7 +45,7 @@ pid=$waiter
 ends 0
 true_that 'the job ran when the store was back' test -e "$work/ran"
 
-# Releases and renewals retry as well.
+# Releases and renewals are retried as well.
 exits 0 "$lockset" acquire --write z --lease 10m
 stamp=$out
 block
@@ -56,7 +56,7 @@ release=$pid
 unblock
 pid=$release
 ends 0
-# The one that came second met a hold that was gone.
+# The second one found the hold gone.
 pid=$renewal
 wait "$renewal"
 code=$?

@@ -1,4 +1,4 @@
-# The command on ZooKeeper: the stories of every store, and what goes wrong there.
+# The command on ZooKeeper: the tests of every store, and the failures of this one.
 #
 #   zookeeper.sh PATH-OF-LOCKSET
 # shellcheck source=tests/cli/lib.sh
@@ -8,7 +8,7 @@ tests=$(cd "$(dirname "$0")" && pwd)
 . "$tests/server_lib.sh"
 begin_server zookeeper
 here=127.0.0.1:$port
-# Users come into being by using them.
+# A user is created by its first use.
 admin_url=zookeeper://app:$secret@$here
 
 missing_space
@@ -33,7 +33,7 @@ exits 0 env "ZOOKEEPER_PASSWORD=$secret" "$lockset" status --url "$plain"
 exits 0 "$lockset" status --url "$plain?password_file=$work/password"
 shown_nowhere "$plain"
 
-# Below a path; without a user, where that is wanted; a server that is not there among others.
+# Below a path; without a user, if wanted; with an unreachable server among others.
 exits 0 at "zookeeper://$here/jobs/nightly?space=open" init
 exits 0 at "zookeeper://$here/jobs/nightly?space=open" run --write x -- true
 exits 0 at "zookeeper://127.0.0.1:1,$here/jobs/nightly?space=open" run --write x -- true

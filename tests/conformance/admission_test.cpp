@@ -1,4 +1,4 @@
-// SEM 4 (admission) and what SEM 6 says of lowered permits.
+// SEM 4 (admission), and what SEM 6 says about lowered permits.
 #include "tests/conformance/suite.h"
 
 namespace lockset::conformance {
@@ -6,7 +6,7 @@ namespace {
 
 class Admission : public Conformance {
  protected:
-  // As many single holds of `mode` on `name` as are admitted, up to `limit`.
+  // As many single holds of `mode` on `name` as are admitted, at most `limit`.
   std::vector<Stamp> take_all(Client& client, const std::string& name, Mode mode,
                               std::size_t limit) {
     std::vector<Stamp> stamps;
@@ -69,7 +69,7 @@ TEST_P(Admission, AReadExcludesAReadByDefault) {
   c.meet_busy({read("a")});
 }
 
-// SEM 4, 15: who asks does not matter, the owner is the hold
+// SEM 4, 15: it does not matter who asks; the owner is the hold
 TEST_P(Admission, TheSameOwnerIsExcludedLikeAnyOther) {
   Client c = client("one");
   Client other = client("two");
@@ -78,7 +78,7 @@ TEST_P(Admission, TheSameOwnerIsExcludedLikeAnyOther) {
   other.meet_busy({write("a")});
 }
 
-// SEM 4: Wp and Rp of 1 to 3, each filled exactly; the other mode stays out
+// SEM 4: Wp and Rp from 1 to 3, each filled exactly; the other mode is not admitted
 TEST_P(Admission, PermitsAreFilledExactly) {
   Client c = client();
   for (const Mode mode : {Mode::read, Mode::write}) {
@@ -91,7 +91,7 @@ TEST_P(Admission, PermitsAreFilledExactly) {
       const std::vector<Stamp> all = take_all(c, name, mode, 10);
       EXPECT_EQ(all.size(), permits);
       c.meet_busy({{name, other}});
-      // One leaves: one more of its kind comes in, and none of the other.
+      // One hold ends: one more of its mode is admitted, and none of the other mode.
       ASSERT_TRUE(c.release(all.at(0)));
       EXPECT_EQ(c.try_take({{name, other}}).has_value(), permits == 1);
       if (permits > 1) {
@@ -101,7 +101,7 @@ TEST_P(Admission, PermitsAreFilledExactly) {
   }
 }
 
-// SEM 4: each name by itself
+// SEM 4: each name independently
 TEST_P(Admission, NamesDoNotTouchEachOther) {
   Client c = client();
   c.set_permits("a", Mode::write, 2);
@@ -109,7 +109,7 @@ TEST_P(Admission, NamesDoNotTouchEachOther) {
   EXPECT_EQ(take_all(c, "b", Mode::write, 10).size(), 1U);
 }
 
-// SEM 4: many readers, and the last one's leaving lets the writer in
+// SEM 4: many readers; the writer is admitted when the last one releases
 TEST_P(Admission, TheWriterComesWhenTheLastReaderHasGone) {
   Client c = client();
   c.set_permits("a", Mode::read, 50);
@@ -162,7 +162,7 @@ TEST_P(Admission, BusyNamesAHolderInTheWay) {
   EXPECT_EQ(busy.holder_label, "carl@example:17 nightly");
 }
 
-// The waiter looks again when the lease in its way ends, for nobody announces that.
+// The waiter tries again when the lease in its way ends, because nobody announces that.
 TEST_P(Admission, BusySaysWhenTheLeaseInTheWayEnds) {
   Client c = client();
   c.take({write("a")}, {.lease = 30s});

@@ -1,4 +1,4 @@
-// SEM 14: what was perhaps applied. The faults are those of a FaultyBackend.
+// SEM 14: changes that were perhaps applied. A FaultyBackend makes the faults.
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -49,7 +49,7 @@ TEST_P(Ambiguity, ATokenResolvesToItsGrant) {
   EXPECT_EQ(Client(open()).resolve(token).value().stamp, grant.stamp) << "from any client";
 }
 
-// SEM 8, 14: the found grant is a whole one, floors included
+// SEM 8, 14: the grant that is found is complete, floors included
 TEST_P(Ambiguity, AResolvedGrantHasItsFloors) {
   if (skip_unless(traits().floors, "floors")) return;
   Client c = client();
@@ -62,7 +62,7 @@ TEST_P(Ambiguity, AResolvedGrantHasItsFloors) {
   EXPECT_EQ(found->floors, (std::vector<Stamp>{older.stamp, grant.stamp}));
 }
 
-// SEM 14: a hold that has ended is not one to be found
+// SEM 14: a hold that has ended is not found
 TEST_P(Ambiguity, AnEndedHoldResolvesToNothing) {
   Client c = client();
   const Token released = Token::random();
@@ -88,13 +88,13 @@ TEST_P(Ambiguity, ABusyAttemptResolvesToNothing) {
   EXPECT_FALSE(c.resolve(token));
 }
 
-// SEM 14: renewals move what is left
+// SEM 14: renewals change the rest of the lease
 TEST_P(Ambiguity, ResolveSeesRenewals) {
   Client c = client();
   const Token token = Token::random();
   const Grant grant = c.take({write("a")}, {.lease = 5s, .token = token});
   const TimePoint granted = BootClock::now();
-  // What a renewal there only restores has to be run down a little first.
+  // If a renewal only restores the lease, some of the lease has to run out first.
   if (traits().session_leases) {
     ASSERT_TRUE(eventually([&] { return BootClock::now() >= granted + 500ms; }));
   }
@@ -103,7 +103,7 @@ TEST_P(Ambiguity, ResolveSeesRenewals) {
   EXPECT_GT(c.resolve(token).value().lease, traits().session_leases ? before : Duration(40s));
 }
 
-// SEM 14: unavailable is surely not applied
+// SEM 14: unavailable means certainly not applied
 TEST_P(Ambiguity, WhatFailsBeforeLeavesNothing) {
   const std::shared_ptr<FaultyBackend> bad = faulty();
   Client c(bad);
@@ -130,7 +130,7 @@ TEST_P(Ambiguity, ALostGrantIsFoundAndUsed) {
   EXPECT_TRUE(c.release(found->stamp));
 }
 
-// SEM 14: "A lost reply never becomes a ghost lock that outlives its lease"
+// SEM 14: a lost reply never becomes a hold that outlives its lease
 TEST_P(Ambiguity, ALostGrantEndsWithItsLease) {
   const std::shared_ptr<FaultyBackend> bad = faulty();
   Client c(bad);
@@ -142,7 +142,7 @@ TEST_P(Ambiguity, ALostGrantEndsWithItsLease) {
   EXPECT_GE(BootClock::now(), asked + 150ms - clock_grain);
 }
 
-// SEM 14: "'Nothing' may turn into a grant later while the request is on its way"
+// SEM 14, contract: "Nothing" may turn into a grant later, while the request is still on its way
 TEST_P(Ambiguity, ADelayedGrantComesLateAndEndsWithItsLease) {
   const std::shared_ptr<FaultyBackend> bad = faulty();
   Client c(bad);
@@ -156,7 +156,7 @@ TEST_P(Ambiguity, ADelayedGrantComesLateAndEndsWithItsLease) {
   EXPECT_TRUE(eventually([&] { return client().try_take({write("a")}).has_value(); }));
 }
 
-// SEM 7, 14: a delayed request that finds another configuration is granted no more
+// SEM 7, 14: a delayed request that meets another configuration is not granted any more
 TEST_P(Ambiguity, ADelayedRequestIsStaleAfterAChange) {
   const std::shared_ptr<FaultyBackend> bad = faulty();
   Client c(bad);
@@ -168,7 +168,7 @@ TEST_P(Ambiguity, ADelayedRequestIsStaleAfterAChange) {
   EXPECT_TRUE(space().look().empty());
 }
 
-// SEM 12, 14: least of all one from before a take-over
+// SEM 12, 14: least of all a request from before a takeover
 TEST_P(Ambiguity, ADelayedRequestOfAnOlderInstanceIsRefused) {
   const std::shared_ptr<FaultyBackend> bad = faulty();
   Client old(bad, "app", 0);
@@ -181,8 +181,8 @@ TEST_P(Ambiguity, ADelayedRequestOfAnOlderInstanceIsRefused) {
   EXPECT_EQ(space().look().size(), 1U) << "but the hold on the application id";
 }
 
-// SEM 14: the network delivers a request twice: no second hold, for nobody would ever
-// release it. Exclusive names: the second finds the first in its way, or itself.
+// SEM 14: the network delivers a request twice: there must be no second hold, because nobody would
+// ever release it. Exclusive names: the second request finds the first in its way, or finds itself.
 TEST_P(Ambiguity, ADuplicatedRequestMakesNoSecondHold) {
   const std::shared_ptr<FaultyBackend> bad = faulty();
   Client c(bad);
@@ -198,7 +198,7 @@ TEST_P(Ambiguity, ADuplicatedRequestMakesNoSecondHold) {
   }
 }
 
-// SEM 14: nor where permits would leave room for it
+// SEM 14: not even if permits leave room for it
 TEST_P(Ambiguity, ADuplicatedRequestTakesNoSecondPermit) {
   Client admin = client("admin");
   admin.set_permits("a", Mode::write, 3);
@@ -259,7 +259,7 @@ TEST_P(Ambiguity, ADelayedRenewalBringsNothingBack) {
   EXPECT_TRUE(c.try_take({write("a")}));
 }
 
-// SEM 10, 14: a renewal whose reply was lost has been done, and may be done again
+// SEM 10, 14: a renewal whose reply was lost was done, and may be repeated
 TEST_P(Ambiguity, ALostRenewalMayBeRepeated) {
   const std::shared_ptr<FaultyBackend> bad = faulty();
   Client c(bad);
@@ -269,7 +269,7 @@ TEST_P(Ambiguity, ALostRenewalMayBeRepeated) {
   bad->script(Call::renew, Fault::lose_reply);
   const RenewRequest request{grant.stamp, 1min};
   ASSERT_FALSE(bad->renew(c.owner(), {&request, 1}, soon()));
-  // Where a renewal restores the lease of the grant, the hold ends later than without it.
+  // If a renewal restores the lease of the grant, the hold ends later than without it.
   EXPECT_TRUE(eventually([&] {
     const TimePoint asked = BootClock::now();
     const Duration remaining = c.holds().at(0).remaining.value();
@@ -278,7 +278,7 @@ TEST_P(Ambiguity, ALostRenewalMayBeRepeated) {
   EXPECT_TRUE(c.renew(grant.stamp, 1min));
 }
 
-// SEM 7: a change of the configuration whose reply was lost is seen by all
+// SEM 7: every client sees a change of the configuration whose reply was lost
 TEST_P(Ambiguity, ALostChangeIsInForce) {
   const std::shared_ptr<FaultyBackend> bad = faulty();
   bad->script(Call::change_config, Fault::lose_reply);
@@ -288,13 +288,13 @@ TEST_P(Ambiguity, ALostChangeIsInForce) {
   EXPECT_TRUE(c.take({write("a")}).stamp);
 }
 
-// SEM 4, 14: exclusion and an end of every ghost, over many dice. What a client
-// can't resolve it leaves to the lease.
+// SEM 4, 14: exclusion, and an end for every ghost, with many random faults. A client leaves a hold
+// that it can't resolve to its lease.
 TEST_P(Ambiguity, FaultsNeverBreakExclusion) {
   const std::uint64_t seed = test::test_seed();
   SCOPED_TRACE(test::describe_seed(seed));
   struct Interval {
-    TimePoint begin, end;  // surely held and valid between
+    TimePoint begin, end;  // certainly held and valid from begin to end
     Stamp stamp;
   };
   std::mutex mutex;
@@ -340,7 +340,7 @@ TEST_P(Ambiguity, FaultsNeverBreakExclusion) {
         pause_after_try(asked);
         continue;
       }
-      const TimePoint valid_until = asked + lease - 10ms;  // with a margin, as the core does
+      const TimePoint valid_until = asked + lease - 10ms;  // with a margin, as in the core
       const TimePoint begin = BootClock::now();
       std::this_thread::yield();
       const TimePoint end_of_use = std::min(valid_until, BootClock::now());
@@ -355,7 +355,7 @@ TEST_P(Ambiguity, FaultsNeverBreakExclusion) {
     bad->deliver_late();
   });
   EXPECT_GE(held.size(), 30U) << "hardly any progress";
-  // All sets have "b" in common: no two intervals may overlap, stamps go with time.
+  // All sets contain "b": no two intervals may overlap, and stamps follow time.
   std::sort(held.begin(), held.end(),
             [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
   for (std::size_t i = 1; i < held.size(); ++i) {

@@ -1,5 +1,5 @@
-// Which stores must be there: memory, SQLite and whatever LOCKSET_TEST_REQUIRE
-// names ("all", or harness names with commas between).
+// The stores that must be available: memory, SQLite, and those named in LOCKSET_TEST_REQUIRE
+// ("all", or harness names with commas between).
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 namespace lockset::conformance {
 
 struct Availability {
-  std::optional<std::string> unavailable;  // why
+  std::optional<std::string> unavailable;  // the reason, if it is not available
   bool required = false;
 };
 

@@ -1,4 +1,4 @@
-// A backend without a harness would be tested by nobody, and nobody would notice.
+// Without this test, nobody would notice a backend without a harness, which no test covers.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// SEM 6 (permits live in the store) and SEM 7 (the configuration's one version).
+// SEM 6 (permits are kept in the store) and SEM 7 (the version of the configuration).
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -11,7 +11,7 @@ namespace {
 
 class ConfigVersion : public Conformance {
  protected:
-  // Stores that can't take part in a migration have no phase to be set.
+  // Stores that can't take part in a migration have no phase to set.
   bool applies(const ConfigChange& change) {
     return traits().can_migrate || !std::holds_alternative<SetMigrationPhase>(change);
   }
@@ -64,8 +64,8 @@ TEST_P(ConfigVersion, TheStarChangesTheDefault) {
   c.meet_busy({read("a")});
 }
 
-// SEM 7: the version grows with every change, also with one that sets what was there: a migration
-// shuts requests under way out by it. It is the same for all.
+// SEM 7: every change raises the version, even a change to the same value: a migration uses that to
+// refuse requests that are under way. All clients see the same version.
 TEST_P(ConfigVersion, EveryChangeRaisesTheVersion) {
   Client c = client();
   std::int64_t before = c.config().version;
@@ -91,8 +91,9 @@ TEST_P(ConfigVersion, EveryChangeRaisesTheVersion) {
   EXPECT_EQ(c.config().stamp_base, Stamp{5});
 }
 
-// SEM 7: versions follow the clock, reclaim's too. Counted ones would come again after a backup was
-// restored, and a client that kept the configuration of such a version would decide by it.
+// SEM 7: versions follow the clock, reclaim's too. Counted versions would be used again after a
+// backup was restored, and a client that kept the configuration of such a version would decide by
+// it.
 TEST_P(ConfigVersion, VersionsFollowTheClock) {
   const auto wall_us = [] {
     const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
@@ -102,12 +103,12 @@ TEST_P(ConfigVersion, VersionsFollowTheClock) {
       std::chrono::duration_cast<std::chrono::microseconds>(clock_grain).count();
   Client c = client();
   std::int64_t asked = 0;
-  // A client that has the server's clock from an earlier answer is behind it by what that answer
-  // took at most.
+  // A client that knows the server's clock from an earlier answer is behind it by at most the time
+  // that the answer took.
   std::int64_t behind = 0;
   const auto expect_of_now = [&](const char* what) {
     EXPECT_GE(c.config().version, asked - grain_us - behind) << what;
-    // The version of two stores between which locks move is the sum of theirs.
+    // Two stores of a migration have the sum of their versions.
     EXPECT_LE(c.config().version, 2 * (wall_us() + grain_us)) << what;
   };
   const std::pair<const char*, ConfigChange> changes[] = {
@@ -149,7 +150,7 @@ TEST_P(ConfigVersion, ARequestFromAnOldVersionIsStale) {
   }
 }
 
-// SEM 7: compared for equality; a version from nowhere is stale as well
+// SEM 7: versions are compared for equality; a version that never existed is stale as well
 TEST_P(ConfigVersion, AVersionThatNeverWasIsStale) {
   Client c = client();
   const LockSet set = make_set({write("a")});
@@ -167,7 +168,7 @@ TEST_P(ConfigVersion, AVersionThatNeverWasIsStale) {
   EXPECT_TRUE(outcome && std::holds_alternative<Stale>(*outcome)) << test::describe(outcome);
 }
 
-// SEM 7: a change that names the version it was decided from is made if that is the present one
+// SEM 7: a change that names the version it was decided from is applied at that version
 TEST_P(ConfigVersion, AChangeAtThePresentVersionIsMade) {
   if (skip_unless(traits().can_migrate, "can_migrate")) return;
   Client c = client();
@@ -181,8 +182,8 @@ TEST_P(ConfigVersion, AChangeAtThePresentVersionIsMade) {
   }
 }
 
-// SEM 7: otherwise nothing is changed, and the answer is what is there. So one that arrives late
-// undoes nothing.
+// SEM 7: at another version nothing is changed, and the answer is the configuration as it is. So a
+// change that arrives late undoes nothing.
 TEST_P(ConfigVersion, AChangeAtAnotherVersionChangesNothing) {
   if (skip_unless(traits().can_migrate, "can_migrate")) return;
   Client admin = client();
@@ -205,7 +206,7 @@ TEST_P(ConfigVersion, AChangeAtAnotherVersionChangesNothing) {
       << "a change that was refused makes no request stale: " << test::describe(outcome);
 }
 
-// SEM 7: the same request delivered again undoes nothing of what came after it
+// SEM 7: the same request delivered again does not undo later changes
 TEST_P(ConfigVersion, AChangeDeliveredAgainChangesNothing) {
   if (skip_unless(traits().can_migrate, "can_migrate")) return;
   Client c = client();
@@ -221,8 +222,8 @@ TEST_P(ConfigVersion, AChangeDeliveredAgainChangesNothing) {
   EXPECT_EQ(client().config(), next);
 }
 
-// SEM 7: of several that were decided from one version exactly one is made, and all are answered
-// with what it made
+// SEM 7: of several changes decided from one version exactly one is applied, and all are answered
+// with its result
 TEST_P(ConfigVersion, OfChangesFromOneVersionExactlyOneIsMade) {
   if (skip_unless(traits().can_migrate, "can_migrate")) return;
   constexpr std::size_t threads = 4;
@@ -243,7 +244,7 @@ TEST_P(ConfigVersion, OfChangesFromOneVersionExactlyOneIsMade) {
   }
 }
 
-// SEM 7: nothing comes between the look at the version and the change
+// SEM 7: no change gets in between the comparison of the version and the change
 TEST_P(ConfigVersion, AChangeOfMeanwhileIsNotPassedOver) {
   if (skip_unless(traits().can_migrate, "can_migrate")) return;
   const std::shared_ptr<Backend> mine = open();
@@ -253,7 +254,7 @@ TEST_P(ConfigVersion, AChangeOfMeanwhileIsNotPassedOver) {
     SpaceConfig depends;
     SpaceConfig always;
     run_threads(2, [&](std::size_t i) {
-      // Either comes first, again and again.
+      // Either change comes first, in turn.
       if (i == static_cast<std::size_t>(round % 2)) {
         const SetMigrationPhase change{round, before.version};
         depends = mine->change_config(change, soon()).value();
@@ -273,7 +274,7 @@ TEST_P(ConfigVersion, AChangeOfMeanwhileIsNotPassedOver) {
   }
 }
 
-// SEM 7: stale comes before busy, so that nobody waits by an old rule
+// SEM 7: stale has priority over busy, so that nobody waits by an old rule
 TEST_P(ConfigVersion, StaleComesBeforeBusy) {
   Client old = client();
   Client admin(open());
@@ -299,9 +300,8 @@ TEST_P(ConfigVersion, TheNextAcquireObeysTheNewPermits) {
   }
 }
 
-// SEM 7 under load: nobody is ever granted by a permit that had been lowered before
-// the acquire was called. The admin lowers, then counts; from there on grants must
-// keep to the low value.
+// SEM 7 under load: no acquire that was called after a permit was lowered is granted by the old
+// value. The admin lowers, then counts; from then on grants must keep to the low value.
 TEST_P(ConfigVersion, PermitsChangeUnderLoad) {
   constexpr std::uint32_t high = 4;
   const int rounds = this->rounds(25, 12);
@@ -318,7 +318,7 @@ TEST_P(ConfigVersion, PermitsChangeUnderLoad) {
         const std::uint64_t before = grants;
         if (!eventually([&] { return grants > before + 5; })) ADD_FAILURE() << "no grants";
         admin.set_permits("a", Mode::write, 1);
-        // Holds from before the change may still be there, later ones not beside them.
+        // Holds from before the change may still be there, but no later ones next to them.
         if (!eventually([&] { return admin.holds().size() <= 1; })) ADD_FAILURE() << "no end";
         ++phase;
         const std::uint64_t low = grants;
@@ -349,7 +349,7 @@ TEST_P(ConfigVersion, PermitsChangeUnderLoad) {
   EXPECT_GE(grants, 10U * static_cast<unsigned>(rounds));
 }
 
-// SEM 7: changes by several at once are all there, each with a version of its own
+// SEM 7: concurrent changes are all kept, each with its own version
 TEST_P(ConfigVersion, ConcurrentChangesAreAllKept) {
   constexpr std::size_t threads = 4;
   constexpr std::size_t changes = 25;

@@ -1,5 +1,5 @@
-// The number of tests that each harness must run: a test that vanished (a file
-// that is no longer linked, a trait that turned off) would otherwise go unseen.
+// The number of tests that each harness must run. Otherwise nobody would notice a test that
+// vanished (its file is no longer linked, or a trait turned off).
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace lockset::conformance {
 
-// Compares `report` with the file ("memory 120" per line; # begins a comment) for
-// the harnesses of which `filter` (GoogleTest's) selects all tests: "*" or
-// "*/memory". One line per mismatch, saying what to do.
+// Compares `report` with the file ("memory 120" per line; # begins a comment), for the harnesses
+// whose tests are all selected by `filter` (GoogleTest's): "*" or "*/memory". One line per
+// mismatch, with what to do.
 std::vector<std::string> count_mismatches(const Report& report, const std::string& filter,
                                           const std::string& file);
 

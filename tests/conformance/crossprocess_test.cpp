@@ -1,4 +1,4 @@
-// SEM 10, 18, 20 with real processes that die, stand still and come back.
+// SEM 10, 18, 20 with real processes that are killed, stopped and continued.
 #include <filesystem>
 #include <fstream>
 
@@ -27,7 +27,7 @@ class CrossProcess : public Conformance {
   }
 };
 
-// SEM 4: processes exclude one another as threads do
+// SEM 4: processes exclude each other as threads do
 TEST_P(CrossProcess, ProcessesExcludeOneAnother) {
   if (lacks_processes()) return;
   const auto one = holder("one", 10s);
@@ -54,15 +54,15 @@ TEST_P(CrossProcess, AReleaseWakesAWaiterOfAnotherProcess) {
   EXPECT_LT(BootClock::now() - began, 30s) << "not woken, but run into its deadline";
 }
 
-// SEM 10: kill -9 of a holder: free at the lease's end, not before
+// SEM 10: after kill -9 of a holder the set is free at the end of the lease, not before
 TEST_P(CrossProcess, AKilledHoldersSetIsFreeAtTheLeasesEnd) {
   if (lacks_processes()) return;
   if (skip_unless(traits().holds_outlive_process, "holds that outlive their process")) return;
   const auto victim = holder("victim", 1s);
   const TimePoint asked = BootClock::now();
   const Stamp stamp = granted(victim->ask("acquire 0 w:a w:b"));
-  // The last renewal is somewhere before the kill: the lease counts from there, and
-  // from the acquire at the earliest.
+  // The last renewal was some time before the kill: the lease counts from there, and at the
+  // earliest from the acquire.
   victim->kill();
   const Stopwatch since_the_kill;
   Client c = client();
@@ -89,9 +89,9 @@ TEST_P(CrossProcess, AnExitWithoutReleaseIsLikeAKill) {
   EXPECT_GE(BootClock::now(), asked + 1s - clock_grain);
 }
 
-// exit() while a client lives: its threads work on while the process cleans up. They renew, and
-// open connections, until it has ended; or, with a client library that exit() cleans up, find their
-// store unavailable.
+// exit() while a client lives: its threads continue while the process cleans up. They renew and
+// open connections until the process has ended; or they find their store unavailable, with a client
+// library that exit() cleans up.
 TEST_P(CrossProcess, AClientThatIsNeverDestroyedWorksOnDuringExit) {
   if (lacks_processes()) return;
   const auto leaver = holder("leaver", 4s);
@@ -123,15 +123,15 @@ TEST_P(CrossProcess, ACleanEndReleases) {
   {
     const auto child = holder("app", 30s);
     (void)granted(child->ask("acquire 0 w:a"));
-    // Its stdin ends with the object; the destructor kills only what has not ended.
+    // Destroying the object closes its stdin; the destructor kills only a child that has not ended.
     child->send("release");
     EXPECT_EQ(child->receive(), "released");
   }
   EXPECT_TRUE(space().look().empty());
 }
 
-// SEM 10, 20: SIGSTOP past the lease; the set goes to another, with a greater stamp;
-// after SIGCONT the first answer of valid() is false, and release says not_held
+// SEM 10, 20: SIGSTOP beyond the lease; another holder gets the set, with a greater stamp. After
+// SIGCONT the first answer of valid() is false, and release answers not_held.
 TEST_P(CrossProcess, AHolderThatStoodStillFindsOutFirst) {
   if (lacks_processes()) return;
   const auto sleeper = holder("sleeper", 4s);
@@ -142,7 +142,7 @@ TEST_P(CrossProcess, AHolderThatStoodStillFindsOutFirst) {
   std::optional<Grant> next;
   ASSERT_TRUE(eventually([&] { return (next = c.try_take({write("a")})).has_value(); }));
   EXPECT_GT(next->stamp, stamp);
-  // Asked before it goes on, so that this is the first thing that it does.
+  // Sent before it continues, so that the child does this first.
   sleeper->send("valid");
   sleeper->send("release");
   sleeper->go_on();
@@ -151,7 +151,7 @@ TEST_P(CrossProcess, AHolderThatStoodStillFindsOutFirst) {
   EXPECT_TRUE(c.is_live(next->stamp)) << "it touched the next holder";
 }
 
-// SEM 4: a counter in a file, which only the lock makes safe
+// SEM 4: a counter in a file that only the lock protects
 TEST_P(CrossProcess, NoUpdateOfAFileIsLost) {
   if (lacks_processes()) return;
   const std::filesystem::path path =

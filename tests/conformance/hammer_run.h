@@ -1,4 +1,4 @@
-// Several processes that hammer one space, some of them killed at random moments.
+// Several processes use one space as fast as they can; some of them are killed at random moments.
 #pragma once
 
 #include <cstddef>
@@ -20,29 +20,29 @@ struct HammerSize {
   std::size_t names = 0;  // at least 5
   Duration time{};
 
-  // Each of `otherwise`, where LOCKSET_TEST_HAMMER_PROCESSES, _NAMES and _SECONDS don't say
-  // something else.
+  // `otherwise`, but with the values of LOCKSET_TEST_HAMMER_PROCESSES, _NAMES and _SECONDS where
+  // they are set.
   static HammerSize from_environment(const HammerSize& otherwise);
 };
 
 // Not thread-safe.
 class HammerRun {
  public:
-  // `client` gives the names their permits. With `losses` the store may be away or lose its
-  // state (hammer_worker.h). Starts the processes.
+  // `client` sets the permits of the names. With `losses` the store may fail or lose its state
+  // (hammer_worker.h). Starts the processes.
   HammerRun(test::Client client, const std::string& url, const HammerSize& size, std::uint64_t seed,
             bool losses = false);
   HammerRun(const HammerRun&) = delete;
   HammerRun& operator=(const HammerRun&) = delete;
   ~HammerRun();
 
-  // A fraction of a second later kills one, so that it holds, waits, renews or is inside a
-  // step of the store just then; another takes its place.
+  // Kills one a fraction of a second later: it may hold, wait, renew or be inside a step of the
+  // store then. Another process replaces it.
   void kill_one();
   [[nodiscard]] std::size_t kills() const noexcept { return kills_; }
-  // Bytes that they have written down.
+  // Bytes that the processes have written so far.
   [[nodiscard]] std::uintmax_t logged() const;
-  // Lets the last ones run to their end; what all have written down.
+  // Lets the remaining processes run to their end. Returns what all of them wrote.
   Story finish();
 
  private:

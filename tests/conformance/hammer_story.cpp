@@ -28,14 +28,14 @@ std::string text_of(const HeldFor& hold) {
          " to " + std::to_string(hold.end) + ")";
 }
 
-// Walks through the holds of one name, in the order of their beginning, and holds them
-// against the admission rule and the order of stamps.
+// Walks through the holds of one name, in the order in which they began, and checks them against
+// the admission rule and the order of stamps.
 class NameHistory {
  public:
   explicit NameHistory(const std::string& name)
       : name_(name), readers_(has_hammer_readers(name) ? hammer_readers : 1) {}
 
-  // The number of conflicts with earlier ones that were settled in the right order.
+  // Returns the number of conflicts with earlier holds that were settled in the right order.
   std::size_t add(const HeldFor& hold, Mode mode) {
     std::erase_if(live_, [&](const auto& other) { return other.first->end <= hold.begin; });
     std::size_t reads = 0;
@@ -66,7 +66,7 @@ class NameHistory {
 void Story::read(const std::filesystem::path& path) {
   std::ifstream in(path);
   for (std::string line; std::getline(in, line);) {
-    if (in.eof()) break;  // no line end: cut off by the kill
+    if (in.eof()) break;  // no newline: the kill cut the line
     std::istringstream words(line);
     std::string kind, items;
     Stamp stamp;

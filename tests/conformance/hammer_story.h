@@ -1,4 +1,4 @@
-// What the processes of a hammer wrote down, and whether it keeps the promises.
+// What the processes of a hammer run wrote, and whether it keeps the promises.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace lockset::conformance {
 
-// From `begin` to `end`, in nanoseconds of BootClock, it was surely held and valid.
+// Certainly held and valid from `begin` to `end`, in nanoseconds of BootClock.
 struct HeldFor {
   Stamp stamp;
   std::vector<LockRequest> items;
@@ -25,22 +25,22 @@ struct HeldFor {
 struct Story {
   std::map<Stamp, HeldFor> holds;
   std::size_t timeouts = 0;
-  std::size_t troubles = 0;  // lines of a store that was away (see hammer_worker.h)
-  Duration longest_wait{};   // of an acquire that was granted
+  std::size_t troubles = 0;  // lines about a store that did not answer (see hammer_worker.h)
+  Duration longest_wait{};   // of the acquires that were granted
 
-  // Adds what one process wrote. An error, and a stamp that was granted twice, are failures of
-  // the test.
+  // Adds what one process wrote. An error, or a stamp that was granted twice, fails the test.
   void read(const std::filesystem::path& path);
-  // No grant at all from one to the next, the first and the last apart.
+  // The longest time without any grant, not counting before the first and after the last.
   [[nodiscard]] Duration longest_stall() const;
 };
 
-// Every fifth of the names has these, the others have 1; write permits are 1.
+// The read permits of every fifth name; the other names have 1. Write permits are 1.
 inline constexpr std::uint32_t hammer_readers = 3;
 bool has_hammer_readers(const std::string& name);
 
-// SEM 4, 20: no two in conflict at once. SEM 8: the later one has the greater stamp. Anything
-// else is a failure of the test. The number of conflicts that were settled in the right order.
+// SEM 4, 20: no two conflicting holds at once. SEM 8: the later hold has the greater stamp.
+// Anything else fails the test. Returns the number of conflicts that were settled in the right
+// order.
 std::size_t check(const Story& story);
 
 }  // namespace lockset::conformance

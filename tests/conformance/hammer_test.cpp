@@ -17,7 +17,7 @@ TEST_P(Hammer, KilledProcessesBreakNoPromise) {
   const HammerSize size =
       HammerSize::from_environment({.processes = 4, .names = 5, .time = 2500ms});
   HammerRun run(client(), space().url(), size, seed);
-  // On a slow disk it goes on until enough has happened to be worth a look.
+  // On a slow disk it continues until enough has happened for a check.
   constexpr std::uintmax_t enough_logged = 60'000;
   const TimePoint began = BootClock::now();
   const auto lasted = [&](Duration time) { return BootClock::now() - began >= time; };
@@ -31,7 +31,7 @@ TEST_P(Hammer, KilledProcessesBreakNoPromise) {
   EXPECT_GE(run.kills(), 5U) << "hardly any kills";
   EXPECT_LT(story.longest_stall(), 10s) << "no progress for a while";
 
-  // SEM 10: what the killed ones left ends with its lease, and nothing else is left.
+  // SEM 10: the holds of killed processes end with their leases, and nothing else is left.
   Client c = client();
   EXPECT_TRUE(eventually([&] { return c.holds().empty(); })) << "a hold that does not end";
   EXPECT_TRUE(eventually([&] { return backend()->sweep(soon()).value() == 0; }));

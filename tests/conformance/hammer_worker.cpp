@@ -14,8 +14,8 @@ namespace lockset::conformance {
 
 namespace {
 
-// A file of its own, one write per line: a line of a killed process is there whole
-// or, at the very end, cut off.
+// A separate file, with one write per line: a line of a killed process is complete or, at the very
+// end, cut off.
 class Log {
  public:
   explicit Log(const std::string& path)
@@ -45,14 +45,14 @@ std::vector<LockRequest> random_set(std::mt19937_64& dice, std::size_t names) {
   return wanted;
 }
 
-// Leaves the processor to the others where that makes no difference.
+// Leaves the processor to other threads; the exact time does not matter.
 void pause(Duration time) {
   if (time < std::chrono::milliseconds(2)) return test::linger(time);
   const TimePoint until = BootClock::now() + time;
   test::eventually([&] { return BootClock::now() >= until; });
 }
 
-// One that keeps a hold and looks at it, until it has done so often enough or lost it.
+// Keeps a hold and checks it, until it has done so often enough or lost the hold.
 void keep(const Hold& hold, const std::string& stamp, Log& log, int looks, Duration apart) {
   for (int i = 0; i < looks; ++i) {
     pause(apart);
@@ -77,7 +77,7 @@ class Worker {
     options.lease = std::chrono::seconds(1);
     Result<Locks> locks = lockset::open(job_.url, options);
     while (!locks && !over()) {
-      // Of a space that is lost a newcomer knows nothing; somebody else puts it back.
+      // A newcomer knows nothing about a lost space; somebody else restores it.
       if (!tolerated("open", locks.error(), true)) return 1;
       locks = lockset::open(job_.url, options);
     }
@@ -91,7 +91,7 @@ class Worker {
  private:
   bool over() const { return BootClock::now() >= end_ || std::filesystem::exists(stop_); }
 
-  // Writes the error down. False if it ought not to be.
+  // Writes the error to the log. False if this error is not allowed.
   bool tolerated(const std::string& what, const Error& error, bool any = false) {
     const std::string text = what + ": " + error.message;
     if (!job_.losses || (!any && !error.retryable() && !error.may_have_applied())) {
@@ -115,7 +115,7 @@ class Worker {
       log_.write("T " + now_text(granted));
       return true;
     }
-    // Starved for longer than its lease, a process may have lost it; that is honest.
+    // A process that got no processor for longer than its lease may have lost it; that is honest.
     if (!hold->valid()) return true;
     std::string items;
     for (const LockRequest& item : wanted) {

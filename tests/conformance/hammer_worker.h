@@ -1,5 +1,5 @@
-// One process of the hammer: takes random sets for a while, and writes down when it
-// surely held what.
+// One process of the hammer: takes random sets for a while, and writes down when it certainly held
+// what.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ namespace lockset::conformance {
 //   V STAMP TIME                    valid() was asked at TIME or later, and answered true
 //   R STAMP TIME                    about to release
 //   T TIME                          an acquire timed out
-//   U TIME TEXT                     with `losses`: the store was away, or grants nothing
-//   E TEXT                          an error that ought not to be
-// From G to the last V or R the hold was held and valid. Ends when a file of the name
-// stop_file lies beside the log, or after `seconds`. 0 if all went well.
+//   U TIME TEXT                     with `losses`: the store did not answer, or grants nothing
+//   E TEXT                          an error that is not allowed
+// From G to the last V or R the hold was held and valid. The process ends when there is a file
+// named stop_file next to the log, or after `seconds`. Returns 0 if all went well.
 inline constexpr const char* stop_file = "stop";
 
 struct HammerJob {
@@ -26,8 +26,8 @@ struct HammerJob {
   std::uint64_t seed = 0;
   std::string log;
   std::size_t names = 0;  // "n0", "n1", ...; at least 3
-  // The store is lost in the middle: what that makes fail is done again until the end. Some
-  // holds last longer than their lease, so that they have to be renewed.
+  // The store is lost during the run: a call that fails because of it is repeated until the end.
+  // Some holds last longer than their lease, so that they have to be renewed.
   bool losses = false;
 };
 

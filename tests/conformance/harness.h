@@ -1,5 +1,5 @@
-// What the conformance suite has to know of a store: how to get an empty space of
-// it, how to open clients of that space, and how to look into it from outside.
+// What the conformance suite needs from a store: an empty space, clients of that space, and a look
+// into it from outside.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace lockset::conformance {
 
-// A hold as the store has it, read past the code under test.
+// A hold as the store has it, read without the code under test.
 struct RawHold {
   Stamp stamp;
   std::vector<LockRequest> items;  // sorted
@@ -23,7 +23,7 @@ struct RawHold {
   bool operator==(const RawHold&) const = default;
 };
 
-// One space of a store, the test's own. Its destructor removes it.
+// A space of a store, for one test. Its destructor removes it.
 class Space {
  public:
   Space() = default;
@@ -31,9 +31,9 @@ class Space {
   Space& operator=(const Space&) = delete;
   virtual ~Space() = default;
 
-  // Another client of the space. Thread-safe.
+  // Opens another client of the space. Thread-safe.
   virtual Result<std::unique_ptr<Backend>> open() = 0;
-  // How other processes open it; "" if they can't.
+  // The address for other processes; "" if they can't open it.
   [[nodiscard]] virtual std::string url() const { return {}; }
   // What the store holds, by ascending stamp. Thread-safe.
   virtual std::vector<RawHold> look() = 0;
@@ -43,28 +43,29 @@ class Space {
   // url() with this port of the loopback in place of the server's: for a proxy.
   // REQUIRES: HarnessTraits::has_server.
   [[nodiscard]] virtual std::string url_through(std::uint16_t /*port*/) const { return {}; }
-  // Has the server end every connection of the space's clients, now.
-  // REQUIRES: HarnessTraits::has_server.
+  // Makes the server end every connection of the space's clients, now. REQUIRES:
+  // HarnessTraits::has_server.
   virtual void kill_connections() {}
 };
 
-// What differs between harnesses, beside the Traits of their backends.
+// How harnesses differ, beside the Traits of their backends.
 struct HarnessTraits {
-  // look() reads the store itself, so that it also shows expired holds that no step
-  // has removed yet. Otherwise it is an inspect() by a client of its own.
+  // look() reads the store itself, so it also shows expired holds that no step has removed yet.
+  // Otherwise it is an inspect() by a separate client.
   bool looks_raw = false;
-  // There is a server, reached over TCP, that the tests own: they may stop, kill and
-  // restart it.
+  // There is a server that belongs to the tests, reached over TCP: they may stop, kill and restart
+  // it.
   bool has_server = false;
   // A server that was restarted may have lost grants: it makes no new ones until the space's
-  // longest lease has passed (Inspection::quarantine). Holds of before go on.
+  // longest lease has passed (Inspection::quarantine). Earlier holds continue.
   bool quarantines = false;
-  // Many holds are released in one round trip. Otherwise over several connections at a time.
+  // Many holds are released in one round trip. Otherwise they are released over several connections
+  // at a time.
   bool releases_together = true;
-  // A client works on while exit() runs the process's handlers, to the last of them. Otherwise it
-  // finds its store unavailable from some moment on.
+  // A client continues to work until exit() has run the last of the process's handlers. Otherwise
+  // it finds its store unavailable from some moment on.
   bool works_during_exit = true;
-  // A child may open the space although a process before it had it open when it forked.
+  // A child may open the space even if an earlier process had it open when it forked.
   bool opens_after_fork = true;
 };
 
@@ -77,18 +78,18 @@ class Harness {
 
   // Letters, digits and underscores: the last part of the tests' names.
   [[nodiscard]] virtual std::string name() const = 0;
-  // Of builtin_schemes(); "" for none.
+  // One of builtin_schemes(); "" for none.
   [[nodiscard]] virtual std::string scheme() const = 0;
   [[nodiscard]] virtual HarnessTraits harness_traits() const { return {}; }
   // Needs nothing that a machine could lack.
   [[nodiscard]] virtual bool always_available() const { return true; }
-  // Why there is no such store here; unset if there is one. Asked once per run.
+  // Why this machine has no such store; unset if it has one. Asked once per run.
   [[nodiscard]] virtual std::optional<std::string> unavailable() { return {}; }
   // A fresh, empty space, independent of all others. Throws if it can't be made.
   virtual std::unique_ptr<Space> new_space() = 0;
 };
 
-// Of this executable, in a fixed order; they live for ever.
+// The harnesses of this executable, in a fixed order; they are never destroyed.
 std::span<Harness* const> all_harnesses();
 
 }  // namespace lockset::conformance

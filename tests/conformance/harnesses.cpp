@@ -1,5 +1,5 @@
-// The one list of harnesses. A new backend: one line here, one in
-// backends/builtin.cpp, one in backends/CMakeLists.txt.
+// The one list of harnesses. A new backend needs one line here, one in backends/builtin.cpp, and
+// one in backends/CMakeLists.txt.
 #include "tests/conformance/harness.h"
 #include "tests/conformance/memory_harness.h"
 #include "tests/conformance/migrate_harness.h"

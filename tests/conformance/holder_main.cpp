@@ -1,17 +1,16 @@
-// The child of the tests with several processes: a user of the public interface,
-// driven by lines on stdin, with one line of answer for each.
+// The child of the tests with several processes: a user of the public interface. Lines on stdin
+// control it, and it answers each with one line.
 //
 //   open URL APP LEASE_MS        ok | error CODE
 //   acquire WAIT_MS r:NAME ...   granted STAMP | error CODE
-//   await WAIT_MS r:NAME ...     the same, with a line "busy" before it as soon as it has to wait
+//   await WAIT_MS r:NAME ...     the same, after a line "busy" as soon as it has to wait
 //   valid                        valid | invalid
 //   release                      released | error CODE
 //   count FILE ROUNDS NAME       counted N     reads, adds 1 and writes, under a lock
 //   leave                        ends without releasing or cleaning up anything
-//   exit                         exiting       calls exit(); the last handler goes on obeying
+//   exit                         exiting       calls exit(); the last handler still obeys
 //
-// And by itself: lockset_holder hammer URL SECONDS SEED LOG NAMES losses|none
-// (hammer_worker.h).
+// Or without stdin: lockset_holder hammer URL SECONDS SEED LOG NAMES losses|none (hammer_worker.h).
 #include <unistd.h>
 
 #include <atomic>
@@ -35,7 +34,7 @@ using std::chrono::milliseconds;
 
 std::string error_line(const Error& error) { return "error " + std::string(to_string(error.code)); }
 
-// Says once that an acquire has met resistance, if it is to.
+// Reports once that an acquire was busy, if asked to.
 class Waits final : public Observer {
  public:
   void on_event(const Event& event) noexcept override {
@@ -126,7 +125,7 @@ int obey_all(Holder& holder) {
     if (line == "exit") {
       exiting = &holder;
       std::cout << "exiting" << std::endl;
-      // Not back to main: our client, which lives there, is not destroyed.
+      // Does not return to main: our client, which lives there, is not destroyed.
       std::exit(0);
     }
     std::cout << holder.obey(line) << std::endl;
@@ -134,7 +133,7 @@ int obey_all(Holder& holder) {
   return 0;
 }
 
-// Called behind all others, for it was registered before them.
+// Called after all other handlers, because it was registered before them.
 void obey_while_exiting() {
   if (exiting != nullptr) obey_all(*exiting);
 }

@@ -1,4 +1,4 @@
-// SEM 19: tidying up never makes an identifier or a version come back.
+// SEM 19: tidying up never makes an identifier or a version appear again.
 #include "tests/conformance/suite.h"
 
 namespace lockset::conformance {
@@ -6,8 +6,8 @@ namespace {
 
 class Housekeeping : public Conformance {};
 
-// Everything about a name is tidied away. A slow client's release, renewal and
-// question, made before, must find nothing that came after.
+// Everything about a name is tidied away. A slow client's release, renewal and question, sent
+// before that, must not match anything newer.
 TEST_P(Housekeeping, ASlowClientsStepsMeetNobodyElse) {
   Client slow = client();
   const Token token = Token::random();
@@ -28,7 +28,7 @@ TEST_P(Housekeeping, ASlowClientsStepsMeetNobodyElse) {
   EXPECT_TRUE(next.is_live(grant.stamp));
 }
 
-// An entry that is removed from the configuration leaves no number to be used again.
+// Removing an entry from the configuration leaves no number that could be used again.
 TEST_P(Housekeeping, TheVersionNeverComesBack) {
   Client c = client();
   std::int64_t last = c.config().version;

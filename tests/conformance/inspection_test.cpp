@@ -14,7 +14,7 @@ TEST_P(InspectionTest, AnEmptySpaceShowsNothing) {
   EXPECT_TRUE(all.waiters.empty());
 }
 
-// SEM 17: who, what, in which mode, with which stamp and label, since and until when
+// SEM 17: owner, names, modes, stamp and label, since when and until when
 TEST_P(InspectionTest, ShowsAllOfAHold) {
   Client c(backend(), "the app", 17);
   c.set_label("carl@example:42 backup \"a b\" 100%");
@@ -94,7 +94,7 @@ TEST_P(InspectionTest, ByPrefixOfTheHighestBytes) {
   EXPECT_EQ(c.inspect({Match::prefix, highest}).holds.size(), 2U);
 }
 
-// SEM 17: a consistent picture of many
+// SEM 17: a consistent picture of many holds
 TEST_P(InspectionTest, ShowsManyHolds) {
   Client c = client();
   for (int i = 0; i < 500; ++i)
@@ -104,7 +104,7 @@ TEST_P(InspectionTest, ShowsManyHolds) {
   for (const HoldInfo& hold : holds) EXPECT_EQ(hold.items.size(), 2U);
 }
 
-// SEM 17: it decides and changes nothing
+// SEM 17: inspection decides nothing and changes nothing
 TEST_P(InspectionTest, ChangesNothing) {
   Client c = client();
   const Grant grant = c.take({write("a")});
@@ -115,7 +115,7 @@ TEST_P(InspectionTest, ChangesNothing) {
   EXPECT_TRUE(c.release(grant.stamp));
 }
 
-// SEM 17: breaking names the stamp; whoever owns the hold
+// SEM 17: breaking names the stamp, for a hold of any owner
 TEST_P(InspectionTest, BreakingEndsTheHoldWhoeverOwnsIt) {
   Client owner = client("owner");
   const Grant one = owner.take({write("a"), write("b")});

@@ -1,4 +1,4 @@
-// SEM 4, 5, 9 from the holder's side: what the locks guard stays whole.
+// SEM 4, 5, 9 from the holder's side: the data that the locks guard stays consistent.
 #include <atomic>
 #include <map>
 #include <random>
@@ -10,8 +10,8 @@
 namespace lockset::conformance {
 namespace {
 
-// A counter that only a lock makes safe: read, let others run, write back. Atomic as
-// an object, so that a broken lock shows as a lost update and not as a data race.
+// A counter that only a lock makes safe: read, let others run, write back. It is an atomic object,
+// so that a broken lock shows as a lost update and not as a data race.
 class Guarded {
  public:
   [[nodiscard]] long read() const { return value_.load(std::memory_order_relaxed); }
@@ -53,7 +53,7 @@ TEST_P(Invariants, NoUpdateIsLostUnderAWriteLock) {
   EXPECT_EQ(counter.read(), static_cast<long>(threads) * updates);
 }
 
-// SEM 4, 5: sets over several counters, readers see none of theirs move
+// SEM 4, 5: sets over several counters; readers see none of their counters change
 TEST_P(Invariants, ReadersSeeNothingMove) {
   constexpr std::size_t threads = 4;
   const int rounds = this->rounds(150, 60);
@@ -68,7 +68,7 @@ TEST_P(Invariants, ReadersSeeNothingMove) {
   std::map<std::string, std::atomic<long>> written;
   for (const auto& [name, counter] : counters) written[name];
   std::atomic<int> reads = 0;
-  std::atomic<int> together = 0;  // rounds in which another reader was inside as well
+  std::atomic<int> together = 0;  // rounds in which another reader was inside too
   constexpr int enough_together = 10;
   std::atomic<int> readers_inside = 0;
   Progress progress;
@@ -123,7 +123,7 @@ TEST_P(Invariants, ReadersSeeNothingMove) {
   EXPECT_TRUE(space().look().empty());
 }
 
-// SEM 4: permits above 1 are counted: never more inside, and full at times
+// SEM 4: permits above 1 are counted: never more holders inside, and at times exactly that many
 TEST_P(Invariants, PermitsAreNeverExceeded) {
   constexpr std::size_t threads = 6;
   const int rounds = this->rounds(80, 40);
@@ -179,7 +179,7 @@ TEST_P(Invariants, PermitsAreNeverExceeded) {
   EXPECT_TRUE(full_of_writers) << "never were all permits taken";
 }
 
-// SEM 13: with waiting as the core does it, everybody gets on
+// SEM 13: everybody makes progress when waiting as the core does
 TEST_P(Invariants, WaitersAllGetTheirTurn) {
   constexpr std::size_t threads = 5;
   constexpr int rounds = 20;

@@ -1,5 +1,5 @@
-// SEM 10: leases, judged by the store's clock. Bounds: a hold never ends before its
-// lease (exact, up to the grain of the store's clock), and ends soon after it.
+// SEM 10: leases, judged by the store's clock. Bounds: a hold never ends before its lease (exact,
+// up to the grain of the store's clock), and ends soon after it.
 #include <algorithm>
 #include <atomic>
 #include <set>
@@ -12,7 +12,7 @@ namespace {
 
 class Leases : public Conformance {
  protected:
-  // When somebody else could first have the name; TimePoint::max() if never.
+  // When another client could first take the name; TimePoint::max() if never.
   TimePoint freed(Client& other, const Wanted& wanted) {
     std::optional<Grant> grant;
     if (!eventually([&] { return (grant = other.try_take(wanted)).has_value(); })) {
@@ -22,8 +22,8 @@ class Leases : public Conformance {
     other.release(grant->stamp);
     return now;
   }
-  // What was seen to have ended at `when` lived as long as its lease, counted from the beginning of
-  // `watch`, and not much longer.
+  // A hold that was seen to have ended at `when` lived as long as its lease, counted from the
+  // beginning of `watch`, and not much longer.
   static void expect_ended(const Stopwatch& watch, TimePoint when, Duration lease) {
     EXPECT_GE(when, watch.began() + lease - clock_grain) << "too early";
     EXPECT_LE(watch.elapsed(), lease + 3s) << "too late";
@@ -47,7 +47,7 @@ TEST_P(Leases, EndAtTheLeasesEndAndNotBefore) {
   expect_ended(watch, freed(other, {write("a")}), 200ms);
 }
 
-// SEM 10: inspection shows it exactly as long
+// SEM 10: inspection shows it for exactly that time
 TEST_P(Leases, InspectionShowsAHoldUntilItsLeaseEnds) {
   Client c = client();
   const Stopwatch watch;
@@ -56,13 +56,13 @@ TEST_P(Leases, InspectionShowsAHoldUntilItsLeaseEnds) {
   expect_ended(watch, BootClock::now(), 200ms);
 }
 
-// SEM 10: a renewal counts from itself
+// SEM 10: a renewed lease counts from the renewal
 TEST_P(Leases, ARenewalCountsFromItself) {
   Client holder = client("holder");
   Client other(open(), "other");
   const Grant grant = holder.take({write("a")}, {.lease = 4s});
   std::optional<Stopwatch> since_renewal;
-  // Three renewals, each seen to stand for its time.
+  // Three renewals; each one is seen to last for its lease.
   for (int i = 0; i < 3; ++i) {
     const TimePoint until = BootClock::now() + 50ms;
     ASSERT_TRUE(eventually([&] {
@@ -77,7 +77,7 @@ TEST_P(Leases, ARenewalCountsFromItself) {
   expect_ended(*since_renewal, freed(other, {write("a")}), 4s);
 }
 
-// SEM 10: renewed again and again it stays; the stamp with it
+// SEM 10: a hold that is renewed again and again stays, with its stamp
 TEST_P(Leases, RenewalsKeepAHoldForManyLeases) {
   Client holder = client("holder");
   Client other(open(), "other");
@@ -91,8 +91,8 @@ TEST_P(Leases, RenewalsKeepAHoldForManyLeases) {
   EXPECT_TRUE(holder.is_live(grant.stamp));
 }
 
-// SEM 10: "all holds of a process in one statement": those that are there are
-// renewed, those that are not are told apart, in the order of the request
+// SEM 10: all holds of a process together: live holds are renewed, the others are reported, in the
+// order of the request
 TEST_P(Leases, ABatchRenewsEachByItself) {
   Client c = client();
   Client foreign = client("foreign");
@@ -122,11 +122,11 @@ TEST_P(Leases, ABatchRenewsEachByItself) {
   }
 }
 
-// SEM 10: a batch saves all of its holds
+// SEM 10: a batch renews all of its holds in time
 TEST_P(Leases, ABatchSavesAllOfItsHolds) {
   Client c = client();
   std::vector<RenewRequest> requests;
-  TimePoint last_end;  // of the leases as granted, or a little later
+  TimePoint last_end;  // of the leases as granted, or slightly later
   for (int i = 0; i < 100; ++i) {
     const Grant grant = c.take({write("n" + std::to_string(i))}, {.lease = 30s});
     requests.push_back({grant.stamp, 1min});
@@ -135,7 +135,7 @@ TEST_P(Leases, ABatchSavesAllOfItsHolds) {
   linger(300ms);
   const RenewReply reply = backend()->renew(c.owner(), requests, soon()).value();
   for (const auto& renewal : reply.renewals) ASSERT_TRUE(renewal);
-  // Where a renewal restores the lease of the grant, the holds end later than without it.
+  // If a renewal restores the lease of the grant, the holds end later than without it.
   EXPECT_TRUE(eventually([&] {
     const TimePoint asked = BootClock::now();
     const std::vector<HoldInfo> holds = c.holds();
@@ -164,8 +164,8 @@ TEST_P(Leases, TheSameStampTwiceInABatchIsHarmless) {
   EXPECT_EQ(c.holds().size(), 1U);
 }
 
-// SEM 10, 20: a renewal with a shorter lease, or one that comes late, shortens nothing:
-// the holder still trusts the longer answer
+// SEM 10, 20: a renewal with a shorter lease, or a late one, shortens nothing: the holder still
+// trusts the longer answer
 TEST_P(Leases, ARenewalNeverShortens) {
   Client c = client();
   const Grant grant = c.take({write("a")}, {.lease = 1min});
@@ -174,7 +174,7 @@ TEST_P(Leases, ARenewalNeverShortens) {
   EXPECT_GT(*c.holds().at(0).remaining, 40s);
 }
 
-// SEM 10: "A hold is never renewed after expiry", not even while nobody asks for it
+// SEM 10: "A hold is never renewed after expiry", not even if nobody asks for it
 TEST_P(Leases, AreNeverRenewedAfterExpiry) {
   Client c = client();
   const Grant grant = c.take({write("a")}, {.lease = 30ms});
@@ -184,7 +184,7 @@ TEST_P(Leases, AreNeverRenewedAfterExpiry) {
   EXPECT_TRUE(c.try_take({write("a")})) << "the name is free";
 }
 
-// SEM 9, 10: nor released
+// SEM 9, 10: an expired hold can't be released either
 TEST_P(Leases, AnExpiredHoldIsNotHeldByAnybody) {
   Client c = client();
   const Grant one = c.take({write("a")}, {.lease = 30ms});
@@ -194,7 +194,7 @@ TEST_P(Leases, AnExpiredHoldIsNotHeldByAnybody) {
   EXPECT_FALSE(c.break_hold(two.stamp));
 }
 
-// SEM 9: nor renewed by another application or after the release
+// SEM 9: no renewal by another application, and none after the release
 TEST_P(Leases, OnlyTheOwnersApplicationRenews) {
   Client owner = client("owner");
   Client other = client("other");
@@ -203,14 +203,14 @@ TEST_P(Leases, OnlyTheOwnersApplicationRenews) {
   EXPECT_FALSE(other.renew(grant.stamp, 5min));
   ASSERT_TRUE(owner.holds().at(0).remaining);
   EXPECT_LE(*owner.holds().at(0).remaining, 10s + clock_grain) << "nothing was changed for it";
-  // Where a hold lives in its taker's session, nobody else can prolong it.
+  // If a hold lives in its taker's session, nobody else can renew it.
   EXPECT_EQ(twin.renew(grant.stamp, 1min).has_value(), !traits().session_leases);
   ASSERT_TRUE(owner.release(grant.stamp));
   EXPECT_FALSE(owner.renew(grant.stamp, 1min));
   EXPECT_TRUE(owner.holds().empty());
 }
 
-// SEM 10: "a set expires, renews and is removed whole"
+// SEM 10: "A set expires, is renewed and is removed as a whole"
 TEST_P(Leases, ASetExpiresWhole) {
   const Wanted whole{write("a"), read("b"), write("c")};
   Client c = client();
@@ -223,7 +223,7 @@ TEST_P(Leases, ASetExpiresWhole) {
         ADD_FAILURE() << "only part is left: " << describe(hold.items);
       }
     }
-    // If one of them is free, the whole set must have ended.
+    // If one of the names is free, the whole set must have ended.
     const char* const names[] = {"a", "b", "c"};
     if (other.try_take({write(names[taken])})) {
       ++taken;
@@ -234,7 +234,7 @@ TEST_P(Leases, ASetExpiresWhole) {
   EXPECT_FALSE(c.is_live(grant.stamp));
 }
 
-// SEM 10: also seen from each of its names alone, by three who ask at once
+// SEM 10: the same, seen from each of its names, by three clients at once
 TEST_P(Leases, NoPartOfASetIsFreeBeforeItsEnd) {
   const Wanted whole{write("a"), read("b"), write("c")};
   Client c = client();
@@ -247,7 +247,7 @@ TEST_P(Leases, NoPartOfASetIsFreeBeforeItsEnd) {
   });
 }
 
-// SEM 10: what has ended is over: it is not shown again, also while the store is being tidied up
+// SEM 10: inspection never shows an ended hold again, not even while the store is being tidied up
 TEST_P(Leases, WhatInspectionShowsNoLongerIsNeverShownAgain) {
   Client c = client();
   for (int round = 0; round < 3 && !HasFailure(); ++round) {
@@ -256,7 +256,7 @@ TEST_P(Leases, WhatInspectionShowsNoLongerIsNeverShownAgain) {
       shown.insert(
           c.take({write(std::to_string(round) + "n" + std::to_string(i))}, {.lease = 20ms}).stamp);
     }
-    // Some looks more, once all have ended: they are being removed then.
+    // A few more looks after all have ended: they are being removed then.
     for (int looks = 10; looks > 0 && !HasFailure(); looks -= shown.empty() ? 1 : 0) {
       std::set<Stamp> now;
       for (const HoldInfo& hold : c.holds()) now.insert(hold.stamp);
@@ -267,7 +267,7 @@ TEST_P(Leases, WhatInspectionShowsNoLongerIsNeverShownAgain) {
   }
 }
 
-// SEM 10: "Expired holds of names that nobody asks for are swept too"
+// SEM 10: expired holds of names that nobody asks for are swept
 TEST_P(Leases, ASweepRemovesWhatNobodyAsksFor) {
   Client c = client();
   constexpr std::size_t count = 25;
@@ -275,10 +275,10 @@ TEST_P(Leases, ASweepRemovesWhatNobodyAsksFor) {
     c.take({write("n" + std::to_string(i)), read("m" + std::to_string(i))}, {.lease = 30ms});
   }
   const Grant stays = c.take({write("stays")});
-  // Until all are past their lease, by inspection alone: it removes nothing.
+  // Inspection alone shows when all leases are over: it removes nothing.
   ASSERT_TRUE(eventually([&] { return c.holds().size() == 1; }));
   std::size_t removed = 0;
-  // What stands in two stores may end in one of them a moment later than inspection shows.
+  // A hold in two stores may end in one of them slightly later than inspection shows.
   ASSERT_TRUE(eventually([&] {
     removed += backend()->sweep(soon()).value();
     return removed >= count && space().look().size() == 1;
@@ -295,8 +295,8 @@ TEST_P(Leases, ASweepTouchesNoLiveHold) {
   EXPECT_EQ(space().look().size(), 1U);
 }
 
-// SEM 10: "An expired hold ends only when a transaction has removed it": the store
-// itself has no trace of it beside the next holder's
+// SEM 10: "An expired hold ends only when a transaction has removed it": the store has no trace of
+// it next to the next holder
 TEST_P(Leases, TheNextGrantRemovesTheExpiredHold) {
   Client c = client();
   ASSERT_TRUE(expired(c, {c.take({write("a"), write("b")}, {.lease = 30ms})}));
@@ -306,11 +306,11 @@ TEST_P(Leases, TheNextGrantRemovesTheExpiredHold) {
   EXPECT_EQ(raw[0].stamp, next.stamp);
 }
 
-// SEM 10: renewals and acquires race at the lease's end; never both
+// SEM 10: a renewal and an acquire race at the end of the lease; they never both succeed
 TEST_P(Leases, ARenewalAndAGrantNeverBothSucceed) {
   const int rounds = this->rounds(60, 30);
-  // Later after each renewal that came in time, earlier after each that did not: it comes to the
-  // lease's end by itself, and stays there.
+  // Later after each renewal that was in time, earlier after each that was not: so the race
+  // converges to the end of the lease, and stays there.
   Duration lease = traits().session_leases ? 50ms : 20ms;
   Duration pause = lease * 4 / 5;
   int all_kept = 0;
@@ -320,7 +320,7 @@ TEST_P(Leases, ARenewalAndAGrantNeverBothSucceed) {
     Client holder = client("holder");
     const Grant grant = holder.take({write(name)}, {.lease = lease});
     std::optional<Stamp> next;
-    TimePoint granted{};  // to the other, at the latest
+    TimePoint granted{};  // latest time of the grant to the other client
     TimePoint kept_until{};
     std::atomic<bool> done = false;
     run_threads(2, [&](std::size_t i) {
@@ -341,7 +341,7 @@ TEST_P(Leases, ARenewalAndAGrantNeverBothSucceed) {
       const TimePoint asked = BootClock::now();
       const std::optional<Renewal> renewal = holder.renew(grant.stamp, 1min);
       if (!renewal) return;
-      // A minute, or as long as before where a renewal restores the lease of the grant.
+      // A minute, or the lease of the grant if renewals restore that.
       kept_until = asked + renewal->lease - clock_grain;
       done = true;
     });
@@ -361,7 +361,7 @@ TEST_P(Leases, ARenewalAndAGrantNeverBothSucceed) {
     } else if (pause > 500us) {
       pause -= 500us;
     } else {
-      lease *= 2;  // even at once was too late
+      lease *= 2;  // even an immediate renewal was too late
     }
   }
   EXPECT_GT(all_kept, 0);

@@ -19,7 +19,7 @@ TEST_P(LockSets, TheWholeSetIsGrantedUnderOneStamp) {
   EXPECT_EQ(raw[0].items, (Wanted{read("a"), write("b"), write("c")}));
 }
 
-// SEM 5: "or leaves no trace"; whichever item it is that fails
+// SEM 5: "or leaves no trace", no matter which item fails
 TEST_P(LockSets, BusyLeavesNoTrace) {
   Client c = client();
   for (const std::string taken : {"a", "b", "c"}) {
@@ -36,7 +36,7 @@ TEST_P(LockSets, BusyLeavesNoTrace) {
   }
 }
 
-// SEM 5: the overlap decides, the rest of the set is not touched
+// SEM 5: the common names decide; the rest of the set is not touched
 TEST_P(LockSets, OverlappingSetsExclude) {
   Client c = client();
   const Grant ab = c.take({write("a"), write("b")});
@@ -48,7 +48,7 @@ TEST_P(LockSets, OverlappingSetsExclude) {
   EXPECT_TRUE(c.take({write("b"), write("c")}).stamp);
 }
 
-// SEM 9: the hold ends whole
+// SEM 9: the hold ends as a whole
 TEST_P(LockSets, ReleaseEndsTheWholeSet) {
   Client c = client();
   const Grant grant = c.take({write("a"), read("b"), write("c")});
@@ -89,12 +89,12 @@ TEST_P(LockSets, TheLargestSetOfTheLongestNames) {
   ASSERT_TRUE(c.release(grant.stamp));
 }
 
-// SEM 5: "no observer ever sees part of it"
+// SEM 5: "No observer ever sees part of it"
 TEST_P(LockSets, NobodyEverSeesPartOfASet) {
   const Wanted whole{write("a"), write("b"), write("c"), write("d")};
   std::atomic<bool> done = false;
   std::atomic<std::size_t> looks = 0;
-  // Caught in the act: by each of the three ways to look.
+  // How often the observers saw a hold, by each of the three ways to look.
   std::atomic<std::size_t> seen_by_all = 0;
   std::atomic<std::size_t> seen_by_name = 0;
   std::atomic<std::size_t> seen_raw = 0;
@@ -107,12 +107,12 @@ TEST_P(LockSets, NobodyEverSeesPartOfASet) {
   run_threads(3, [&](std::size_t i) {
     if (i == 0) {
       Client c(mine);
-      // Until the observers have caught holds in the act, and often.
+      // Until the observers have seen holds often enough.
       const TimePoint until = BootClock::now() + 3 * patience;
       for (int round = 0; round < 300 || !seen_enough(); ++round) {
         if (BootClock::now() > until) break;
         const Grant grant = c.take(whole);
-        // A look there takes several reads: at times the hold stays until each has seen it.
+        // With several reads per look, some holds stay until every observer has seen them.
         if (slow_looks && round % 4 == 0) {
           const std::size_t all = seen_by_all, name = seen_by_name, raw = seen_raw;
           eventually([&] { return seen_by_all > all && seen_by_name > name && seen_raw > raw; });
@@ -127,7 +127,7 @@ TEST_P(LockSets, NobodyEverSeesPartOfASet) {
           if (hold.items != whole) ADD_FAILURE() << "inspect shows part: " << describe(hold.items);
           ++seen_by_all;
         }
-        // By name too, for it may be another query to the store.
+        // By name too, because that may be another query to the store.
         for (const HoldInfo& hold : c.inspect({InspectQuery::Match::name, "d"}).holds) {
           if (hold.items != whole) ADD_FAILURE() << "by name shows part: " << describe(hold.items);
           ++seen_by_name;
@@ -148,8 +148,8 @@ TEST_P(LockSets, NobodyEverSeesPartOfASet) {
   EXPECT_TRUE(seen_enough()) << "the observers saw next to nothing";
 }
 
-// SEM 5: sets taken in opposite orders never hold one another up. Bounded by tries,
-// and everybody has to get on.
+// SEM 5: sets taken in opposite orders never block each other for good. Bounded by tries, and every
+// thread has to make progress.
 TEST_P(LockSets, OppositeOrdersMakeProgress) {
   const int rounds = this->rounds(1000, 150);
   std::atomic<int> inside = 0;

@@ -75,20 +75,20 @@ TEST_P(Fork, DestructorsInTheChildDoNothing) {
   EXPECT_TRUE(hold->release());
 }
 
-// SEM 18: and the parent's renewals go on, the child's ceasing to be does not stop them
+// SEM 18: and the parent's renewals continue, even after the child ended
 TEST_P(Fork, TheParentGoesOnRenewing) {
   const auto events = std::make_shared<test::EventCounts>();
   Locks mine = locks({.lease = 5s, .observer = events});
   const Hold hold = mine.acquire({write("a")}).value();
   EXPECT_EQ(test::in_child([&] { return hold.valid() ? 1 : 0; }), 0);
   const int before = events->renewed;
-  // The first may have been under way before.
+  // The first one may have begun before.
   EXPECT_TRUE(eventually([&] { return events->renewed >= before + 2; }));
   EXPECT_TRUE(hold.valid());
 }
 
-// ThreadSanitizer ends a forked child that starts a thread ("dup thread with used id"),
-// as taking a lock does; a run under it only looks.
+// ThreadSanitizer ends a forked child that starts a thread ("dup thread with used id"), and taking
+// a lock starts one; under it the child only looks.
 #if defined(__SANITIZE_THREAD__)
 constexpr bool children_may_start_threads = false;
 #elif defined(__has_feature)
@@ -101,8 +101,8 @@ constexpr bool children_may_start_threads = true;
 constexpr bool children_may_start_threads = true;
 #endif
 
-// The child takes a lock, all clients of the parent's process are closed, one that comes later is
-// refused what the child holds, and the child works on.
+// The child takes a lock, all clients in the parent's process are closed, a later client can't take
+// what the child holds, and the child continues.
 void Fork::a_child_keeps_its_hold_while_the_parent_closes(bool open_at_the_fork) {
   const std::string url = space().url();
   auto before = std::make_unique<Locks>(locks({.app = "parent"}));
@@ -128,7 +128,7 @@ void Fork::a_child_keeps_its_hold_while_the_parent_closes(bool open_at_the_fork)
   });
   holds.only_hears();
   if (holds.heard()) {
-    // Both as the first and as the last client of this process.
+    // Once as the first and once as the last client of this process.
     if (!before) before = std::make_unique<Locks>(locks({.app = "parent"}));
     EXPECT_EQ(before->try_locks({write("b")}).value() == Stamp{}, children_may_start_threads);
     before.reset();
@@ -141,7 +141,7 @@ void Fork::a_child_keeps_its_hold_while_the_parent_closes(bool open_at_the_fork)
   EXPECT_EQ(test::end_of(child), 0);
 }
 
-// SEM 18: a child may open its own
+// SEM 18: a child may open the space itself
 TEST_P(Fork, AChildMayOpenItsOwn) {
   if (skip_unless(!space().url().empty(), "other processes")) return;
   if (skip_unless(harness().harness_traits().opens_after_fork, "opens after a fork")) return;
@@ -164,20 +164,20 @@ TEST_P(Fork, AChildMayOpenItsOwn) {
   EXPECT_TRUE(hold.valid());
 }
 
-// SEM 18: and the parent's end does nothing to what the child holds
+// SEM 18: and its holds stay when the parent ends
 TEST_P(Fork, AChildKeepsItsHoldWhileTheParentCloses) {
   if (skip_unless(!space().url().empty(), "other processes")) return;
   if (skip_unless(harness().harness_traits().opens_after_fork, "opens after a fork")) return;
   a_child_keeps_its_hold_while_the_parent_closes(true);
 }
 
-// SEM 18: what was closed before the fork is no longer open, on any store
+// SEM 18: a space that was closed before the fork counts as closed, on any store
 TEST_P(Fork, AChildMayOpenWhatWasClosedBefore) {
   if (skip_unless(!space().url().empty(), "other processes")) return;
   a_child_keeps_its_hold_while_the_parent_closes(false);
 }
 
-// SEM 18: or a child is refused as long as any process before it had the space open at the fork
+// SEM 18: or the child is refused if any process before it had the space open at the fork
 TEST_P(Fork, AChildIsRefusedWhatWasOpenAtTheFork) {
   if (skip_unless(!harness().harness_traits().opens_after_fork, "refuses after a fork")) return;
   auto mine = std::make_unique<Locks>(locks());
@@ -197,7 +197,7 @@ TEST_P(Fork, AChildIsRefusedWhatWasOpenAtTheFork) {
   EXPECT_EQ(test::in_child([&] { return refused() ? 0 : 1; }), 0) << "one client is left";
   EXPECT_TRUE(more->acquire({write("a")}, {.wait = 5s}).value().valid())
       << "the parent is not affected";
-  // Whatever the parent does afterwards.
+  // No matter what the parent does afterwards.
   test::Signal closed;
   const pid_t child = test::start_child([&] {
     closed.only_hears();

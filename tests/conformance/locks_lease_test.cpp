@@ -17,7 +17,7 @@ Duration margin_of(Duration lease) { return std::clamp<Duration>(lease / 10, 50m
 
 class Validity : public Conformance {
  protected:
-  // A manager over a backend that can be told to fail.
+  // A manager over a backend that fails on command.
   struct Patient {
     std::shared_ptr<test::FaultyBackend> faulty;
     Locks locks;
@@ -33,7 +33,7 @@ class Validity : public Conformance {
   }
 };
 
-// SEM 10: "(time when the request was sent) + effective lease - margin"
+// SEM 10: the moment the request was sent + effective lease - margin
 TEST_P(Validity, EndsTheMarginBeforeTheLeaseCountedFromTheRequest) {
   Locks mine = locks();
   for (const Duration lease : {Duration(1s), Duration(5s), Duration(30s), Duration(60s)}) {
@@ -63,7 +63,7 @@ TEST_P(Validity, RenewalsKeepAHoldAlive) {
   EXPECT_FALSE(hold.lost().stop_requested());
 }
 
-// Every duration may be the longest there is: acquiring, waiting and renewing go on
+// Every duration may be the longest one: acquiring, waiting and renewing still work
 TEST_P(Validity, DurationsMayBeForever) {
   const auto events = std::make_shared<test::EventCounts>();
   const auto options = [&](std::string app) {
@@ -89,7 +89,7 @@ TEST_P(Validity, DurationsMayBeForever) {
   waiter.join();
 }
 
-// SEM 10: "a batch for all holds of a process", also many
+// SEM 10: all holds of a process together, even many
 TEST_P(Validity, RenewalsKeepManyHoldsAlive) {
   Locks mine = locks({.lease = 6s});
   std::vector<Hold> holds;
@@ -104,7 +104,7 @@ TEST_P(Validity, RenewalsKeepManyHoldsAlive) {
   EXPECT_EQ(space().look().size(), holds.size());
 }
 
-// By hand
+// Renewing by hand
 TEST_P(Validity, RenewByHandMovesTheEnd) {
   Locks mine = locks({.lease = 30s});
   Hold hold = mine.acquire({write("a")}).value();
@@ -113,7 +113,7 @@ TEST_P(Validity, RenewByHandMovesTheEnd) {
   EXPECT_GT(hold.valid_until(), first);
 }
 
-// SEM 10, 17: a broken hold is lost by the next renewal, and lost() fires
+// SEM 10, 17: a broken hold is lost at the next renewal at the latest, and lost() fires
 TEST_P(Validity, ABrokenHoldIsLostByTheNextRenewal) {
   Locks mine = locks({.app = "mine", .lease = 6s});
   Locks admin = locks({.app = "admin"});
@@ -130,7 +130,7 @@ TEST_P(Validity, ABrokenHoldIsLostByTheNextRenewal) {
   EXPECT_FALSE(other.lost().stop_requested());
 }
 
-// SEM 9: releasing what was lost
+// SEM 9: releasing a lost hold
 TEST_P(Validity, ReleasingALostHoldIsNotHeld) {
   Locks mine = locks({.app = "mine", .lease = 4s});
   Hold hold = mine.acquire({write("a")}).value();
@@ -143,7 +143,7 @@ TEST_P(Validity, ReleasingALostHoldIsNotHeld) {
   EXPECT_TRUE(client().is_live(next.stamp));
 }
 
-// Renewing by hand finds the loss out at once
+// Renewing by hand shows the loss at once
 TEST_P(Validity, RenewByHandFindsOutThatItIsGone) {
   Locks mine = locks({.lease = 30s});
   Hold hold = mine.acquire({write("a")}).value();
@@ -156,15 +156,15 @@ TEST_P(Validity, RenewByHandFindsOutThatItIsGone) {
   EXPECT_EQ(hold.lost_reason(), LostReason::gone);
 }
 
-// SEM 10: when no renewal gets through, validity ends on time: not before, and
-// before the store could give the set to anybody else
+// SEM 10: if no renewal succeeds, validity ends on time: not early, and before the store could give
+// the set to another client
 TEST_P(Validity, WithoutRenewalsItEndsOnTime) {
   Patient one = patient({.lease = 1s});
   const Stopwatch watch;
   const Hold hold = one.locks.acquire({write("a")}).value();
   one.faulty->set_rates(test::Call::renew, {.fail_before = 1});
   const TimePoint until = hold.valid_until();
-  // Two answers in a row, so that the moment between them can be judged.
+  // Two answers in a row, so that the moment between them can be checked.
   TimePoint last_valid{};
   while (true) {
     const TimePoint now = BootClock::now();
@@ -179,14 +179,14 @@ TEST_P(Validity, WithoutRenewalsItEndsOnTime) {
   EXPECT_TRUE(eventually([&] { return hold.lost().stop_requested(); }));
   EXPECT_LT(since_its_end.elapsed(), 1s) << "told late";
   EXPECT_EQ(hold.lost_reason(), LostReason::expired);
-  // SEM 20: only then can it be had by somebody else.
+  // SEM 20: only then can another client take it.
   Client other = client("other");
   ASSERT_TRUE(eventually([&] { return other.try_take({write("a")}).has_value(); }));
   EXPECT_GE(BootClock::now(), until);
   EXPECT_LT(watch.elapsed(), 1s + 2s);
 }
 
-// SEM 10: some lost replies do no harm
+// SEM 10: a few lost replies are harmless
 TEST_P(Validity, ItSurvivesSomeLostReplies) {
   Patient one = patient({.lease = 3s});
   const Hold hold = one.locks.acquire({write("a")}).value();
@@ -199,15 +199,15 @@ TEST_P(Validity, ItSurvivesSomeLostReplies) {
   EXPECT_GE(one.faulty->injected(test::Fault::lose_reply), 1U);
 }
 
-// SEM 10: "also while the network hangs": a renewal that does not return delays
-// neither valid() nor lost()
+// SEM 10: "even while the network hangs": a renewal that does not return delays neither valid() nor
+// lost()
 TEST_P(Validity, ItEndsOnTimeWhileARenewalHangs) {
   class Hanging final : public ForwardingBackend {
    public:
     Hanging(std::shared_ptr<Backend> inner, std::stop_token release)
         : ForwardingBackend(std::move(inner)), release_(std::move(release)) {}
     Result<RenewReply> renew(const Owner&, std::span<const RenewRequest>, TimePoint by) override {
-      // Like a network call: back by its deadline, which is later than the test's patience.
+      // Like a network call: returns by its deadline, which is later than the test's patience.
       eventually([&] { return release_.stop_requested(); }, by - BootClock::now());
       return Error{Errc::indeterminate, "it hung"};
     }
@@ -241,7 +241,7 @@ TEST_P(Validity, AHoldWithoutLeaseStaysValid) {
   EXPECT_TRUE(space().look().empty());
 }
 
-// SEM 11: refused where it can't be kept
+// SEM 11: refused if the store can't keep it
 TEST_P(Validity, NoLeaseIsUnsupportedWithoutTheTrait) {
   if (skip_unless(!traits().permanent_leases, "a refusal of permanent leases")) return;
   Locks mine = locks();
@@ -261,7 +261,7 @@ TEST_P(Validity, AnUnconfirmedPermanentHoldIsNoEternalGhost) {
     EXPECT_TRUE(hold->valid());
     return;
   }
-  // Refused: then the store keeps nothing that never ends.
+  // Refused: then the store keeps no hold without an end.
   for (const HoldInfo& info : client().holds()) EXPECT_TRUE(info.remaining);
 }
 

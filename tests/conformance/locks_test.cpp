@@ -127,7 +127,7 @@ TEST_P(LocksTest, ThePlainForm) {
   EXPECT_TRUE(other.try_locks({write("ws2")}).value());
 }
 
-// SEM 9: also by another manager of the same application
+// SEM 9: also from another manager of the same application
 TEST_P(LocksTest, ReleaseByStampFromATwin) {
   Locks mine = locks({.app = "app"});
   Locks twin = locks({.app = "app"});
@@ -177,7 +177,7 @@ TEST_P(LocksTest, AcquireWaitsForAnExpiry) {
   EXPECT_TRUE(got.valid());
 }
 
-// SEM 13: the deadline; nothing is held and nobody waits any more
+// SEM 13: at the deadline the wait ends; nothing is held and nobody waits any more
 TEST_P(LocksTest, AcquireEndsAtItsDeadline) {
   Locks mine = locks({.app = "mine"});
   Locks other = locks({.app = "other"});
@@ -191,7 +191,7 @@ TEST_P(LocksTest, AcquireEndsAtItsDeadline) {
   EXPECT_TRUE(mine.inspect().value().waiters.empty());
 }
 
-// SEM 13: a budget of nothing is one try
+// SEM 13: a wait of 0 is one try
 TEST_P(LocksTest, AWaitOfNothingIsOneTry) {
   Locks mine = locks();
   const Hold hold = mine.acquire({write("a")}, {.wait = 0s}).value();
@@ -220,7 +220,7 @@ TEST_P(LocksTest, AcquireCanBeCancelled) {
   EXPECT_TRUE(mine.inspect().value().waiters.empty());
 }
 
-// SEM 13: everybody who waits comes in, one after the other
+// SEM 13: all waiters are admitted, one after the other
 TEST_P(LocksTest, ManyWaitersAllComeIn) {
   constexpr std::size_t threads = 6;
   constexpr int rounds = 8;
@@ -263,7 +263,7 @@ TEST_P(LocksTest, DuplicatesMerge) {
   EXPECT_EQ(hold.items().size(), 2U);
 }
 
-// SEM 7: an acquire called after set_permits returned obeys it, whoever set it
+// SEM 7: an acquire called after set_permits returned obeys it, whichever manager set it
 TEST_P(LocksTest, PermitsAreObeyedAtOnceByOtherManagers) {
   Locks admin = locks({.app = "admin"});
   Locks mine = locks({.app = "mine"});
@@ -315,8 +315,7 @@ TEST_P(LocksTest, InspectionShowsApplicationAndLabel) {
   EXPECT_FALSE(holds[0].owner.instance.empty());
 }
 
-// A detached hold goes on without its manager, until somebody of its application
-// releases it
+// A detached hold continues without its manager, until a process of its application releases it
 TEST_P(LocksTest, ADetachedHoldGoesOn) {
   if (skip_unless(traits().holds_outlive_process, "holds that outlive their process")) return;
   Stamp stamp;
@@ -333,7 +332,7 @@ TEST_P(LocksTest, ADetachedHoldGoesOn) {
   EXPECT_EQ(code_of(twin.renew_locks(stamp)), Errc::not_held);
 }
 
-// SEM 11: what could not go on is refused, and stays held
+// SEM 11: detach is refused if the hold could not continue, and the hold stays held
 TEST_P(LocksTest, DetachIsUnsupportedWithoutTheTrait) {
   if (skip_unless(!traits().holds_outlive_process, "a refusal to detach")) return;
   Locks mine = locks();
@@ -348,7 +347,7 @@ TEST_P(LocksTest, ALostReplyOfAnAcquireIsResolved) {
   const auto bad = std::make_unique<test::FaultyBackend>(open(), test::test_seed());
   test::FaultyBackend& faulty = *bad;
   const auto counter = std::make_shared<test::EventCounts>();
-  // The manager owns a backend of its own; the decorator outlives it here.
+  // The manager owns a separate backend; the decorator outlives it here.
   class Borrowed final : public ForwardingBackend {
    public:
     explicit Borrowed(Backend& other)
@@ -366,11 +365,11 @@ TEST_P(LocksTest, ALostReplyOfAnAcquireIsResolved) {
   EXPECT_TRUE(hold.release());
   EXPECT_TRUE(space().look().empty());
 
-  // Nothing applied: tried again within the budget.
+  // Nothing was applied: the core tries again within the wait.
   faulty.script(test::Call::try_acquire, test::Fault::fail_before);
   EXPECT_TRUE(mine.acquire({write("a")}, {.wait = patience}));
 
-  // SEM 9: the retry of a lost release finds the hold gone, and that is a success.
+  // SEM 9: the retry of a release whose reply was lost finds the hold gone, and that is a success.
   Hold again = mine.acquire({write("b")}, {.wait = patience}).value();
   faulty.script(test::Call::release, test::Fault::lose_reply);
   const Status released = again.release();
@@ -387,7 +386,7 @@ TEST_P(LocksTest, ReclaimIsRefusedWhileATwinLives) {
   EXPECT_TRUE(lockset::open(space().open().value(), {.app = "other", .reclaim = true}));
 }
 
-// SEM 12: takes over from a dead instance
+// SEM 12: takeover from a dead instance
 TEST_P(LocksTest, ReclaimTakesOverFromTheDead) {
   Client dead = client("app");
   dead.take({write("a"), write("b")}, {.lease = 10min});
@@ -410,7 +409,7 @@ TEST_P(LocksTest, ReclaimAfterACleanEnd) {
 TEST_P(LocksTest, TheOlderInstanceIsSuperseded) {
   Locks old = locks({.app = "app", .reclaim = true, .lease = 6s});
   Hold work = old.acquire({write("a")}).value();
-  // Its hold on the id is broken, as by an operator who knows that it hangs.
+  // An operator who knows that it hangs breaks its hold on the id.
   Locks admin = locks({.app = "admin"});
   Stamp id;
   for (const HoldInfo& info : admin.inspect().value().holds) {

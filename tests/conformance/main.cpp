@@ -1,5 +1,5 @@
-// Runs the suite over all harnesses, shows the table, compares the counts.
-// Exit: 0 passed, 1 failed, 77 when every selected test lacked its store.
+// Runs the suite over all harnesses, prints the table, and compares the counts. Exit: 0 passed, 1
+// failed, 77 if every selected test lacked its store.
 #include <gtest/gtest.h>
 
 #include <iostream>

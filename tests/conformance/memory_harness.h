@@ -5,10 +5,10 @@
 
 namespace lockset::conformance {
 
-// look() is an inspect() by a client of its own: the store shows nothing else.
+// look() is an inspect() by a separate client: the store shows nothing else.
 Harness& memory_harness();
 
-// inspect() in the form of a look.
+// inspect() in the form of look().
 std::vector<RawHold> look_by_inspecting(Backend& backend);
 
 }  // namespace lockset::conformance

@@ -1,4 +1,4 @@
-// The migrate backend in each phase of a migration between two spaces that a test has to itself.
+// The migrate backend in each phase of a migration between two spaces that belong to one test.
 #pragma once
 
 #include "tests/conformance/harness.h"
@@ -11,7 +11,7 @@ Harness& migrate_dual_old_harness();
 Harness& migrate_dual_new_harness();
 Harness& migrate_new_only_harness();
 #ifdef LOCKSET_HAS_SQLITE
-// Between two files, opened by an address: also by other processes.
+// Between two files, opened by address, also from other processes.
 Harness& migrate_files_harness();
 #endif
 

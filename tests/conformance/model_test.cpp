@@ -1,13 +1,12 @@
-// Random sequences of operations against the backend and, in step, against the
-// memory backend under a clock of the test's: all answers must agree.
+// Random sequences of operations on the backend and, in step, on the memory backend with a test
+// clock: all answers must agree.
 //
-// Time: leases are either long (never over within a test) or a millisecond. A brief
-// hold is waited out at once, in the store by looking, in the model by moving its
-// clock; so both agree at every step on what has expired, and the store still has
-// the expired hold, which the steps behind it have to deal with.
+// Time: leases are either long (never over within a test) or a millisecond. The test waits until a
+// brief hold is over at once: in the store by looking, in the model by moving its clock. So both
+// agree at every step on what has expired, and the store still contains the expired hold, which
+// later steps have to deal with.
 //
-// LOCKSET_TEST_SEED and LOCKSET_TEST_SEQUENCES choose the dice and how often they
-// are thrown.
+// LOCKSET_TEST_SEED and LOCKSET_TEST_SEQUENCES choose the seed and the number of sequences.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -35,7 +34,7 @@ constexpr Duration brief = 1ms;
 const std::string names[] = {"a", "b", "c", "A", "a "};
 const std::string apps[] = {"one", "two"};
 
-// One sequence. Everything that is asked of one side is asked of the other.
+// One sequence. Every call goes to both sides.
 class Sequence {
  public:
   Sequence(std::shared_ptr<Backend> real, std::uint64_t seed)
@@ -46,11 +45,11 @@ class Sequence {
   void run(int steps) {
     for (int i = 0; i < steps && !testing::Test::HasFailure(); ++i) step();
   }
-  // The steps so far, for the failure's message.
+  // The steps so far, for failure messages.
   [[nodiscard]] std::string story() const { return story_.str(); }
 
  private:
-  // A hold that was ever granted, by both its stamps, in the order of the grants.
+  // A hold that was ever granted, with its stamps on both sides, in the order of the grants.
   struct Known {
     Stamp real, model;
     Token token;
@@ -106,7 +105,7 @@ class Sequence {
     Wanted wanted;
     for (const auto& [name, mode] : chosen) wanted.push_back({name, mode});
     if (roll(8) == 0) wanted = {write("@app:" + apps[roll(2)])};
-    // The two parts of a hold that stands in two stores don't end at the same instant.
+    // The two parts of a hold in two stores don't end at the same instant.
     const bool brief_one = roll(4) == 0 && real_->traits().can_migrate;
     const std::int64_t epoch = roll(3) == 0 ? latest_epoch_ : 0;
     acquire_both(wanted, brief_one ? brief : Duration(10min), epoch, Token::random());
@@ -115,7 +114,7 @@ class Sequence {
   void acquire_both(const Wanted& wanted, Duration lease, std::int64_t epoch, const Token& token) {
     const std::string app = apps[roll(2)];
     say("acquire " + describe(wanted) + " by " + app + (lease == brief ? " briefly" : ""));
-    // At times from the version before: both must call it stale.
+    // Sometimes from the version before: both must answer stale.
     const bool old = roll(10) == 0;
     const Result<AcquireOutcome> real =
         ask(*real_, wanted, lease, token, {app, "i", epoch, ""}, old);
@@ -159,7 +158,7 @@ class Sequence {
     return test::outlasting_sessions(backend, request);
   }
 
-  // Inspection leaves the expired hold where it is.
+  // Inspection does not remove the expired hold.
   void wait_out(Stamp stamp) {
     const auto gone = [&] {
       const Inspection all = real_->inspect({}, soon()).value();
@@ -170,7 +169,7 @@ class Sequence {
     clock_.advance(brief);
   }
 
-  // One of those in the way, says the contract; which of them is not laid down.
+  // The contract says only that one of the blocking holds is named, not which one.
   void check_blocker(const Busy& busy, const Wanted& wanted) {
     EXPECT_TRUE(std::any_of(wanted.begin(), wanted.end(), [&](const LockRequest& item) {
       return item.name == busy.name;
@@ -186,10 +185,10 @@ class Sequence {
         << "busy names " << busy.holder.value << ", which does not hold " << busy.name;
   }
 
-  // Of a hold known, or of none at all.
+  // A known hold, or one that never existed.
   Known pick() {
     if (known_.empty() || roll(10) == 0) return {{1 + static_cast<std::int64_t>(roll(3))}, {}, {}};
-    // Mostly one of the last few: older ones have ended.
+    // Usually one of the last few: older ones have ended.
     const std::size_t back = roll(std::min<std::size_t>(known_.size(), roll(3) == 0 ? 100 : 5));
     return known_[known_.size() - 1 - back];
   }
@@ -253,8 +252,8 @@ class Sequence {
     compare(*real, model.value());
   }
 
-  // As an instance that opens with reclaim, at times with the hold of another one or
-  // one that has ended.
+  // Acts as an instance that opens with reclaim, sometimes with the hold of another one or an ended
+  // one.
   void reclaim() {
     const std::string app = apps[roll(2)];
     const Known hold = pick();
@@ -272,7 +271,7 @@ class Sequence {
     }
   }
 
-  // How much is left to sweep depends on what was tidied up on the way.
+  // How many are left to sweep depends on what earlier steps tidied up.
   void sweep() {
     say("sweep");
     ASSERT_TRUE(real_->sweep(soon()));
@@ -298,7 +297,7 @@ class Sequence {
     }
   }
 
-  // Versions and epochs are numbers of each side's own.
+  // Each side has its own versions and epochs.
   void compare(const SpaceConfig& real, const SpaceConfig& model) {
     EXPECT_EQ(real.permits, model.permits);
     EXPECT_EQ(real.max_lease, model.max_lease);
@@ -344,7 +343,7 @@ class Model : public Conformance {};
 TEST_P(Model, TheStoreAgreesWithTheModel) {
   const std::uint64_t seed = test::test_seed();
   const std::uint64_t sequences = test::number_from_environment("LOCKSET_TEST_SEQUENCES", 300);
-  // Where a space takes long to make, fewer; never so few that it says nothing.
+  // Fewer if a space takes long to make, but never so few that the test shows nothing.
   const bool bounded = std::getenv("LOCKSET_TEST_SEQUENCES") == nullptr;
   const TimePoint enough = BootClock::now() + 6s;
   std::uint64_t done = 0;

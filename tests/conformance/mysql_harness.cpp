@@ -19,7 +19,7 @@ namespace {
 constexpr ServerChoice mariadb{"mariadb", "LOCKSET_TEST_MARIADB_URL"};
 constexpr ServerChoice mysql{"mysql", "LOCKSET_TEST_MYSQL_URL"};
 
-// The process's server of one kind.
+// The server of one kind that this process uses.
 class Server : public SharedServer<test::RawMysql> {
  public:
   // Started at its first use.
@@ -30,16 +30,16 @@ class Server : public SharedServer<test::RawMysql> {
     return *server;
   }
 
-  // The name of a space that a test before has used and that is empty again; "" if there
-  // is none. To make one takes a second or two on MySQL.
+  // The name of a space that an earlier test used and that is empty again; "" if there is none.
+  // Making one takes a second or two on MySQL.
   std::string used_space() {
     if (spaces_.empty()) return {};
     std::string name = std::move(spaces_.back());
     spaces_.pop_back();
     return name;
   }
-  // Makes it as good as new, for used_space(). The test's connections are ended first:
-  // nothing that is still on its way can come into the next test's space.
+  // Makes it as good as new, for used_space(). Ends the test's connections first, so that nothing
+  // that is still on its way reaches the next test's space.
   void take_back(const std::string& name) {
     if (!is_own()) return remove(name);
     kill_connections();
@@ -72,14 +72,14 @@ class Server : public SharedServer<test::RawMysql> {
   void kill_connections() {
     as_admin([&](test::RawMysql& admin) {
       for (const auto& row : admin.rows("SELECT id FROM " + others)) {
-        (void)admin.code_of("KILL CONNECTION " + row.front().value());  // it may have gone
+        (void)admin.code_of("KILL CONNECTION " + row.front().value());  // may be gone already
       }
       return 0;
     });
   }
 
  private:
-  // The connections of this user but the administrator's own.
+  // The connections of this user, except the administrator's own.
   static inline const std::string others =
       "information_schema.processlist WHERE id <> CONNECTION_ID() AND "
       "user = SUBSTRING_INDEX(CURRENT_USER(), '@', 1)";
@@ -133,7 +133,7 @@ class MysqlSpace final : public Space {
   ~MysqlSpace() override {
     try {
       server_.take_back(name_);
-    } catch (const std::exception&) {  // it goes with the server
+    } catch (const std::exception&) {  // removed with the server
     }
   }
   Result<std::unique_ptr<Backend>> open() override { return open_backend(url(), test::soon()); }

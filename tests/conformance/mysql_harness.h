@@ -1,12 +1,12 @@
-// Spaces of MySQL and MariaDB: tables of their own in a database of a private server, or
-// of the one that LOCKSET_TEST_MARIADB_URL or LOCKSET_TEST_MYSQL_URL names.
+// Spaces of MySQL and MariaDB: separate tables in a database of a private server, or of the server
+// that LOCKSET_TEST_MARIADB_URL or LOCKSET_TEST_MYSQL_URL names.
 #pragma once
 
 #include "tests/conformance/harness.h"
 
 namespace lockset::conformance {
 
-// look() reads the tables with a connection of its own, past the backend.
+// look() reads the tables over a separate connection, without the backend.
 Harness& mariadb_select_for_update_harness();
 Harness& mariadb_unique_index_harness();
 Harness& mysql_select_for_update_harness();

@@ -1,4 +1,4 @@
-// SEM 2: equal means byte-equal.
+// SEM 2: names are equal if their bytes are equal.
 #include <algorithm>
 
 #include "tests/conformance/suite.h"
@@ -19,22 +19,22 @@ std::string utf8(char32_t c) {
           byte(0x80 | (c & 0x3F))};
 }
 
-// Names that some store or other confuses with one another or with its own syntax.
+// Names that some store might confuse with each other or with its own syntax.
 std::vector<std::string> awkward_names() {
   std::vector<std::string> names;
-  // Case, in ASCII and beyond it.
+  // Case, in ASCII and beyond.
   for (const char* name :
        {"job", "Job", "JOB", "straße", "strasse", "STRASSE", "ß", "ss", "ẞ", "İ", "i",
         "I",   "ı",   "Ω",   "Ω",      "ω",       "K",       "K", "k",  "Å", "Å", "å"}) {
     names.emplace_back(name);
   }
-  // Blanks before and behind, of several kinds, and nothing but blanks.
+  // Blanks of several kinds before and after a name, and names of blanks only.
   for (const char* blank : {" ", "  ", "\u00A0", "\u2003", "\u3000", "\u200B", "\u2060"}) {
     names.push_back(blank);
     names.push_back(std::string("job") + blank);
     names.push_back(blank + std::string("job"));
   }
-  // Normalisation forms: é as one and as two code points, also of a trailing one.
+  // Normalisation forms: é as one and as two code points, also at the end of a name.
   for (const char* name : {"caf\u00E9", "cafe\u0301", "cafe", "\uFB01", "fi", "\u1E9B\u0323",
                            "\u1E69", "s\u0323\u0307", "\uAC00", "\u1100\u1161"}) {
     names.emplace_back(name);
@@ -47,7 +47,7 @@ std::vector<std::string> awkward_names() {
     names.push_back("x" + utf8(c));
     names.push_back(utf8(c) + "x");
   }
-  // Every printable ASCII character by itself, and in the middle.
+  // Every printable ASCII character alone, and in the middle.
   for (char c = '!'; c <= '~'; ++c) {
     if (c != '@' && c != '*') names.push_back(std::string(1, c));
     names.push_back(std::string("p") + c + "q");
@@ -80,7 +80,7 @@ std::vector<std::string> awkward_names() {
                            "**"}) {
     names.emplace_back(name);
   }
-  // Prefixes of one another, and the longest.
+  // Prefixes of each other, and the longest.
   names.push_back(std::string(255, 'n'));
   names.push_back(std::string(254, 'n'));
   names.push_back(std::string(254, 'n') + "m");
@@ -108,7 +108,7 @@ TEST_P(Names, AllAwkwardNamesAreDifferent) {
   EXPECT_EQ(c.holds().size(), names.size());
 }
 
-// SEM 2: and each is equal to itself: excluded, shown, raw and by inspection
+// SEM 2: each name is equal to itself: it excludes itself, and look and inspection show it
 TEST_P(Names, EachIsEqualToItself) {
   Client c = client();
   for (const std::string& name : awkward_names()) {
@@ -125,7 +125,7 @@ TEST_P(Names, EachIsEqualToItself) {
   }
 }
 
-// SEM 2, 3: side by side in one set
+// SEM 2, 3: all of them together in one set
 TEST_P(Names, SideBySideInOneSet) {
   std::vector<std::string> names = awkward_names();
   names.resize(std::min<std::size_t>(names.size(), 256));
@@ -162,7 +162,7 @@ TEST_P(Names, NormalisationFormsAreDifferent) {
   EXPECT_TRUE(c.take({write("cafe\u0301")}).stamp);
 }
 
-// SEM 2: up to 255 bytes, all of which count
+// SEM 2: up to 255 bytes, and all of them count
 TEST_P(Names, All255BytesCount) {
   Client c = client();
   const std::string prefix(254, 'x');
@@ -172,7 +172,7 @@ TEST_P(Names, All255BytesCount) {
   c.meet_busy({write(prefix + "a")});
 }
 
-// SEM 2, 6: permits are by the bytes of the name as well
+// SEM 2, 6: permits are by the bytes of the name, too
 TEST_P(Names, PermitsAreByTheBytesToo) {
   Client c = client();
   for (const std::string name : {"job", "a%", "\U0001F512", "a'b", "a "}) {
@@ -188,7 +188,7 @@ TEST_P(Names, PermitsAreByTheBytesToo) {
   EXPECT_EQ(other.config().permits_of("a"), (Permits{1, 1}));
 }
 
-// SEM 12: application ids and labels travel unharmed
+// SEM 12: application ids and labels are stored unchanged
 TEST_P(Names, ApplicationIdsAndLabelsTravelUnharmed) {
   for (const std::string text : {"caf\u00E9 'x' \"y\" %s \\ \U0001F512", "a ", "{a}:b/c", "1"}) {
     SCOPED_TRACE(in_quotes(text));

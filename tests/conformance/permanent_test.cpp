@@ -1,4 +1,4 @@
-// SEM 11: lease = none, made by renewing a hold that has a finite lease.
+// SEM 11: lease = none, made by renewing a hold with a finite lease.
 #include "tests/conformance/suite.h"
 
 namespace lockset::conformance {
@@ -6,14 +6,16 @@ namespace {
 
 class Permanent : public Conformance {
  protected:
-  // A hold of "a" whose lease, had it stayed finite, would be over by now.
+  // A hold of "a" whose lease would be over by now, had it stayed finite.
   Stamp outlived(Client& c) {
     for (Duration lease = 100ms;; lease *= 2) {
       const TimePoint asked = BootClock::now();
       const Grant grant = c.take({write("a"), read("b")}, {.lease = lease});
       const TimePoint end = BootClock::now() + lease + 100ms;
       const bool made = c.make_permanent(grant.stamp).has_value();
-      if (!made && BootClock::now() >= asked + lease) continue;  // too late, on a busy machine
+      if (!made && BootClock::now() >= asked + lease)
+        continue;  // too late, because the machine is
+                   // busy
       EXPECT_TRUE(made);
       EXPECT_TRUE(eventually([&] { return BootClock::now() > end; }));
       return grant.stamp;
@@ -33,7 +35,7 @@ TEST_P(Permanent, StaysUntilReleased) {
   EXPECT_TRUE(c.take({write("a")}).stamp);
 }
 
-// SEM 11, contract: the renewal says so, and so do inspection and resolve
+// SEM 11, contract: the renewal, inspection and resolve all show it
 TEST_P(Permanent, IsShownAsWithoutEnd) {
   if (skip_unless(traits().permanent_leases, "permanent leases")) return;
   Client c = client();
@@ -48,7 +50,7 @@ TEST_P(Permanent, IsShownAsWithoutEnd) {
   EXPECT_EQ(resolved->lease, Duration::max());
 }
 
-// SEM 11: a waiter in its way is not told to look again when it "ends"
+// SEM 11: a waiter behind it is not told to look again when it "ends"
 TEST_P(Permanent, GivesWaitersNoTimeToLookAgain) {
   if (skip_unless(traits().permanent_leases, "permanent leases")) return;
   Client c = client();
@@ -56,8 +58,8 @@ TEST_P(Permanent, GivesWaitersNoTimeToLookAgain) {
   EXPECT_FALSE(c.meet_busy({write("a")}).retry_after);
 }
 
-// SEM 10, 11: making it permanent is a renewal: harmless twice, never after expiry,
-// never by another application
+// SEM 10, 11: making a hold permanent is a renewal: harmless twice, never after expiry, never by
+// another application
 TEST_P(Permanent, FollowsTheRulesOfRenewal) {
   if (skip_unless(traits().permanent_leases, "permanent leases")) return;
   Client c = client();
@@ -73,7 +75,7 @@ TEST_P(Permanent, FollowsTheRulesOfRenewal) {
   EXPECT_FALSE(c.is_live(brief.stamp));
 }
 
-// SEM 10, 11: a late renewal from before does not give it an end again
+// SEM 10, 11: an earlier renewal that arrives late does not give it an end again
 TEST_P(Permanent, AFiniteRenewalGivesItNoEnd) {
   if (skip_unless(traits().permanent_leases, "permanent leases")) return;
   Client c = client();
@@ -85,14 +87,14 @@ TEST_P(Permanent, AFiniteRenewalGivesItNoEnd) {
   EXPECT_FALSE(c.holds().at(0).remaining);
 }
 
-// SEM 11: "a lost reply leaves no eternal ghost": until then the lease is finite
+// SEM 11: "a lost reply leaves no eternal ghost": until the confirmation the lease is finite
 TEST_P(Permanent, UntilItIsMadePermanentItsLeaseIsFinite) {
   Client c = client();
   c.take({write("a")}, {.lease = 50ms});
   EXPECT_TRUE(eventually([&] { return c.try_take({write("a")}).has_value(); }));
 }
 
-// SEM 11: "held until released or reclaimed"; and it can be broken
+// SEM 11: "held until released, broken or reclaimed"
 TEST_P(Permanent, CanBeBroken) {
   if (skip_unless(traits().permanent_leases, "permanent leases")) return;
   Client c = client();
@@ -112,7 +114,7 @@ TEST_P(Permanent, OutlivesItsClient) {
   EXPECT_TRUE(client().is_live(stamp));
 }
 
-// SEM 11: what can't be kept for ever is refused, not granted for less
+// SEM 11: a store that can't keep it refuses, and does not grant less
 TEST_P(Permanent, IsRefusedWithoutTheTrait) {
   if (skip_unless(!traits().permanent_leases, "a refusal of permanent leases")) return;
   Client c = client();

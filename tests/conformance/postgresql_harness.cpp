@@ -50,7 +50,8 @@ std::vector<RawHold> look_into(const std::string& space) {
                      "\".locks ORDER BY stamp, name COLLATE \"C\"");
   });
   std::map<Stamp, RawHold> holds;
-  std::map<Stamp, std::pair<std::size_t, std::size_t>> heads;  // how many, and its size
+  std::map<Stamp, std::pair<std::size_t, std::size_t>> heads;  // how many names, and the size of
+                                                               // the set
   for (const pqxx::row& row : rows) {
     const Stamp stamp{row[0].as<std::int64_t>()};
     RawHold& hold = holds[stamp];
@@ -88,7 +89,7 @@ class PostgresqlSpace final : public Space {
         return work.exec("SET LOCAL client_min_messages = warning; DROP SCHEMA \"" + name_ +
                          "\" CASCADE");
       });
-    } catch (const std::exception&) {  // the server goes with the tests
+    } catch (const std::exception&) {  // removed with the server
     }
   }
   Result<std::unique_ptr<Backend>> open() override { return open_backend(url(), test::soon()); }

@@ -1,12 +1,12 @@
-// Spaces of the PostgreSQL store: a schema of its own on one server for all tests of the
-// process: a private one, or the one that LOCKSET_TEST_POSTGRESQL_URL names.
+// Spaces of the PostgreSQL store: separate schemas on one server for all tests of the process. It
+// is a private server, or the one that LOCKSET_TEST_POSTGRESQL_URL names.
 #pragma once
 
 #include "tests/conformance/harness.h"
 
 namespace lockset::conformance {
 
-// look() reads the tables over a connection of its own, past the backend.
+// look() reads the tables over a separate connection, without the backend.
 Harness& postgresql_advisory_harness();
 Harness& postgresql_serializable_harness();
 

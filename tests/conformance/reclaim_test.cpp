@@ -1,4 +1,4 @@
-// SEM 12: application ids, epochs, and taking over from dead instances.
+// SEM 12: application ids, epochs, and takeovers from dead instances.
 #include <atomic>
 
 #include "tests/conformance/suite.h"
@@ -8,15 +8,15 @@ namespace {
 
 class Reclaim : public Conformance {
  protected:
-  // What an instance that opens with reclaim does first: its hold on the
-  // application id, whose stamp is its epoch.
+  // The first step of an instance that opens with reclaim: its hold on the application id, whose
+  // stamp is its epoch.
   std::int64_t take_app(Client& c, Duration lease = 1min) {
     return c.take({write("@app:" + c.owner().app)}, {.lease = lease}).stamp.value;
   }
   Result<std::size_t> reclaim(const std::string& app, std::int64_t epoch) {
     return backend()->reclaim(app, epoch, soon());
   }
-  // An instance that has started, with a short lease on its application id. Its epoch.
+  // An instance that has started, with a short lease on its application id. Returns its epoch.
   std::int64_t started(Client& c) {
     for (Duration lease = 100ms;; lease *= 2) {
       std::optional<Grant> id;
@@ -25,14 +25,16 @@ class Reclaim : public Conformance {
       EXPECT_TRUE(
           eventually([&] { return (id = c.try_take(wanted, {.lease = lease})).has_value(); }));
       const Result<std::size_t> result = reclaim(c.owner().app, id.value().stamp.value);
-      if (!result && BootClock::now() >= asked + lease) continue;  // too late, on a busy machine
+      if (!result && BootClock::now() >= asked + lease)
+        continue;  // too late, because the machine
+                   // is busy
       EXPECT_TRUE(result);
       return id->stamp.value;
     }
   }
 };
 
-// SEM 12: "releases all holds of lower epochs of that application"
+// SEM 12: "ends all holds of that application with a lower epoch"
 TEST_P(Reclaim, EndsAllHoldsOfLowerEpochs) {
   Client dead = client("app", 0);
   dead.take({write("a"), write("b")});
@@ -46,7 +48,7 @@ TEST_P(Reclaim, EndsAllHoldsOfLowerEpochs) {
   EXPECT_TRUE(now.take({write("a"), write("b"), write("c")}).stamp);
 }
 
-// SEM 12: permanent ones too: that is what it is for
+// SEM 12: permanent holds too: that is its purpose
 TEST_P(Reclaim, EndsPermanentHolds) {
   if (skip_unless(traits().permanent_leases, "permanent leases")) return;
   Client dead = client("app", 0);
@@ -56,7 +58,7 @@ TEST_P(Reclaim, EndsPermanentHolds) {
   EXPECT_TRUE(dead.take({write("a")}).stamp);
 }
 
-// SEM 12: nobody else's
+// SEM 12: and no holds of others
 TEST_P(Reclaim, TouchesNoOtherApplication) {
   Client other = client("app2");
   const Grant foreign = other.take({write("a")});
@@ -95,7 +97,7 @@ TEST_P(Reclaim, MakesOlderInstancesRequestsStale) {
   EXPECT_EQ(config.epochs.find("app")->second, epoch);
 }
 
-// SEM 12: "a live twin makes that fail": the hold on the id is an exclusive one
+// SEM 12: while a twin lives, opening fails: the hold on the id is exclusive
 TEST_P(Reclaim, ALiveTwinHoldsTheApplicationId) {
   Client one = client("app");
   Client two(open(), "app");
@@ -104,7 +106,7 @@ TEST_P(Reclaim, ALiveTwinHoldsTheApplicationId) {
   EXPECT_TRUE(two.take({write("@app:other")}).stamp) << "another application's id is free";
 }
 
-// SEM 12: `*` does not let two instances in
+// SEM 12: the permits of `*` do not admit two instances
 TEST_P(Reclaim, DefaultPermitsDoNotApplyToTheApplicationId) {
   Client c = client("app");
   c.set_permits("*", Mode::write, 5);
@@ -112,7 +114,8 @@ TEST_P(Reclaim, DefaultPermitsDoNotApplyToTheApplicationId) {
   c.meet_busy({write("@app:app")});
 }
 
-// SEM 12: after the twin's death by lease the next comes, with a greater epoch
+// SEM 12: after the twin died and its lease ended, the next instance gets the id, with a greater
+// epoch
 TEST_P(Reclaim, TheNextInstanceTakesOverAfterTheLease) {
   Client first = client("app");
   const std::int64_t one = started(first);
@@ -145,7 +148,7 @@ TEST_P(Reclaim, WithoutTheHoldItIsNotHeld) {
   EXPECT_TRUE(c.is_live(work.stamp));
 }
 
-// Contract: nor may another application's hold serve as the epoch
+// Contract: another application's hold can't serve as the epoch
 TEST_P(Reclaim, AnotherApplicationsHoldIsNoEpoch) {
   Client c = client("app");
   const Grant work = c.take({write("a")});
@@ -157,8 +160,8 @@ TEST_P(Reclaim, AnotherApplicationsHoldIsNoEpoch) {
   EXPECT_TRUE(c.is_live(work.stamp));
 }
 
-// Contract: superseded if the application's epoch is higher; the older instance's
-// late reclaim ends nothing
+// Contract: superseded if the application's epoch is higher; the late reclaim of an older instance
+// ends nothing
 TEST_P(Reclaim, AnOlderInstanceIsSuperseded) {
   Client one = client("app");
   const std::int64_t old = take_app(one);
@@ -175,7 +178,7 @@ TEST_P(Reclaim, AnOlderInstanceIsSuperseded) {
   EXPECT_EQ(client().config().epochs.find("app")->second, young);
 }
 
-// A retry after a lost reply finds its own epoch there already
+// A retry after a lost reply finds its own epoch already set
 TEST_P(Reclaim, TheSameEpochTwiceIsHarmless) {
   Client c = client("app");
   const std::int64_t epoch = take_app(c);
@@ -189,9 +192,9 @@ TEST_P(Reclaim, TheSameEpochTwiceIsHarmless) {
   EXPECT_TRUE(now.is_live(Stamp{epoch}));
 }
 
-// SEM 7, 12: an old instance's acquires race with the take-over. What it was granted
-// before is ended; after it every request is stale, and by its configuration the
-// core refuses. No hold of the old epoch is left in any case.
+// SEM 7, 12: an old instance's acquires race with the takeover. Earlier grants are ended. After it
+// every request is stale, and the core refuses by the new configuration. In no case a hold of the
+// old epoch is left.
 TEST_P(Reclaim, NoHoldOfTheOldEpochSurvivesARace) {
   constexpr int rounds = 30;
   std::size_t granted_before = 0;
@@ -236,10 +239,10 @@ TEST_P(Reclaim, NoHoldOfTheOldEpochSurvivesARace) {
   EXPECT_GE(granted_before, static_cast<std::size_t>(rounds)) << "the old ones hardly ran";
 }
 
-// SEM 12: of instances that start at the same time one becomes the application
+// SEM 12: if several instances start at the same time, one becomes the application
 TEST_P(Reclaim, OfSeveralStartingInstancesOneHoldsTheId) {
   std::atomic<int> winners = 0;
-  // They stay until all have tried: a hold may end with the client that took it.
+  // The clients live until all have tried: a hold may end with the client that took it.
   std::vector<std::shared_ptr<Backend>> clients(4);
   run_threads(4, [&](std::size_t i) {
     clients[i] = open();

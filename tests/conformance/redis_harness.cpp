@@ -34,7 +34,7 @@ class RedisSpace final : public Space {
                           "redis.call('DEL', key) end return 1",
                           "0", "{" + name_ + "}*"});
       });
-    } catch (const std::exception&) {  // the server goes with the tests
+    } catch (const std::exception&) {  // removed with the server
     }
   }
   Result<std::unique_ptr<Backend>> open() override { return open_backend(url(), test::soon()); }

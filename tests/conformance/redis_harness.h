@@ -1,4 +1,4 @@
-// Spaces of the Redis store: on one server for all tests of the process: a private one, or
+// Spaces of the Redis store, on one server for all tests of the process. It is a private server, or
 // the one that LOCKSET_TEST_REDIS_URL names.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace lockset::conformance {
 
-// look() reads the keys over a connection of its own, past the backend.
+// look() reads the keys over a separate connection, without the backend.
 Harness& redis_harness();
 
 }  // namespace lockset::conformance

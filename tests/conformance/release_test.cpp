@@ -12,7 +12,7 @@ namespace {
 
 class Release : public Conformance {};
 
-// For a caller that did not take them.
+// For a caller that did not take these holds.
 std::vector<HoldRef> by_stamp(const std::vector<Stamp>& stamps) {
   return {stamps.begin(), stamps.end()};
 }
@@ -48,7 +48,7 @@ TEST_P(Release, AWrongStampTouchesNobody) {
   c.meet_busy({write("a")});
 }
 
-// SEM 9: a stamp of the past does not hit the next holder of the same set
+// SEM 9: an old stamp does not hit the next holder of the same set
 TEST_P(Release, AnOldStampDoesNotHitTheNextHolder) {
   Client c = client();
   const Grant old = c.take({write("a")});
@@ -64,7 +64,7 @@ TEST_P(Release, AnotherApplicationsHoldIsNotHeldByUs) {
   Client other = client("other");
   const Grant grant = owner.take({write("a")});
   EXPECT_FALSE(other.release(grant.stamp));
-  // Nor by another process of it, which knows nothing of the hold.
+  // Another process of the same application, which knows nothing about the hold, can't either.
   Client stranger(open(), "other");
   EXPECT_FALSE(stranger.release(grant.stamp));
   EXPECT_TRUE(owner.is_live(grant.stamp));
@@ -81,7 +81,7 @@ TEST_P(Release, ApplicationIdsAreComparedByTheirBytes) {
   EXPECT_TRUE(owner.release(grant.stamp));
 }
 
-// SEM 9: any client of the owning application may
+// SEM 9: any client of the owning application may release
 TEST_P(Release, AnyClientOfTheApplicationMay) {
   Client owner = client("app");
   Client twin(open(), "app");
@@ -90,7 +90,7 @@ TEST_P(Release, AnyClientOfTheApplicationMay) {
   EXPECT_FALSE(owner.release(grant.stamp));
 }
 
-// SEM 9: many at once, each by itself
+// SEM 9: many in one call, each independently
 TEST_P(Release, ManyAtOnceAreReleasedEachByItself) {
   Client c = client("app");
   Client other = client("other");
@@ -112,7 +112,7 @@ TEST_P(Release, ManyAtOnceAreReleasedEachByItself) {
   expect(foreign.stamp, false);
   expect({1}, false);
   const Grant stays = c.take({write("f"), read("g")});
-  // Backwards: an order of its own is the store's affair.
+  // Backwards: the store may use another order.
   std::reverse(stamps.begin(), stamps.end());
   std::reverse(expected.begin(), expected.end());
   EXPECT_EQ(backend()->release_all(c.known(stamps), "app", soon()).value(), expected);
@@ -130,7 +130,7 @@ TEST_P(Release, ManyAtOnceAreReleasedEachByItself) {
       << "a second time";
 }
 
-// SEM 9: also of a client that does not know them
+// SEM 9: also by a client that does not know the holds
 TEST_P(Release, AnotherClientOfTheApplicationMayReleaseMany) {
   Client owner = client("app");
   std::vector<Stamp> stamps;
@@ -165,7 +165,7 @@ TEST_P(Release, OfTwoWhoReleaseTheSameManyEachEndsItsOwn) {
   EXPECT_TRUE(space().look().empty());
 }
 
-// SEM 13: those who wait for any of them are woken
+// SEM 13: waiters for any of the names are woken
 TEST_P(Release, ManyAtOnceWakeWhoWaits) {
   Locks holder = locks({.app = "holder"});
   Locks waiter = locks({.app = "waiter"});
@@ -185,7 +185,7 @@ TEST_P(Release, ManyAtOnceWakeWhoWaits) {
   });
 }
 
-// SEM 9: a manager that closes releases all that it has
+// SEM 9: a manager that closes releases everything that it holds
 TEST_P(Release, ClosingReleasesManyHolds) {
   Locks admin = locks({.app = "admin"});
   const Hold other = admin.acquire({write("other")}).value();
@@ -235,7 +235,7 @@ TEST_P(Release, OfConcurrentReleasesExactlyOneSucceeds) {
   EXPECT_TRUE(space().look().empty());
 }
 
-// SEM 9, 17: nor do a release and a break both claim it
+// SEM 9, 17: a release and a break do not both claim it
 TEST_P(Release, OfAReleaseAndABreakExactlyOneSucceeds) {
   constexpr int rounds = 200;
   Client c = client();

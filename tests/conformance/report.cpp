@@ -19,7 +19,7 @@ void record_skip(std::string why) { skip_reason() = std::move(why); }
 std::string take_skip() { return std::exchange(skip_reason(), {}); }
 
 void Report::OnTestEnd(const testing::TestInfo& info) {
-  // "Each/Suite" and "Test/harness"; anything else is no test of a harness.
+  // "Each/Suite" and "Test/harness"; any other name is not a test of a harness.
   const std::string suite = info.test_suite_name();
   const std::string test = info.name();
   const std::size_t suite_at = suite.find('/');
@@ -33,7 +33,7 @@ void Report::OnTestEnd(const testing::TestInfo& info) {
     ++tally.failed;
     ++tally.ran;
   } else if (info.result()->Skipped()) {
-    // Skips without a reason of ours would be silent ones: shown as what they are.
+    // A skip without a recorded reason would go unnoticed: the table shows it as such.
     ++tally.skipped[why.empty() ? "WITHOUT A REASON" : why];
   } else {
     ++tally.ran;

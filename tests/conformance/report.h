@@ -1,5 +1,4 @@
-// What became of the tests, per harness: collected while they run, shown as one
-// table at the end.
+// The results of the tests, per harness: collected while they run, shown as one table at the end.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +12,7 @@
 namespace lockset::conformance {
 
 struct Tally {
-  std::size_t ran = 0;  // skipped ones not counted
+  std::size_t ran = 0;  // without skipped tests
   std::size_t failed = 0;
   std::map<std::string, std::size_t> skipped;  // by reason
 };
@@ -23,7 +22,7 @@ class Report final : public testing::EmptyTestEventListener {
   void OnTestEnd(const testing::TestInfo& info) override;
 
   [[nodiscard]] const std::map<std::string, Tally>& tallies() const noexcept { return tallies_; }
-  // "Suite.Test" of the failed ones, without the instance's and the harness's name.
+  // "Suite.Test" of the failed tests, without the names of the instance and the harness.
   [[nodiscard]] const std::set<std::string>& failed() const noexcept { return failed_; }
   void print(std::ostream& out) const;
 
@@ -32,7 +31,7 @@ class Report final : public testing::EmptyTestEventListener {
   std::set<std::string> failed_;
 };
 
-// The reason of the running test's skip, until the next call.
+// Records why the running test is skipped, until the next call.
 void record_skip(std::string why);
 std::string take_skip();
 

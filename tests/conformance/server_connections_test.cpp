@@ -1,5 +1,4 @@
-// SEM 10, 13, 14: connections that the server ends, that are all taken, that can't be
-// had.
+// SEM 10, 13, 14: connections that the server ends, that are all in use, or that can't be opened.
 #include <thread>
 
 #include "tests/conformance/server_suite.h"
@@ -9,8 +8,8 @@ namespace {
 
 class ServerConnections : public ServerConformance {};
 
-// SEM 14: a connection that broke while idle spoils one call at most; for users of the
-// core, none
+// SEM 14: a connection that broke while idle spoils at most one call, and none for users of the
+// core
 TEST_P(ServerConnections, AnIdleBrokenOneSpoilsNoAcquire) {
   if (lacks_server()) return;
   const auto events = std::make_shared<EventCounts>();
@@ -22,7 +21,7 @@ TEST_P(ServerConnections, AnIdleBrokenOneSpoilsNoAcquire) {
     space().kill_connections();
     const Result<AcquireOutcome> outcome = c.ask({write("a")}, {.lease = 2s});
     if (!outcome) {
-      // The end of the connection was still on its way.
+      // The end of the connection had not arrived yet.
       EXPECT_TRUE(is_trouble(outcome.error())) << outcome.error().message;
     }
     EXPECT_TRUE(c.ask({write("x")}, {.lease = 2s})) << "spoilt twice";
@@ -44,19 +43,19 @@ TEST_P(ServerConnections, AnIdleBrokenOneSpoilsNoAcquire) {
   EXPECT_TRUE(kept.valid());
 }
 
-// SEM 4, 14: connections end all the time, in the midst of everything
+// SEM 4, 14: connections end all the time, at any moment
 TEST_P(ServerConnections, AStormBreaksNoPromise) {
   if (lacks_server()) return;
   constexpr std::size_t workers = 4;
   constexpr std::size_t names = 3;
-  // Nobody who is inside looks whether it is still valid there.
+  // The threads inside do not check that it is still valid.
   constexpr Duration lease = 6s;
   std::atomic<int> holders[names] = {};
   std::atomic<bool> stop = false;
   std::atomic<int> grants = 0;
   std::atomic<int> troubles = 0;
   {
-    // Every second one shares its client with others.
+    // Every second thread shares its client with others.
     std::vector<Locks> clients;
     clients.push_back(locks({.app = "shared", .lease = lease}));
     for (std::size_t i = 1; i < workers; i += 2) {
@@ -99,7 +98,7 @@ TEST_P(ServerConnections, AStormBreaksNoPromise) {
       linger(50ms);
     }
     EXPECT_GE(storms, 10);
-    // Works again at once.
+    // It works again at once.
     const int before = grants;
     EXPECT_TRUE(eventually([&] { return grants >= before + 20; }, 3 * patience))
         << "no progress afterwards";
@@ -112,7 +111,7 @@ TEST_P(ServerConnections, AStormBreaksNoPromise) {
   EXPECT_TRUE(eventually([&] { return c.holds().empty(); }, 3 * patience)) << "a ghost";
 }
 
-// SEM 10: renewals never stand behind acquires: every other connection is stuck
+// SEM 10: renewals never queue behind acquires: every other connection is stuck
 TEST_P(ServerConnections, RenewalsHaveOneOfTheirOwn) {
   if (lacks_server()) return;
   if (skip_unless(!traits().session_leases, "a connection of renewals' own")) return;
@@ -141,7 +140,7 @@ TEST_P(ServerConnections, RenewalsHaveOneOfTheirOwn) {
       });
     }
     ASSERT_TRUE(eventually([&] { return proxy().caught(); }));
-    // For longer than the lease.
+    // Longer than the lease.
     const TimePoint until = hold.valid_until();
     EXPECT_TRUE(eventually([&] { return BootClock::now() >= until; }));
     EXPECT_TRUE(hold.valid());
@@ -152,7 +151,7 @@ TEST_P(ServerConnections, RenewalsHaveOneOfTheirOwn) {
   EXPECT_TRUE(hold.release());
 }
 
-// SEM 13: more acquires at once than there may be connections; all get their turn
+// SEM 13: more acquires at once than connections; all get their turn
 TEST_P(ServerConnections, ASmallPoolServesMany) {
   if (lacks_server()) return;
   const auto events = std::make_shared<EventCounts>();
@@ -167,7 +166,7 @@ TEST_P(ServerConnections, ASmallPoolServesMany) {
     }
   });
   EXPECT_EQ(events->lost, 0);
-  // Two for calls, and a few of the backend's own: for renewals, for wake-ups.
+  // Two for calls, and a few internal ones of the backend: for renewals, for wake-ups.
   EXPECT_LE(proxy().open_connections(), 2U + 3U);
 }
 

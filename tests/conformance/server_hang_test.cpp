@@ -1,5 +1,4 @@
-// SEM 10, 14, 20 when the server or the network stands still: connections stay open,
-// and nobody answers.
+// SEM 10, 14, 20 if the server or the network hangs: connections stay open, and nobody answers.
 #include <thread>
 
 #include "tests/conformance/server_suite.h"
@@ -9,8 +8,8 @@ namespace {
 
 class ServerHang : public ServerConformance {
  protected:
-  // Each call returns by its deadline, with an error that says that it may help to ask
-  // again, or that it may have been done.
+  // Each call returns by its deadline, with an error that means that a retry may help, or that the
+  // call may have been applied.
   static void expect_deadlines_kept(Client& c, Stamp stamp) {
     const auto expect = [](const std::string& call, const auto& ask) {
       SCOPED_TRACE(call);
@@ -38,7 +37,7 @@ class ServerHang : public ServerConformance {
     expect("sweep", [&](TimePoint by) { return backend.sweep(by); });
   }
 
-  // Without being opened again.
+  // Without opening the client again.
   static void expect_recovery(Client& c) {
     EXPECT_TRUE(eventually([&] {
       const Result<AcquireOutcome> outcome = c.ask({write("late"), write("after")});
@@ -46,13 +45,13 @@ class ServerHang : public ServerConformance {
         EXPECT_TRUE(is_trouble(outcome.error())) << outcome.error().message;
         return false;
       }
-      // Busy: by a request of before that arrived late. It ends with its lease.
+      // Busy: an earlier request arrived late. Its hold ends with its lease.
       return std::holds_alternative<Grant>(*outcome);
     }));
   }
 };
 
-// SEM 14: calls return by their deadline while the server stands still
+// SEM 14: calls return by their deadline while the server hangs
 TEST_P(ServerHang, CallsReturnByTheirDeadline) {
   if (lacks_server()) return;
   Client c = client();
@@ -75,7 +74,7 @@ TEST_P(ServerHang, CallsReturnByTheirDeadlineInABlackHole) {
   if (lacks_server()) return;
   for (const TcpProxy::Way way : {TcpProxy::Way::to_server, TcpProxy::Way::to_client}) {
     Client c(proxied());
-    // Longer than the calls before the renewal take: of an ended lease an answer needs no server.
+    // Longer than the earlier calls take: an answer about an ended lease needs no server.
     const Grant grant = c.take({write("a")}, {.lease = 30s});
     proxy().black_hole(way);
     expect_deadlines_kept(c, grant.stamp);
@@ -85,7 +84,7 @@ TEST_P(ServerHang, CallsReturnByTheirDeadlineInABlackHole) {
   }
 }
 
-// SEM 10: "also while the network hangs": validity ends on time, and the loss is told
+// SEM 10: "even while the network hangs": validity ends on time, and lost() fires
 TEST_P(ServerHang, ValidityEndsOnTime) {
   if (lacks_server()) return;
   Locks mine = locks({.app = "mine", .lease = 2s, .io_timeout = 1s});
@@ -99,7 +98,7 @@ TEST_P(ServerHang, ValidityEndsOnTime) {
     until = BootClock::now();
   }
   EXPECT_FALSE(hold.valid()) << "it came back";
-  // SEM 10, 20: the set is somebody else's soon, for nobody renews it any more.
+  // SEM 10, 20: another client gets the set soon, because nobody renews it any more.
   Locks other = locks({.app = "other"});
   Hold next = other.acquire({write("a")}, {.wait = 10s}).value();
   EXPECT_GT(next.stamp(), hold.stamp());
@@ -108,12 +107,12 @@ TEST_P(ServerHang, ValidityEndsOnTime) {
   ASSERT_FALSE(released);
   EXPECT_EQ(released.error().code, Errc::not_held);
   EXPECT_TRUE(next.renew()) << "the late release touched it";
-  // The manager goes on.
+  // The manager still works.
   EXPECT_TRUE(mine.acquire({write("c")}, {.wait = 10s}));
 }
 
-// SEM 20: of two that want the same, at no time both are valid, whatever the network
-// does to one of them
+// SEM 20: of two clients that want the same set, never both are valid, whatever the network does to
+// one of them
 TEST_P(ServerHang, ABlackHoleMakesNoTwoHolders) {
   if (lacks_server()) return;
   Locks mine = proxied_locks({.app = "mine", .lease = 2s, .io_timeout = 1s});
@@ -134,7 +133,7 @@ TEST_P(ServerHang, ABlackHoleMakesNoTwoHolders) {
   EXPECT_TRUE(mine.acquire({write("a")}, {.wait = 20s}));
 }
 
-// SEM 10: a hang that is shorter than what is left of the lease loses nothing
+// SEM 10: a hang that is shorter than the rest of the lease loses nothing
 TEST_P(ServerHang, AShortHangLosesNothing) {
   if (lacks_server()) return;
   const auto events = std::make_shared<EventCounts>();
@@ -155,7 +154,7 @@ TEST_P(ServerHang, AShortHangLosesNothing) {
   EXPECT_TRUE(hold.release());
 }
 
-// SEM 13: an acquire that waits keeps its deadline
+// SEM 13: a waiting acquire keeps its deadline
 TEST_P(ServerHang, AWaitingAcquireKeepsItsDeadline) {
   if (lacks_server()) return;
   const auto events = std::make_shared<EventCounts>();
@@ -176,7 +175,7 @@ TEST_P(ServerHang, AWaitingAcquireKeepsItsDeadline) {
   ASSERT_FALSE(result);
   EXPECT_TRUE(result.error().code == Errc::timeout || is_trouble(result.error()))
       << result.error().message;
-  // Beyond its deadline it may take the time that its last answer and its goodbye may.
+  // After its deadline it may still need the time for its last answer and for leaving the queue.
   EXPECT_LT(took, 2s + 2 * 500ms + scheduling);
   proxy().heal();
   EXPECT_TRUE(holder.release(grant.stamp));

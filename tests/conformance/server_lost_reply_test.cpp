@@ -1,5 +1,5 @@
-// SEM 9, 10, 14 on a real network between client and server: replies that are cut off,
-// and requests that arrive when nobody waits for them any more.
+// SEM 9, 10, 14 on a real network between client and server: replies that are cut off, and requests
+// that arrive when nobody waits for them any more.
 #include <thread>
 
 #include "tests/conformance/server_suite.h"
@@ -7,7 +7,7 @@
 namespace lockset::conformance {
 namespace {
 
-// How much of a reply gets through before the connection ends.
+// How many bytes of a reply get through before the connection ends.
 constexpr std::size_t cuts[] = {0, 1, 4, 5, 7, 20, 60};
 constexpr TcpProxy::Ending endings[] = {TcpProxy::Ending::reset, TcpProxy::Ending::close};
 
@@ -18,7 +18,7 @@ std::string describe_cut(std::size_t pass, TcpProxy::Ending ending) {
 
 class LostReply : public ServerConformance {
  protected:
-  // For each cut. Every one on a client of its own, warm.
+  // Runs once for each cut, each time on a separate, warm client.
   void for_each_cut(const std::function<void(Client& cut_off)>& body) {
     for (const TcpProxy::Ending ending : endings) {
       for (const std::size_t pass : cuts) {
@@ -27,15 +27,15 @@ class LostReply : public ServerConformance {
         warm_up(c, {write("a"), read("b")});
         next_cut_ = [this, pass, ending] { proxy().cut_next_reply(pass, ending); };
         body(c);
-        // What was broken stays with that call.
+        // The damage is limited to that call.
         const Grant next = c.take({write("a"), write("next")});
         EXPECT_TRUE(c.release(next.stamp));
         EXPECT_TRUE(space().look().empty());
       }
     }
   }
-  // The reply to this call is cut. A short one arrives whole, and the connection ends
-  // a little later: not under the next call.
+  // The reply to this call is cut. A short reply arrives whole, and then the connection ends a
+  // little later, but not during the next call.
   template <class Call>
   auto cut(Call call) {
     next_cut_();
@@ -44,7 +44,7 @@ class LostReply : public ServerConformance {
     return result;
   }
 
-  // A call that changes something and whose reply did not arrive whole.
+  // A changing call whose reply did not arrive whole.
   template <class T>
   static void expect_in_doubt(const Result<T>& result) {
     if (!result) {
@@ -60,7 +60,7 @@ class LostReply : public ServerConformance {
 TEST_P(LostReply, AGrantIsFoundByItsToken) {
   if (lacks_server()) return;
   int lost = 0;
-  // The one that is warm: another lease is another session there, over a new connection.
+  // The lease of the warm session: another lease needs another session, over a new connection.
   const Duration lease = traits().session_leases ? Duration(1min) : Duration(30s);
   for_each_cut([&](Client& c) {
     const Token token = Token::random();
@@ -103,7 +103,7 @@ TEST_P(LostReply, ABusyAnswerLeavesNothing) {
   });
 }
 
-// SEM 9, 14: the reply of a release is lost: the hold is gone, once
+// SEM 9, 14: the reply of a release is lost: the hold ended, exactly once
 TEST_P(LostReply, AReleaseIsDoneOnce) {
   if (lacks_server()) return;
   for_each_cut([&](Client& c) {
@@ -119,20 +119,20 @@ TEST_P(LostReply, AReleaseIsDoneOnce) {
   });
 }
 
-// SEM 10, 14: the reply of a renewal is lost: done, and can be repeated
+// SEM 10, 14: the reply of a renewal is lost: it was done, and can be repeated
 TEST_P(LostReply, ARenewalIsDone) {
   if (lacks_server()) return;
   for_each_cut([&](Client& c) {
     const Token token = Token::random();
     const Grant grant = c.take({write("a")}, {.lease = 10s, .token = token});
-    const TimePoint first_end = BootClock::now() + grant.lease;  // or a little earlier
+    const TimePoint first_end = BootClock::now() + grant.lease;  // or slightly earlier
     if (traits().session_leases) linger(300ms);
     const RenewRequest request{grant.stamp, 60s};
     const Result<RenewReply> reply = cut([&] {
       return c.backend().renew(c.owner(), {&request, 1}, soon());
     });
     expect_in_doubt(reply);
-    // Where a renewal restores the lease of the grant, the hold ends later than without it.
+    // If a renewal restores the lease of the grant, the hold ends later than without it.
     EXPECT_TRUE(eventually([&] {
       const TimePoint asked = BootClock::now();
       const Duration left = c.resolve(token).value().lease;
@@ -143,7 +143,7 @@ TEST_P(LostReply, ARenewalIsDone) {
   });
 }
 
-// A call that only reads is asked again inside, on another connection: nothing was changed
+// The backend repeats a call that only reads on another connection: nothing was changed
 TEST_P(LostReply, AQuestionIsSimplyAskedAgain) {
   if (lacks_server()) return;
   for_each_cut([&](Client& c) {
@@ -162,7 +162,7 @@ TEST_P(LostReply, AQuestionIsSimplyAskedAgain) {
   });
 }
 
-// SEM 14: the core looks the reply up: a hold with proof, and one only
+// SEM 14: the core looks the reply up: one proven hold, and only one
 TEST_P(LostReply, AnAcquireIsResolved) {
   if (lacks_server()) return;
   for (const TcpProxy::Ending ending : endings) {
@@ -181,7 +181,7 @@ TEST_P(LostReply, AnAcquireIsResolved) {
     EXPECT_TRUE(hold.release());
     EXPECT_TRUE(space().look().empty());
 
-    // A single try too. The connection that broke has a successor first.
+    // A single try works too. Before it, a new connection replaces the broken one.
     EXPECT_TRUE(mine.acquire(wanted).value().release());
     proxy().cut_next_reply(0, ending);
     std::optional<Hold> tried = mine.try_acquire({write("a")}).value();
@@ -193,8 +193,8 @@ TEST_P(LostReply, AnAcquireIsResolved) {
   }
 }
 
-// SEM 9: "A retry after a lost reply that finds the hold gone is a success if validity
-// had not ended."
+// SEM 9: "If a retry after a lost reply finds the hold gone, it is a success if validity had not
+// ended."
 TEST_P(LostReply, AReleaseIsASuccess) {
   if (lacks_server()) return;
   for (const TcpProxy::Ending ending : endings) {
@@ -208,11 +208,11 @@ TEST_P(LostReply, AReleaseIsASuccess) {
   }
 }
 
-// SEM 10: a hold survives the lost replies of its renewals
+// SEM 10: a hold survives lost replies of its renewals
 TEST_P(LostReply, AHoldSurvivesLostRenewals) {
   if (lacks_server()) return;
   const auto events = std::make_shared<EventCounts>();
-  // Long enough to connect again on a busy machine.
+  // Long enough to reconnect on a busy machine.
   Locks mine = proxied_locks({.lease = 15s, .refresh_config = 1h, .observer = events});
   Hold hold = mine.acquire({write("a")}).value();
   ASSERT_TRUE(eventually([&] { return events->renewed >= 1; }, 2 * patience));
@@ -227,8 +227,8 @@ TEST_P(LostReply, AHoldSurvivesLostRenewals) {
   EXPECT_TRUE(hold.release());
 }
 
-// SEM 14: granted, the reply lost, and the server out of reach: an error; and what was
-// granted is given back when the server is there again, long before its lease ends
+// SEM 14: the set was granted, the reply lost, and the server can't be reached: an error. The hold
+// is given back when the server is back, long before its lease ends
 TEST_P(LostReply, WhatNobodyLearnedOfIsGivenBack) {
   if (lacks_server()) return;
   Locks mine = proxied_locks({.lease = 10min, .store_patience = 300ms, .refresh_config = 1h});
@@ -245,13 +245,13 @@ TEST_P(LostReply, WhatNobodyLearnedOfIsGivenBack) {
   EXPECT_TRUE(mine.acquire({write("a")}).value().release());
 }
 
-// SEM 14: a request that arrives after its caller gave up: what it is granted ends with
-// its lease, and excludes others as long as it lives
+// SEM 14: a request that arrives after its caller gave up: its hold ends with its lease, and
+// excludes others until then
 TEST_P(LostReply, ALateGrantEndsWithItsLease) {
   if (lacks_server()) return;
   Client c(proxied());
   warm_up(c, {write("a"), write("b")});
-  // Where a lease is a session: its connection too.
+  // If a lease is a session, its connection counts too.
   constexpr Duration lease = 5s;
   EXPECT_TRUE(c.release(c.take({write("a"), write("b")}, {.lease = lease}).stamp));
   const Token token = Token::random();
@@ -265,8 +265,8 @@ TEST_P(LostReply, ALateGrantEndsWithItsLease) {
   EXPECT_EQ(outcome.error().code, Errc::indeterminate) << outcome.error().message;
   EXPECT_FALSE(c.resolve(token)) << "it has not arrived yet";
 
-  // Its lease counts from its arrival at the store; where it is a session, whose life an old
-  // request does not prolong, from its being sent.
+  // The lease counts from the request's arrival at the store. If it is a session, whose life an old
+  // request does not prolong, it counts from the sending.
   const Stopwatch delivery;
   const TimePoint delivered = traits().session_leases ? asking.began() : delivery.began();
   ASSERT_EQ(proxy().deliver_held(), 1U);
@@ -285,7 +285,7 @@ TEST_P(LostReply, ALateGrantEndsWithItsLease) {
   EXPECT_EQ(space().look().size(), 1U);
 }
 
-// SEM 4, 14: it comes too late, for somebody else holds the set
+// SEM 4, 14: the request comes too late, because another client holds the set
 TEST_P(LostReply, ALateRequestIsNotGrantedBesideAnother) {
   if (lacks_server()) return;
   Client c(proxied());
@@ -303,7 +303,7 @@ TEST_P(LostReply, ALateRequestIsNotGrantedBesideAnother) {
   EXPECT_EQ(space().look()[0].stamp, grant.stamp);
 }
 
-// SEM 14: the core gives back what it is granted late
+// SEM 14: the core gives back a late grant
 TEST_P(LostReply, ALateGrantIsGivenBack) {
   if (lacks_server()) return;
   Locks mine =
@@ -311,7 +311,7 @@ TEST_P(LostReply, ALateGrantIsGivenBack) {
   EXPECT_TRUE(mine.acquire({write("a")}).value().release());
   proxy().hold_next_request();
   const Result<Hold> hold = mine.acquire({write("a")}, {.wait = 1s});
-  // The core may have tried again, with success: that one is a hold like any other.
+  // The core may have tried again and succeeded: then this is an ordinary hold.
   if (!hold) {
     EXPECT_TRUE(hold.error().may_have_applied() || hold.error().retryable() ||
                 hold.error().code == Errc::timeout)
@@ -326,14 +326,14 @@ TEST_P(LostReply, ALateGrantIsGivenBack) {
   if (!hold) {
     EXPECT_TRUE(eventually([&] {
       const auto next = mine.try_acquire({write("a")});
-      // The connection that was given up may be met once more.
+      // The dropped connection may be used once more.
       EXPECT_TRUE(next.ok() || next.error().retryable()) << next.error().message;
       return next.ok() && next->has_value();
     }));
   }
 }
 
-// SEM 9: a release that arrives late touches nobody else's hold
+// SEM 9: a release that arrives late touches no other hold
 TEST_P(LostReply, ALateReleaseTouchesNobodyElse) {
   if (lacks_server()) return;
   Client c(proxied());
@@ -368,8 +368,8 @@ TEST_P(LostReply, ALateRenewalRevivesNothing) {
   ASSERT_TRUE(eventually([&] { return (next = other.try_take({write("a")})).has_value(); }));
   const std::size_t answered = proxy().round_trips();
   const std::size_t delivered = proxy().deliver_held();
-  // Where leases are sessions, the server hung up when the session ended, and the request has
-  // nowhere to arrive.
+  // If leases are sessions, the server hung up when the session ended, and the request can't
+  // arrive.
   EXPECT_TRUE(delivered == 1 || (delivered == 0 && c.backend().traits().session_leases));
   EXPECT_TRUE(eventually([&] { return delivered == 0 || proxy().round_trips() > answered; }));
   ASSERT_EQ(space().look().size(), 1U);

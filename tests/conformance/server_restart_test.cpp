@@ -1,5 +1,5 @@
-// SEM 8, 10, 13, 14, 20 when the server goes away and comes back: an orderly restart,
-// and kill -9. Clients are never opened again.
+// SEM 8, 10, 13, 14, 20 if the server goes away and comes back: an orderly restart, and kill -9.
+// Clients are never opened again.
 #include <algorithm>
 #include <mutex>
 #include <set>
@@ -18,7 +18,7 @@ std::string_view to_string(Outage::Kind kind) {
 
 class ServerRestart : public ServerConformance {
  protected:
-  // The connections of before are broken. The first call on each may tell so.
+  // The earlier connections are broken. The first call on each may report that.
   static void find_out(Client& client) {
     for (int i = 0; i < 20; ++i) {
       const Result<SpaceConfig> config = client.backend().load_config(soon());
@@ -29,8 +29,8 @@ class ServerRestart : public ServerConformance {
   }
 
   [[nodiscard]] bool quarantines() { return harness().harness_traits().quarantines; }
-  // A store that grants nothing for its longest lease after a restart does so for this long.
-  // REQUIRES: nothing is held.
+  // A store that grants nothing for its longest lease after a restart now does so only for this
+  // long. REQUIRES: nothing is held.
   void limit_quarantine(Client& client, Duration longest) {
     if (quarantines()) client.change(SetMaxLease{longest});
   }
@@ -61,7 +61,7 @@ TEST_P(ServerRestart, HoldsAndStampsSurvive) {
       highest = grant.stamp;
       live.push_back(grant.stamp);
     }
-    // Drawn and gone again: it must not come back.
+    // Drawn, and its hold is gone: the stamp must not come back.
     const Grant gone = c.take({write("gone")});
     ASSERT_TRUE(c.release(gone.stamp));
     highest = gone.stamp;
@@ -83,18 +83,18 @@ TEST_P(ServerRestart, HoldsAndStampsSurvive) {
   EXPECT_TRUE(space().look().empty());
 }
 
-// SEM 8, 14: killed in the midst of it: what was acknowledged is so afterwards
+// SEM 8, 14: killed at any moment: acknowledged grants and releases are still in force
 TEST_P(ServerRestart, WhatWasAcknowledgedBeforeAKillIsSo) {
   if (lacks_server()) return;
   std::mutex mutex;
   std::set<Stamp> granted;
   std::set<Stamp> released;
-  std::set<Stamp> doubtful;  // their release was asked for, and not answered
+  std::set<Stamp> doubtful;  // their release was requested, but not answered
   std::atomic<bool> stop = false;
   std::atomic<int> grants = 0;
   Client admin = client();
   limit_quarantine(admin, 1s);
-  // Made before the first kill, for to make one asks the server.
+  // Made before the first kill, because making one asks the server.
   std::vector<Client> clients;
   for (int i = 0; i < 4; ++i) clients.emplace_back(open(), "app" + std::to_string(i));
   {
@@ -151,15 +151,14 @@ TEST_P(ServerRestart, WhatWasAcknowledgedBeforeAKillIsSo) {
   RecordProperty("grants", grants);
 }
 
-// SEM 10, 13: holds that are kept by a manager, and an acquire that waits, outlast an
-// outage that is shorter than their validity
+// SEM 10, 13: holds that a manager keeps, and an acquire that waits, survive an outage that is
+// shorter than their validity
 TEST_P(ServerRestart, HoldsStayValidAndWaitersGoOnWaiting) {
   if (lacks_server()) return;
   for (const Outage::Kind kind : both) {
     SCOPED_TRACE(to_string(kind));
     const auto events = std::make_shared<EventCounts>();
-    // Long enough for a server that comes back slowly, on a busy machine; a quarantine takes
-    // as long.
+    // Long enough for a server that starts slowly on a busy machine; a quarantine takes as long.
     const Duration lease = quarantines() ? 10s : 30s;
     Client admin = client();
     limit_quarantine(admin, lease);
@@ -185,7 +184,7 @@ TEST_P(ServerRestart, HoldsStayValidAndWaitersGoOnWaiting) {
   }
 }
 
-// SEM 10: renewals go on by themselves after the outage
+// SEM 10: renewals continue on their own after the outage
 TEST_P(ServerRestart, RenewalsGoOn) {
   if (lacks_server()) return;
   const auto events = std::make_shared<EventCounts>();
@@ -204,7 +203,7 @@ TEST_P(ServerRestart, RenewalsGoOn) {
   EXPECT_EQ(events->lost, 0);
 }
 
-// SEM 14: while there is no server: an error that says so, by the deadline; nothing else
+// SEM 14: without a server: an error that says so, by the deadline, and nothing else
 TEST_P(ServerRestart, WithoutAServerItIsUnavailable) {
   if (lacks_server()) return;
   Client c = client();
@@ -216,7 +215,7 @@ TEST_P(ServerRestart, WithoutAServerItIsUnavailable) {
       const Result<AcquireOutcome> outcome = c.ask_once({write("b")}, {.by = watch.began() + 1s});
       ASSERT_FALSE(outcome) << test::describe(outcome);
       EXPECT_TRUE(is_trouble(outcome.error())) << outcome.error().message;
-      // At the latest the second time it is known that there is nobody to send it to.
+      // The second call at the latest knows that there is no server to send to.
       if (i > 0) {
         EXPECT_EQ(outcome.error().code, Errc::unavailable) << outcome.error().message;
       }
@@ -231,7 +230,8 @@ TEST_P(ServerRestart, WithoutAServerItIsUnavailable) {
   EXPECT_TRUE(c.release(grant.stamp));
 }
 
-// SEM 13: who opens while the server is away, and may wait, is there when it is back
+// SEM 13: a program that opens with patience while the server is away is open when the server is
+// back
 TEST_P(ServerRestart, WhoOpensWithPatienceWaitsForTheServer) {
   if (lacks_server()) return;
   for (const Outage::Kind kind : both) {

@@ -1,5 +1,5 @@
-// The set is the primitive: what it costs does not depend on its size. Counted by a
-// proxy between client and server.
+// The set is the primitive: its cost does not depend on its size. A proxy between client and server
+// counts.
 #include <algorithm>
 #include <cstdint>
 #include <functional>
@@ -21,10 +21,10 @@ Wanted some_names(const std::string& prefix, std::size_t count) {
 
 class RoundTrips : public ServerConformance {
  protected:
-  // How many a call takes. The proxy takes requests for one trip that are sent before the first is
-  // answered: a client that is kept waiting for the processor between two parts of one request
-  // looks as if it made two. So a call with more than one is looked at again, and the least counts.
-  // `prepare`: what comes before each.
+  // How many round trips a call takes. The proxy counts requests as one trip if they are sent
+  // before the first one is answered. A client that waits for the processor between two parts of
+  // one request seems to make two trips. So a call with more than one is measured again, and the
+  // lowest number counts. `prepare` runs before each measurement.
   std::size_t of(const std::function<void()>& call, const std::function<void()>& prepare = {}) {
     std::size_t least = SIZE_MAX;
     for (int look = 0; look < 3 && least > 1; ++look) {
@@ -40,7 +40,7 @@ class RoundTrips : public ServerConformance {
   }
 };
 
-// SEM 3, 5, 9: one to take a set, one to release it, whatever its size
+// SEM 3, 5, 9: one to take a set, one to release it, for any size
 TEST_P(RoundTrips, AcquireAndReleaseOfASetAreOneEach) {
   if (lacks_server()) return;
   Client c(proxied());
@@ -62,8 +62,8 @@ TEST_P(RoundTrips, AcquireAndReleaseOfASetAreOneEach) {
   }
 }
 
-// SEM 3: names that the store has never seen may cost a little more once, but not more
-// the more they are
+// SEM 3: names that the store has never seen may cost a little more once, but not more for more
+// names
 TEST_P(RoundTrips, FreshNamesCostNoMoreTheMoreTheyAre) {
   if (lacks_server()) return;
   Client c(proxied());
@@ -77,7 +77,7 @@ TEST_P(RoundTrips, FreshNamesCostNoMoreTheMoreTheyAre) {
   RecordProperty("fresh", static_cast<int>(many));
 }
 
-// SEM 14: a busy answer costs one too
+// SEM 14: a busy answer takes one, too
 TEST_P(RoundTrips, ABusyAnswerIsOne) {
   if (lacks_server()) return;
   Client c(proxied());
@@ -87,7 +87,7 @@ TEST_P(RoundTrips, ABusyAnswerIsOne) {
   EXPECT_EQ(of([&] { c.meet_busy(wanted); }), 1U);
 }
 
-// SEM 10: all holds of a process in one statement
+// SEM 10: one for all holds of a process together
 TEST_P(RoundTrips, RenewingIsOneForAnyNumberOfHolds) {
   if (lacks_server()) return;
   const std::shared_ptr<Backend> backend = proxied();
@@ -124,7 +124,7 @@ TEST_P(RoundTrips, ReleasingManyIsOne) {
   const std::vector<HoldRef> known = c.known(stamps);
   const auto all = std::span<const HoldRef>(known);
   ASSERT_TRUE(backend->release_all(all.first(1), c.owner().app, soon()).value()[0]);  // warm
-  // A third of them each time that it is looked at.
+  // A third of them in each measurement.
   std::size_t next = 1;
   EXPECT_EQ(of([&] {
               const std::vector<bool> ended =
@@ -135,7 +135,7 @@ TEST_P(RoundTrips, ReleasingManyIsOne) {
             1U);
 }
 
-// The same by way of Locks
+// The same through Locks
 TEST_P(RoundTrips, ClosingWithManyHoldsIsOne) {
   if (lacks_server()) return;
   if (skip_unless(harness().harness_traits().releases_together, "releases together")) return;
@@ -146,7 +146,7 @@ TEST_P(RoundTrips, ClosingWithManyHoldsIsOne) {
   proxy().far(250ms);
   proxy().reset_counts();
   mine.reset();
-  // Two to say goodbye, on two connections, where a store does so.
+  // Two round trips to say goodbye, on two connections, if the store does so.
   EXPECT_LE(proxy().round_trips(), 3U);
   EXPECT_TRUE(space().look().empty());
 }
@@ -162,8 +162,7 @@ TEST_P(RoundTrips, ResolvingIsOne) {
   EXPECT_EQ(of([&] { EXPECT_FALSE(c.resolve(Token::random())); }), 1U);
 }
 
-// SEM 13: the first attempt of an acquire that may wait costs no more when the set is
-// free
+// SEM 13: the first attempt of an acquire that may wait costs no more if the set is free
 TEST_P(RoundTrips, AnAcquireThatNeedNotWaitIsOne) {
   if (lacks_server()) return;
   Locks mine = proxied_locks({.lease = 1min, .refresh_config = 1h});

@@ -1,5 +1,5 @@
-// The fixture of the tests that treat a server and the way to it badly. They apply to
-// every store with a server that the tests own, and to those alone.
+// The fixture of the tests that disturb a server and the network to it. They apply to every store
+// with a server that belongs to the tests, and only to those.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,8 @@ namespace lockset::conformance {
 using test::EventCounts;
 using test::TcpProxy;
 
-// What a call may take beyond its deadline, by a Stopwatch, before it counts as late: its threads
-// wait for the processor.
+// How long a call may take beyond its deadline, by a Stopwatch, before it counts as late: its
+// threads wait for the processor.
 inline constexpr Duration scheduling = 1s;
 
 class ServerConformance : public Conformance {
@@ -26,7 +26,7 @@ class ServerConformance : public Conformance {
     Conformance::TearDown();
   }
 
-  // True, with the test marked as skipped, where there is no such server.
+  // True if there is no such server; then the test is marked as skipped.
   [[nodiscard]] bool lacks_server() {
     return skip_unless(harness().harness_traits().has_server,
                        "a server that tests may treat badly");
@@ -38,25 +38,25 @@ class ServerConformance : public Conformance {
     if (!proxy_) proxy_ = std::make_unique<TcpProxy>(server().port());
     return *proxy_;
   }
-  // The address through the proxy, with further parameters: "pool=1".
+  // The address through the proxy, with additional parameters: "pool=1".
   [[nodiscard]] std::string proxied_url(const std::string& parameters = {}) {
     std::string url = space().url_through(proxy().port());
     if (parameters.empty()) return url;
     return url + (url.find('?') == std::string::npos ? "?" : "&") + parameters;
   }
-  // Clients whose way leads through the proxy. REQUIRES: gone before the test ends.
+  // Clients that connect through the proxy. REQUIRES: destroyed before the test ends.
   [[nodiscard]] std::shared_ptr<Backend> proxied(const std::string& parameters = {}) {
     return open_backend(proxied_url(parameters), soon()).value();
   }
   [[nodiscard]] Locks proxied_locks(Options options, const std::string& parameters = {}) {
     if (options.app.empty()) options.app = "app";
-    // The limits that a test sets are for its calls, not for the first connection.
+    // The limits that a test sets apply to its calls, not to the first connection.
     auto backend = open_backend(proxied_url(parameters), soon()).value();
     return lockset::open(std::move(backend), std::move(options)).value();
   }
 
-  // Everything that a first call sets up is set up: connections, prepared statements,
-  // the rows of these names.
+  // Sets up everything that a first call sets up: connections, prepared statements, the rows of
+  // these names.
   static void warm_up(Client& client, const Wanted& wanted) {
     for (int i = 0; i < 2; ++i) {
       const Token token = Token::random();
@@ -71,7 +71,7 @@ class ServerConformance : public Conformance {
   std::unique_ptr<TcpProxy> proxy_;
 };
 
-// The server is away, or does not answer, in this object's life.
+// The server is down, or does not answer, while this object lives.
 class Outage {
  public:
   enum class Kind : std::uint8_t { stopped, killed, paused };

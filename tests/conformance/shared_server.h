@@ -17,7 +17,7 @@
 
 namespace lockset::conformance {
 
-// Which: a private one, or the one whose administrator's address a variable holds.
+// Which server: a private one, or the one whose administrator's address is in a variable.
 struct ServerChoice {
   const char* kind;      // as in PrivateServer
   const char* variable;  // "LOCKSET_TEST_REDIS_URL"
@@ -30,14 +30,14 @@ struct ServerChoice {
   }
 };
 
-// `Admin` is a client past the backend under test, made from the address.
+// `Admin` is a client that bypasses the backend under test, made from the address.
 template <class Admin>
 class SharedServer {
  public:
   // Throws for a client whose connection is gone.
   using Ask = std::function<void(Admin&)>;
 
-  // Starts it, unless it is a given one.
+  // Starts the server, unless an address is given.
   SharedServer(const ServerChoice& choice, Ask ask) : ask_(std::move(ask)) {
     const char* const given = choice.given_url();
     if (given == nullptr) own_ = std::make_unique<test::PrivateServer>(choice.kind);
@@ -45,21 +45,21 @@ class SharedServer {
   }
 
   [[nodiscard]] const std::string& url() const { return url_; }
-  // The same at another port of this host.
+  // The same address with another port of this host.
   [[nodiscard]] std::string url_through(std::uint16_t port) const {
     const Url url = Url::parse(url_).value();
     const std::string user = url.user + (url.password.empty() ? "" : ":" + url.password);
     return url.scheme + "://" + (user.empty() ? "" : user + "@") +
            "127.0.0.1:" + std::to_string(port) + url.path;
   }
-  // Whether it is the tests' own, to be treated badly; own() throws otherwise.
+  // Whether it belongs to the tests, which may disturb it then; own() throws otherwise.
   [[nodiscard]] bool is_own() const { return own_ != nullptr; }
   [[nodiscard]] test::PrivateServer& own() {
     if (!own_) throw std::logic_error("the server is not the tests' own");
     return *own_;
   }
-  // With the administrator's connection, made anew where the server was restarted. One user
-  // at a time.
+  // Runs with the administrator's connection, made anew if the server was restarted. One user at a
+  // time.
   template <class Work>
   auto as_admin(Work work) {
     const std::lock_guard lock(mutex_);

@@ -1,4 +1,4 @@
-// Signals are the program's: one that waits for them with sigwait must get them.
+// Signals belong to the program: a thread that waits for them with sigwait must get them.
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -21,7 +21,7 @@ std::set<std::string> threads_of_this_process() {
   return all;
 }
 
-// The signals that the thread has blocked, a bit for each. All, if it has ended meanwhile.
+// The signals that the thread has blocked, as bits. All bits if it has ended meanwhile.
 unsigned long long blocked_in(const std::string& thread) {
   std::ifstream status("/proc/self/task/" + thread + "/status");
   constexpr std::string_view key = "SigBlk:";
@@ -32,11 +32,11 @@ unsigned long long blocked_in(const std::string& thread) {
 }
 
 TEST_P(Signals, AreLeftToTheProgramsOwnThreads) {
-  client().take({write("elsewhere")});  // what the harness itself needs has been started
+  client().take({write("elsewhere")});  // starts whatever the harness itself needs
   const std::set<std::string> before = threads_of_this_process();
   Locks mine = locks({.lease = 1min});
   const Hold hold = mine.acquire({write("a")}).value();
-  // Now there is something to wait for, and to listen to.
+  // Starts the threads that wait and listen.
   const Result<Hold> waited = mine.acquire({write("a")}, {.wait = 500ms});
   EXPECT_EQ(waited.ok() ? Errc::internal : waited.error().code, Errc::timeout);
   int ours = 0;

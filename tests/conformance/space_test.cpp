@@ -31,7 +31,7 @@ TEST_P(Spaces, ShareNoConfiguration) {
   EXPECT_EQ(there.config(), before);
 }
 
-// SEM 1: nor does a stamp of one release, renew or break in the other
+// SEM 1: a stamp of one space does not release, renew or break in the other
 TEST_P(Spaces, ShareNoStamps) {
   const std::unique_ptr<Space> second = harness().new_space();
   Client here = client();
@@ -45,7 +45,7 @@ TEST_P(Spaces, ShareNoStamps) {
   EXPECT_TRUE(here.is_live(grant.stamp));
 }
 
-// SEM 1: all clients of a space see the same
+// SEM 1: all clients of a space see the same state
 TEST_P(Spaces, ClientsOfOneSpaceShareIt) {
   Client one(open());
   Client two(open());
@@ -71,7 +71,7 @@ TEST_P(Spaces, AClientsEndEndsNoHold) {
   EXPECT_TRUE(c.release(stamp));
 }
 
-// SEM 1, 6: the configuration is the store's, not the client's
+// SEM 1, 6: the configuration belongs to the store, not to the client
 TEST_P(Spaces, TheConfigurationOutlivesItsClient) {
   {
     Client gone(open());

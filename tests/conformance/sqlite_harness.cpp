@@ -34,8 +34,8 @@ std::string bytes(sqlite3_stmt* row, int column) {
   return data == nullptr ? std::string() : std::string(static_cast<const char*>(data), size);
 }
 
-// One row per name and hold, in one statement, so that it is one state of the store.
-// Either table without its counterpart in the other shows as NULLs.
+// One row per name and hold, in one statement, so that it is one state of the store. A row of
+// either table without its counterpart in the other shows as NULLs.
 constexpr const char* all_rows = R"(
   SELECT h.stamp, h.app, n.name, n.mode, length(h.items)
     FROM holds h LEFT JOIN hold_names n ON n.stamp = h.stamp
@@ -73,7 +73,7 @@ std::vector<RawHold> look_into(const std::string& path) {
   std::vector<RawHold> result;
   for (auto& [stamp, hold] : holds) {
     std::sort(hold.items.begin(), hold.items.end());
-    // The set stands in two places; both must say the same.
+    // The set is recorded in two places; both must agree.
     std::size_t size = 0;
     for (const LockRequest& item : hold.items) size += 2 + item.name.size();
     if (size != packed_sizes[stamp]) {
@@ -90,7 +90,7 @@ class SqliteSpace final : public Space {
     std::string path = folder_.string();
     if (mkdtemp(path.data()) == nullptr) throw std::runtime_error("no temporary folder");
     folder_ = path;
-    // A database exists from here on, so that look() has something to look into.
+    // Makes the database now, so that look() has something to look into.
     (void)open().value();
   }
   ~SqliteSpace() override {

@@ -25,12 +25,12 @@ TEST_P(Stamps, AreSeededFromTheClockSoThatAWipedSpaceDoesNotReuseThem) {
   const std::shared_ptr<Backend> store = fresh->open().value();
   Client c(store);
   const Stamp stamp = c.take({write("a")}).stamp;
-  // A minute either way for a server's clock.
+  // A minute either way, because the server has its own clock.
   EXPECT_GE(stamp.value, before - 60'000'000);
   EXPECT_LE(stamp.value, wall() + 60'000'000);
 }
 
-// SEM 8: A returned before B was called, then A < B; over releases
+// SEM 8: if A returned before B was asked for, A < B; across releases
 TEST_P(Stamps, GrowOverReleases) {
   Client c = client();
   Stamp last;
@@ -53,7 +53,7 @@ TEST_P(Stamps, GrowOverNamesAndClients) {
   }
 }
 
-// SEM 8: over expiry
+// SEM 8: across expiry
 TEST_P(Stamps, GrowOverExpiry) {
   Client c = client();
   const Grant first = c.take({write("a")}, {.lease = 20ms});
@@ -62,7 +62,7 @@ TEST_P(Stamps, GrowOverExpiry) {
   EXPECT_GT(second->stamp, first.stamp);
 }
 
-// SEM 8: over breaking, and over busy answers between
+// SEM 8: across breaking, with busy answers in between
 TEST_P(Stamps, GrowOverBreaking) {
   Client c = client();
   const Grant first = c.take({write("a")});
@@ -71,7 +71,7 @@ TEST_P(Stamps, GrowOverBreaking) {
   EXPECT_GT(c.take({write("a")}).stamp, first.stamp);
 }
 
-// SEM 8: over a reopened client; where the store lives on, over all clients' end
+// SEM 8: across a reopened client; if the store lives on, even after all clients ended
 TEST_P(Stamps, GrowOverReopening) {
   Stamp last;
   for (int i = 0; i < 5; ++i) {
@@ -82,7 +82,7 @@ TEST_P(Stamps, GrowOverReopening) {
   }
 }
 
-// SEM 8, migration: at least what the request asks for, and later ones above it
+// SEM 8, migration: at least what the request asks for, and later stamps are above it
 TEST_P(Stamps, AreAtLeastTheMinimumThatTheRequestNames) {
   Client c = client();
   const Grant first = c.take({write("a")});
@@ -103,15 +103,14 @@ TEST_P(Stamps, AreGreaterThanTheBase) {
   c.change(RaiseStampBase{base});
   const Grant second = c.take({write("b")});
   EXPECT_GT(second.stamp, base);
-  // "A lower value changes nothing": neither the base nor the order.
+  // A lower value changes neither the base nor the order.
   c.change(RaiseStampBase{{1}});
   EXPECT_EQ(c.config().stamp_base, base);
   EXPECT_GT(c.take({write("c")}).stamp, second.stamp);
 }
 
-// SEM 8: real-time order and uniqueness under concurrency. Each thread takes and
-// releases names of its own and shared ones; a stamp that somebody had seen before
-// a call must be below that call's.
+// SEM 8: real-time order and uniqueness under concurrency. Each thread takes and releases its own
+// names and shared ones; a stamp that was seen before a call must be below that call's stamp.
 TEST_P(Stamps, KeepRealTimeOrderUnderConcurrency) {
   constexpr std::size_t threads = 4;
   const int grants_each = rounds(150, 60);
@@ -153,11 +152,11 @@ TEST_P(Stamps, KeepRealTimeOrderUnderConcurrency) {
   });
 }
 
-// SEM 8: of two conflicting grants the later has the greater stamp, seen from the
-// resource: every holder writes its stamp where the last one wrote its own.
+// SEM 8: of two conflicting grants the later one has the greater stamp, as the resource sees it:
+// every holder writes its stamp where the last one wrote its own.
 TEST_P(Stamps, GrowPerNameInTheOrderOfTheHolders) {
   std::map<std::string, Stamp> resource{{"a", {}}, {"b", {}}, {"c", {}}};
-  std::mutex mutex;  // of the map as an object; the order is the locks'
+  std::mutex mutex;  // protects the map as an object; the locks give the order
   const int grants_each = rounds(100, 50);
   std::atomic<int> grants = 0;
   Progress progress;

@@ -1,5 +1,4 @@
-// The fixture of all conformance tests: a space of its own for each test of each
-// harness.
+// The fixture of all conformance tests: a new space for each test of each harness.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,7 +31,7 @@ using test::sorted;
 using test::Stopwatch;
 using test::Wanted;
 
-// What a store's clock may round off a lease: the slack of exact lower bounds.
+// How much a store's clock may round off a lease: the slack of exact lower bounds.
 inline constexpr Duration clock_grain = 2ms;
 
 class Conformance : public testing::TestWithParam<Harness*> {
@@ -42,8 +41,8 @@ class Conformance : public testing::TestWithParam<Harness*> {
 
   [[nodiscard]] Harness& harness() const { return *GetParam(); }
   [[nodiscard]] Space& space() { return *space_; }
-  // How often those who contend do so: with a server each time costs it several milliseconds of the
-  // processor, and the others are slow enough to meet.
+  // How many rounds threads contend: with a server each round costs several milliseconds of
+  // processor time, and threads are slow enough to meet.
   [[nodiscard]] int rounds(int alone, int with_server) const {
     return harness().harness_traits().has_server ? with_server : alone;
   }
@@ -53,7 +52,7 @@ class Conformance : public testing::TestWithParam<Harness*> {
   [[nodiscard]] std::shared_ptr<Backend> open();
   [[nodiscard]] Client client(std::string app = "app", std::int64_t epoch = 0);
   [[nodiscard]] Traits traits() { return backend()->traits(); }
-  // A manager over a client of its own.
+  // A manager over a separate client.
   [[nodiscard]] Locks locks(Options options = {});
 
  private:
@@ -61,28 +60,27 @@ class Conformance : public testing::TestWithParam<Harness*> {
   std::shared_ptr<Backend> backend_;
 };
 
-// True, with the test marked as skipped and the reason on record, unless `trait`:
+// True unless `trait`; then the test is marked as skipped, with the reason on record:
 //   if (skip_unless(traits().floors, "floors")) return;
-// The only way to skip a test.
+// This is the only way to skip a test.
 [[nodiscard]] bool skip_unless(bool trait, std::string_view why);
 
-// Waits until the leases of these grants, which were answered by now, have ended. Inspection alone
-// does not tell: a hold that stands in two stores is not shown any more when it has ended in one of
-// them, and is in the way until it has ended in the other. False: it is still shown after that.
+// Waits until the leases of these grants, which are answered already, have ended. Inspection alone
+// does not show that: a hold in two stores is not shown any more once it has ended in one of them,
+// but blocks until it has ended in the other. False: inspection still shows it after that.
 bool expired(Client& client, std::initializer_list<Grant> grants);
 
-// What a call may answer while its server is in trouble.
+// Answers that a call may give while its server fails.
 inline bool is_trouble(const Error& error) { return error.retryable() || error.may_have_applied(); }
 
-// A hold of `wanted` for messages and comparisons: "r:a w:b".
+// `items` for messages and comparisons: "r:a w:b".
 std::string describe(const Wanted& items);
 
 std::string name_of(const testing::TestParamInfo<Harness*>& info);
 
 }  // namespace lockset::conformance
 
-// Every suite is instantiated once, over the harnesses of the executable it is
-// linked into.
+// Every suite is instantiated once, over the harnesses of the executable that contains it.
 #define LOCKSET_CONFORMANCE_SUITE(suite) \
   INSTANTIATE_TEST_SUITE_P(              \
       Each, suite, testing::ValuesIn(all_harnesses().begin(), all_harnesses().end()), name_of)

@@ -8,8 +8,7 @@
 namespace lockset::conformance {
 namespace {
 
-// Far behind whatever a wake-up takes, so that being woken and running into the
-// deadline can't be taken for one another.
+// Much longer than any wake-up takes, so that a wake-up and the deadline can't be confused.
 constexpr Duration far = 30s;
 constexpr Duration early = 15s;
 
@@ -23,7 +22,7 @@ class Waiting : public Conformance {
   }
 };
 
-// Contract: a ticket for those who want to wait, none for the others
+// Contract: a ticket only for requests that want to wait
 TEST_P(Waiting, ATicketIsForThoseWhoWait) {
   Client c = client();
   c.take({write("a")});
@@ -31,7 +30,7 @@ TEST_P(Waiting, ATicketIsForThoseWhoWait) {
   EXPECT_NE(c.meet_busy({write("a")}, {.will_wait = true}).ticket, nullptr);
 }
 
-// SEM 13: "Waiters are woken by the store where it can"
+// SEM 13: "The store wakes waiters where it can"
 TEST_P(Waiting, AReleaseWakesAWaiter) {
   if (skip_unless(traits().push_wakeup, "push wake-ups")) return;
   Client holder = client("holder");
@@ -53,8 +52,8 @@ TEST_P(Waiting, AReleaseWakesAWaiter) {
   });
 }
 
-// Contract: "so that no release after the busy answer can miss it": the release comes
-// between the answer and the wait
+// Contract: no release after the busy answer can be missed: the release comes between the answer
+// and the wait
 TEST_P(Waiting, AReleaseBeforeTheWaitIsNotMissed) {
   if (skip_unless(traits().push_wakeup, "push wake-ups")) return;
   Client holder = client("holder");
@@ -89,7 +88,7 @@ TEST_P(Waiting, AWaiterForASetIsWokenByTheItemInItsWay) {
   }
 }
 
-// SEM 13, 17: so does a break
+// SEM 13, 17: a break wakes, too
 TEST_P(Waiting, ABreakWakesAWaiter) {
   if (skip_unless(traits().push_wakeup, "push wake-ups")) return;
   Client holder = client("holder");
@@ -103,7 +102,7 @@ TEST_P(Waiting, ABreakWakesAWaiter) {
   waiter.backend().end_wait(*ticket, soon());
 }
 
-// SEM 6, 13: so do permits that were raised
+// SEM 6, 13: so do raised permits
 TEST_P(Waiting, RaisedPermitsWakeAWaiter) {
   if (skip_unless(traits().push_wakeup, "push wake-ups")) return;
   Client holder = client("holder");
@@ -117,7 +116,7 @@ TEST_P(Waiting, RaisedPermitsWakeAWaiter) {
   EXPECT_TRUE(waiter.take({write("a")}, {.will_wait = true, .ticket = ticket}).stamp);
 }
 
-// SEM 12, 13: and a reclaim
+// SEM 12, 13: and so does a reclaim
 TEST_P(Waiting, AReclaimWakesAWaiter) {
   if (skip_unless(traits().push_wakeup, "push wake-ups")) return;
   Client dead = client("app");
@@ -132,7 +131,7 @@ TEST_P(Waiting, AReclaimWakesAWaiter) {
   waiter.backend().end_wait(*ticket, soon());
 }
 
-// Contract: it returns at `until`. Returning early is allowed, later is not.
+// Contract: it returns at `until`. It may return earlier, but not later.
 TEST_P(Waiting, EndsAtItsDeadline) {
   Client holder = client("holder");
   Client waiter(open(), "waiter");
@@ -141,13 +140,13 @@ TEST_P(Waiting, EndsAtItsDeadline) {
   const Stopwatch watch;
   (void)waiter.backend().await_change(*ticket, watch.began() + 100ms, {});
   EXPECT_LT(watch.elapsed(), 3s);
-  // A deadline in the past is one that has come.
+  // A deadline in the past has come already.
   (void)waiter.backend().await_change(*ticket, watch.began(), {});
   EXPECT_LT(watch.elapsed(), 3s);
   waiter.backend().end_wait(*ticket, soon());
 }
 
-// SEM 13: a store that pushes does not spin: undisturbed it sleeps to its deadline
+// SEM 13: a store that pushes does not spin: undisturbed, it sleeps until its deadline
 TEST_P(Waiting, DoesNotSpinWhileNothingChanges) {
   if (skip_unless(traits().push_wakeup, "push wake-ups")) return;
   Client holder = client("holder");
@@ -191,7 +190,7 @@ TEST_P(Waiting, EndsWhenItIsStopped) {
   waiter.backend().end_wait(*ticket, soon());
 }
 
-// SEM 13: who gave up is in nobody's way, and may ask again
+// SEM 13: a waiter that gave up blocks nobody, and may ask again
 TEST_P(Waiting, WhoGaveUpIsInNobodysWay) {
   Client holder = client("holder");
   Client quitter(open(), "quitter");
@@ -209,7 +208,7 @@ TEST_P(Waiting, WhoGaveUpIsInNobodysWay) {
   EXPECT_TRUE(quitter.take({write("a")}).stamp);
 }
 
-// SEM 13: a ticket dropped without end_wait (a client that died) stops nobody
+// SEM 13: a ticket dropped without end_wait (its client died) blocks nobody
 TEST_P(Waiting, ADroppedTicketStopsNobody) {
   Client holder = client("holder");
   const Grant grant = holder.take({write("a")});
@@ -237,8 +236,8 @@ TEST_P(Waiting, HoldsNothingWhileItWaits) {
   waiter.backend().end_wait(*ticket, soon());
 }
 
-// SEM 13: "A waiter that is woken and not admitted wakes the next". The first in the
-// queue waits for more than what becomes free; the second must get on all the same.
+// SEM 13: "A waiter that was woken and not admitted wakes the next". The first in the queue waits
+// for more than what becomes free; the second must still make progress.
 TEST_P(Waiting, AWaiterThatIsNotAdmittedDoesNotKeepTheWakeUp) {
   if (skip_unless(traits().push_wakeup, "push wake-ups")) return;
   Client holder = client("holder");
@@ -259,7 +258,7 @@ TEST_P(Waiting, AWaiterThatIsNotAdmittedDoesNotKeepTheWakeUp) {
     ++waiting;
     const TimePoint began = BootClock::now();
     if (i == 0) {
-      // As the core does: woken, tries, waits again, until the other one is through.
+      // As the core does: when woken, try, and wait again, until the other waiter is done.
       while (!done && BootClock::now() < began + far) {
         (void)waiter.backend().await_change(*ticket,
                                             std::min(BootClock::now() + 200ms, began + far), {});
@@ -275,7 +274,7 @@ TEST_P(Waiting, AWaiterThatIsNotAdmittedDoesNotKeepTheWakeUp) {
   });
 }
 
-// SEM 13 and P7: one release wakes a bounded number of many waiters
+// SEM 13 and P7: one release wakes a bounded number out of many waiters
 TEST_P(Waiting, OneReleaseWakesFewOfMany) {
   if (skip_unless(traits().queued_wakeup, "queued wake-ups")) return;
   constexpr std::size_t waiters = 50;
@@ -289,11 +288,11 @@ TEST_P(Waiting, OneReleaseWakesFewOfMany) {
   run_threads(waiters + 1, [&](std::size_t i) {
     if (i == waiters) {
       if (!eventually([&] { return waiting == waiters; })) ADD_FAILURE() << "not all wait";
-      // Who was woken for no reason before the release does not count.
+      // Wake-ups without a reason before the release do not count.
       const std::size_t before = woken;
       EXPECT_TRUE(holder.release(grant.stamp));
       if (!eventually([&] { return woken > before; })) ADD_FAILURE() << "nobody was woken";
-      // Watched for a while: the herd, if there is one, comes at once.
+      // Watched for a while: a herd, if there is one, comes at once.
       const TimePoint until = BootClock::now() + 300ms;
       eventually([&] { return BootClock::now() >= until; });
       EXPECT_LE(woken - before, 4U) << "of " << waiters;
@@ -307,7 +306,7 @@ TEST_P(Waiting, OneReleaseWakesFewOfMany) {
     (void)shared->await_change(*ticket, BootClock::now() + 2 * patience, stop.get_token());
     if (!over) {
       ++woken;
-      // As the core does: the first of them has it now, and nobody else is to be woken.
+      // As the core does: the first of them holds it now, and nobody else should be woken.
       (void)waiter.ask({write("a")}, {.will_wait = true, .ticket = ticket});
       eventually([&] { return over.load(); });
     }
@@ -315,7 +314,7 @@ TEST_P(Waiting, OneReleaseWakesFewOfMany) {
   });
 }
 
-// SEM 17: who waits for what
+// SEM 17: each waiter with its names
 TEST_P(Waiting, InspectionListsWaiters) {
   if (skip_unless(traits().lists_waiters, "a list of waiters")) return;
   Client holder = client("holder");

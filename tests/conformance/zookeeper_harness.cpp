@@ -69,7 +69,7 @@ std::size_t count_items(const std::string& record) {
   return count;
 }
 
-// The state of the store, if it did not change while it was read.
+// The state of the store; unset if it changed while it was read.
 std::optional<std::vector<RawHold>> look_once(RawZookeeper& raw, const std::string& space) {
   raw.sync();
   const std::string root = raw.generation(space);
@@ -122,7 +122,7 @@ class ZookeeperSpace final : public Space {
   ~ZookeeperSpace() override {
     try {
       the_server().as_admin([&](Admin& admin) { admin.raw.remove_tree(path_of(admin)); });
-    } catch (const std::exception&) {  // the server goes with the tests
+    } catch (const std::exception&) {  // removed with the server
     }
   }
   Result<std::unique_ptr<Backend>> open() override { return open_backend(url(), test::soon()); }
@@ -139,7 +139,7 @@ class ZookeeperSpace final : public Space {
   [[nodiscard]] std::string url_through(std::uint16_t port) const override {
     return the_server().url_through(port) + parameters();
   }
-  // The server has no command for it. Sessions go on.
+  // The server has no command for it. Sessions continue.
   void kill_connections() override { test::cut_connections(server().port()); }
 
  private:

@@ -23,11 +23,11 @@ TEST(AtomicSets, WhatIsSurelyThereIsShown) {
     story.had("p", 1, 10, {w("a"), r("b")}, 10, 20, 80, 90);
     return story.add("o", from, SeenBegin{}).add("o", to, SeenEnd{});
   };
-  const std::string missing = "a hold was not shown that was surely there";
+  const std::string missing = "a hold that was certainly there is missing";
   expect_only(nothing_between(20, 79).check(), Invariant::atomic_sets, missing);
   expect_kept(nothing_between(19, 79).check());
   expect_kept(nothing_between(20, 80).check());
-  // What is lost, broken or killed may be gone.
+  // Holds that are lost, broken or killed may be gone.
   expect_kept(nothing_between(30, 40).add("p", 35, Lost{Stamp{10}}).check());
   expect_kept(nothing_between(30, 40).add("c", 40, Kill{"p"}).check());
   expect_only(nothing_between(30, 40).add("c", 41, Kill{"p"}).check(), Invariant::atomic_sets,
@@ -94,7 +94,7 @@ TEST(AtomicSets, AnUnknownOutcomeExplainsItsOwnSetOnlyAndNotForEver) {
     story.ask("q", 1, 0, {w("c")}).add("q", 5, Unknown{1});
     return story.check(rules).found_of(Invariant::atomic_sets);
   };
-  // It may arrive 100 ms after 5, lasts 2 s, and 10 ms more.
+  // It may arrive 100 ms after 5, and lasts 2 s and 10 ms more.
   EXPECT_EQ(at(2115), 0U);
   EXPECT_EQ(at(2116), 1U);
 }
@@ -107,7 +107,7 @@ TEST(AtomicSets, OneHoldIsShownOnce) {
   expect_only(story.check(), Invariant::atomic_sets, "shown twice");
 }
 
-// The holder's client says that its time is over, at 30; the store shows the hold at 40.
+// At 30 the holder's client says that its time is over; at 40 the store shows the hold.
 TEST(AtomicSets, WhereClientsKeepTheTimeADeniedHoldMayStillBeShown) {
   const auto denied = [] {
     Story story;

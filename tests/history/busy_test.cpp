@@ -4,7 +4,7 @@
 namespace lockset::history {
 namespace {
 
-// Somebody has `held` perhaps from 10 to 90; `wanted` is asked for from a to b.
+// Another process perhaps has `held` from 10 to 90; `wanted` is asked for from a to b.
 Report refused(Wish held, Wish wanted, std::int64_t a, std::int64_t b, Busy busy = {1, "a", {}}) {
   Story story;
   story.had("p", 1, 10, {std::move(held)}, 10, 20, 80, 90);
@@ -60,7 +60,7 @@ TEST(Busy, WithFaultsASmallShareIsBorne) {
   expect_only(story.check(rules), Invariant::busy, "op 10 of q");
 }
 
-// Nobody knows which applied, so the less explains it.
+// Nobody knows which value applied, so the lower one explains it.
 TEST(Busy, DuringAChangeOfPermitsTheLessExplainsIt) {
   Story story;
   story.add("c", 0, PermitsBegin{"a", 1, 1}).add("c", 1, PermitsEnd{"a", 1, 1});

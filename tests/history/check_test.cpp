@@ -1,4 +1,4 @@
-// What holds for all invariants: counts, runs that show nothing, histories that make no sense.
+// Common to all invariants: counts, runs that show nothing, histories that make no sense.
 #include "history/text.h"
 #include "tests/history/story.h"
 

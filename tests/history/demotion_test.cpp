@@ -6,7 +6,7 @@
 namespace lockset::history {
 namespace {
 
-// From 100 to 200.
+// Demoted from 100 to 200.
 Report with(const std::function<void(Story&)>& tell) {
   Story story;
   story.had("h", 1, 5, {w("b")}, 0, 1, 5, 6);

@@ -4,7 +4,7 @@
 namespace lockset::history {
 namespace {
 
-// Stamps are told per name only, so that I2 stays out of it where it is not meant.
+// Stamps are recorded per name only, so that I2 does not apply where it is not meant.
 Story two(Wish first, Wish second) {
   Story story;
   story.hold("p", 1, 10, {std::move(first)}, 0, 1, 500).release("p", 10, 100, 101);
@@ -24,9 +24,9 @@ TEST(Exclusion, TwoWritersAtOnceAreNot) {
   EXPECT_EQ(
       report.violations.at(0).story,
       "name \"a\" at 60 ms: 2 write holds at once, more than its write permits\n"
-      "  write \"a\": op 1 of q, asked at 50 ms, granted stamp 11 at 60 ms, surely held until "
+      "  write \"a\": op 1 of q, asked at 50 ms, granted stamp 11 at 60 ms, certainly held until "
       "110 ms, perhaps until 111 ms\n"
-      "  write \"a\": op 1 of p, asked at 0 ms, granted stamp 10 at 1 ms, surely held until "
+      "  write \"a\": op 1 of p, asked at 0 ms, granted stamp 10 at 1 ms, certainly held until "
       "100 ms, perhaps until 101 ms");
 }
 

@@ -1,6 +1,6 @@
-// I1 and I2 against the definition itself: is there any order of the grants and releases
-// that agrees with when they were asked for and answered, and keeps the admission rule?
-// Small histories have few orders; all of them are tried.
+// I1 and I2 against the definition itself: is there any order of the grants and releases that
+// agrees with the times of questions and answers, and keeps the admission rule? Small histories
+// have few orders; the test tries all of them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct Hold {
 };
 
 struct Case {
-  std::vector<Permits> permits;  // of each name
+  std::vector<Permits> permits;  // per name
   std::vector<Hold> holds;
 };
 
@@ -43,8 +43,8 @@ Case make_case(std::mt19937_64& random) {
   const int holds = 1 + below(4);
   std::vector<std::int64_t> stamps;
   for (int i = 0; i < holds; ++i) stamps.push_back(i + 1);
-  // Few moments: ties and overlaps are what it is about. With stamps that mostly follow the
-  // order in which the grants were asked for, both verdicts are frequent.
+  // Few moments, because ties and overlaps matter. With stamps that mostly follow the order in
+  // which the grants were asked for, both verdicts are frequent.
   const int moments = 6 + below(12);
   for (int i = 0; i < holds; ++i) {
     Hold& hold = made.holds.emplace_back();
@@ -67,7 +67,7 @@ Case make_case(std::mt19937_64& random) {
   return made;
 }
 
-// Tries every order. `by_stamp`: only those in which the grants have the order of the stamps.
+// Tries every order. `by_stamp`: only those in which the grants are in the order of their stamps.
 class Search {
  public:
   Search(const Case& of, bool by_stamp)
@@ -182,7 +182,7 @@ TEST(Exhaustive, TheCheckerAgreesWithTheSearchOfAllOrders) {
               static_cast<unsigned long long>(runs), static_cast<unsigned long long>(bad_exclusion),
               static_cast<unsigned long long>(bad_fencing),
               static_cast<unsigned long long>(told_by_stamps_alone));
-  // Both verdicts are frequent, or the comparison says little.
+  // Both verdicts must be frequent; otherwise the comparison shows little.
   EXPECT_GT(bad_exclusion, runs / 5);
   EXPECT_LT(bad_exclusion, runs * 4 / 5);
   EXPECT_GT(bad_fencing, runs / 5);

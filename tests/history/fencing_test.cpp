@@ -27,7 +27,7 @@ TEST(Fencing, AskedAtTheVeryInstantIsKept) {
   expect_kept(story.check());
 }
 
-// Their calls overlap, so no clock tells which was granted first; but the stamps do.
+// Their calls overlap, so no clock shows which was granted first; but the stamps do.
 TEST(Fencing, TheOrderOfStampsHasToBeAdmissible) {
   const auto with = [](std::int64_t p, std::int64_t q) {
     Story story;
@@ -35,7 +35,7 @@ TEST(Fencing, TheOrderOfStampsHasToBeAdmissible) {
     return story.check();
   };
   expect_kept(with(10, 11));
-  // q before p, and q holds on: p, which was granted by 30, can't have come after.
+  // q before p, and q still holds: p, which was granted by 30, can't have come after.
   expect_only(with(11, 10), Invariant::fencing, "in the order of the stamps");
 }
 

@@ -34,7 +34,7 @@ TEST(Lease, ValidLongerOnlyByARenewalThatCameInTime) {
 TEST(Lease, AnAnswerComesInTimeByOneThatOvertookIt) {
   const auto renewed = [](std::int64_t first) {
     Story story = held();
-    story.add("q", 40, Renew{Stamp{10}});  // somebody else's prolongs nothing here
+    story.add("q", 40, Renew{Stamp{10}});  // a renewal by another process prolongs nothing here
     story.add("p", 50, Renew{Stamp{10}}).add("p", 90, Renewed{Stamp{10}, ms(150)});
     story.add("p", 20, Renew{Stamp{10}}).add("p", first, Renewed{Stamp{10}, ms(200)});
     return story.add("p", 190, answer(true, 180)).check();
@@ -110,10 +110,10 @@ TEST(Lease, WhoseReplyWasLostMayClaimAReleaseThatWasSomebodyElses) {
   EXPECT_EQ(count(cut(both(52, 55), 40, 49)), 1U);
   EXPECT_EQ(count(cut(both(52, 55), 61, 70)), 1U);
   EXPECT_EQ(count(both(52, 55).add("c", 53, Stop{"p"}).add("c", 54, Cont{"p"})), 0U);
-  // Not one after the other, and not three.
+  // They must overlap, and there must not be three.
   EXPECT_EQ(count(cut(both(61, 65), 40, 51)), 1U);
   EXPECT_EQ(count(cut(both(52, 55).release("b", 10, 56, 57), 40, 51)), 1U);
-  // It has to be the holder's own.
+  // The holder itself must have released.
   Story strangers;
   strangers.hold("p", 1, 10, {w("a")}, 0, 1, 900).release("a", 10, 50, 60).release("b", 10, 52, 55);
   EXPECT_EQ(count(cut(strangers, 40, 51)), 1U);
@@ -127,7 +127,7 @@ TEST(Lease, OfTwoReleasesAtOnceByOneProcessOneSucceeds) {
 }
 
 TEST(Lease, ItsHolderIsToldInTime) {
-  // The process goes on until 5000; 2 s after the end at 100 it should know.
+  // The process runs until 5000; 2 s after the end at 100 it should know.
   const auto with = [](std::int64_t lost) {
     return held().add("p", lost, Lost{Stamp{10}}).add("p", 5000, answer(false, 5000));
   };
@@ -162,7 +162,7 @@ TEST(Lease, TheDeadAreNotTold) {
   expect_kept(held().add("p", 2000, answer(false, 2000)).check());
 }
 
-// A slow answer, and one to a later question that overtakes it.
+// A slow answer, and the answer to a later question, which overtakes it.
 TEST(Lease, OfTwoRenewalsUnderWayWhatWasDoneWasAskedFirst) {
   Story story;
   story.hold("p", 1, 10, {w("a")}, 10, 20, 1810);

@@ -8,7 +8,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// Of returning alone: how long something was free does not matter.
+// Checks only that calls return: how long a set was free does not matter.
 Rules patient() {
   Rules rules;
   rules.idle = seconds(100);
@@ -44,7 +44,7 @@ TEST(Liveness, TheStoppedReturnWhenTheyGoOn) {
   expect_only(stopped(20001), Invariant::liveness, "did not return by 20000 ms");
 }
 
-// p is told this once a second, from 1000 to 1000 * `times`.
+// p gets this answer once a second, from 1000 to 1000 * `times`.
 Story told(std::int64_t times, const std::function<What(std::uint64_t op)>& answer) {
   Story story;
   story.had("h", 1, 9, {w("a")}, 0, 1, 900, 1000);
@@ -97,7 +97,7 @@ TEST(Liveness, TroubleAndStopsPutItOff) {
   expect_only(early.check(), Invariant::liveness, "all trouble was over at 9999 ms");
 }
 
-// h gives "a" back at 1000; p waits for it from 0 on.
+// h releases "a" at 1000; p waits for it from 0 on.
 Story waiting(std::int64_t granted) {
   Story story;
   story.had("h", 1, 9, {w("a")}, 0, 1, 900, 1000);
@@ -128,8 +128,8 @@ TEST(Liveness, FaultsDelayIt) {
   expect_only(until(9999), Invariant::liveness, "from 9999 ms to 20000 ms");
 }
 
-// h gives "a" back at 1000; p, which waits for it, has it at `granted`; q, which did not have
-// to wait, is no wake-up. As often as that makes `times`.
+// h releases "a" at 1000; p, which waits for it, gets it at `granted`; q, which did not have to
+// wait, is no wake-up. Repeated until there are `times` wake-ups.
 Story woken(std::int64_t granted, std::int64_t times = 1) {
   Story story;
   for (std::int64_t i = 0; i < times; ++i) {
@@ -137,7 +137,7 @@ Story woken(std::int64_t granted, std::int64_t times = 1) {
     const auto op = static_cast<std::uint64_t>(i);
     story.had("h", op, 10 * i + 1, {w("a"), w("c")}, t, t + 1, t + 900, t + 1000);
     story.ask("p", op, t + 500, {w("a"), w("b")}, seconds(60));
-    // The last ones are the late ones.
+    // The last ones are late.
     const std::int64_t at = t + (i + 1 == times ? granted : 1010);
     story.add("p", at, Granted{op, Stamp{10 * i + 5}, ms(at + 900), {}});
     story.release("p", 10 * i + 5, at + 10, at + 20);
@@ -157,7 +157,7 @@ TEST(Liveness, WakeupsAreCountedAndHowManyWereLate) {
   };
   EXPECT_EQ(late(woken(1250)), 0U);
   EXPECT_EQ(late(woken(1251)), 1U);
-  // Somebody else was faster: what counts is when it was free again.
+  // Another process was faster: what counts is when it was free again.
   EXPECT_EQ(late(woken(1500).had("n", 1, 3, {w("b")}, 1100, 1110, 1240, 1250)), 0U);
   EXPECT_EQ(late(woken(1500).had("n", 1, 3, {w("d")}, 1100, 1110, 1240, 1250)), 1U);
 }
@@ -173,7 +173,7 @@ TEST(Liveness, WhereWakeupsAreExpectedNearlyAllAreInTime) {
   EXPECT_TRUE(borne.kept());
   EXPECT_EQ(borne.counts.late_wakeups, 1U);
   EXPECT_FALSE(expecting(woken(1250, 999), 1000).check().vacuous.empty());
-  // With faults they are no more than counted.
+  // With faults they are only counted.
   EXPECT_TRUE(expecting(woken(1251), 1).add("c", 700, Kill{"n"}).check().kept());
 }
 

@@ -4,7 +4,7 @@
 namespace lockset::history {
 namespace {
 
-// 3 since before all; from 100 to 110 they are changed to 1.
+// 3 from the beginning; changed to 1 from 100 to 110.
 Story changed() {
   Story story;
   story.add("c", 0, PermitsBegin{"a", 3, 3}).add("c", 5, PermitsEnd{"a", 3, 3});
@@ -47,7 +47,7 @@ TEST(PermitsChange, OneBehindALongOneIsVoidAllTheSame) {
   expect_only(story.check(), Invariant::permits, "which were then 3 9");
 }
 
-// Who does not say what he knew may have had the most that was possible.
+// A client that did not record its permits may have had the highest possible ones.
 TEST(PermitsChange, WithoutAWordTheMostThatWasPossibleCounts) {
   const auto three = [](std::int64_t asked) {
     Story story = changed();

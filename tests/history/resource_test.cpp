@@ -35,7 +35,7 @@ TEST(Resource, ALiveHolderRefusedIsNot) {
   expect_kept(two().add("p", 50, use(10, false)).check());
 }
 
-// SEM 20: p is promised until 1060, and the store ends its hold at 30, for its clock stepped
+// SEM 20: p is promised until 1060, and the store ends its hold at 30, because its clock stepped
 // forward. q has the name from 41 on.
 TEST(Resource, WhereLeasesEndEarlyOnlyTheFenceIsJudged) {
   const auto stepped = [] {

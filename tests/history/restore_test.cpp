@@ -1,11 +1,11 @@
-// A store that is emptied, and perhaps given a backup: what may be forgotten then, and what has to
-// be kept all the same. SEM 8, 20
+// A store that is emptied, and perhaps restored from a backup: what may be forgotten then, and what
+// has to be kept all the same. SEM 8, 20
 #include "tests/history/story.h"
 
 namespace lockset::history {
 namespace {
 
-// From 100 to 120; the backup, if there is one, was taken from 40 to 45.
+// Restored from 100 to 120; the backup, if there is one, was taken from 40 to 45.
 Story& restored(Story& story, bool backup, bool forgets = true) {
   const TimePoint none{};
   story.add("controller", 100,
@@ -13,7 +13,7 @@ Story& restored(Story& story, bool backup, bool forgets = true) {
   return story.add("controller", 120, RestoreEnd{});
 }
 
-// Ends leases on time, so that little is "perhaps".
+// The store ends leases on time, so that little is "perhaps".
 Rules strict() {
   Rules rules;
   rules.slack = {};
@@ -59,7 +59,7 @@ TEST(Restored, StampsGoUpAcrossIt) {
   EXPECT_GT(restored(again, true).check().found_of(Invariant::fencing), 0U);
 }
 
-// Held from 1 to 51: it is in the backup, and not in the store afterwards.
+// Held from 1 to 51: it is in the backup, and was not in the store any more.
 Story had_and_asked_for(std::int64_t at) {
   Story story;
   story.had("p", 1, 10, {w("a")}, 0, 1, 50, 51);
@@ -77,7 +77,7 @@ TEST(Restored, WhatWasInTheBackupMayBeThereAgain) {
               1U);
     EXPECT_EQ(restored(story, true).check(rules).counts.spurious_busy, at < 100 ? 1U : 0U) << at;
   }
-  // For a lease, and not for ever.
+  // For one lease, not for ever.
   Story later = had_and_asked_for(2200);
   EXPECT_EQ(restored(later, true).check(strict()).counts.spurious_busy, 1U);
 }
@@ -109,7 +109,7 @@ TEST(Restored, WhatCameBackMayBeRenewedAndReleasedOnceMore) {
   expect_kept(restored(back, true).check());
 }
 
-// The release was done before, and its answer came after.
+// The release was applied before, and its answer came after.
 TEST(Restored, AReleaseThatWasUnderWayMayHaveBeenUndone) {
   const auto renewed = [](int sent, int returned) {
     Story story;
@@ -135,7 +135,7 @@ TEST(Restored, APictureMayShowWhatCameBackAndNotWhatIsGone) {
   expect_kept(restored(back, true).check(strict()));
 }
 
-// A renewal that was given up before may be done behind it, to a hold that was released since.
+// A renewal that was given up before may be applied later, to a hold that was released since.
 TEST(Restored, ARenewalWithoutAnAnswerMayBeDoneToWhatCameBack) {
   const auto shown = [](int at) {
     Story story;
@@ -152,7 +152,7 @@ TEST(Restored, ARenewalWithoutAnAnswerMayBeDoneToWhatCameBack) {
   EXPECT_EQ(shown(2270), 1U);
 }
 
-// It may show half of what is being put back.
+// It may show half of what is being restored.
 TEST(Restored, APictureTakenMeanwhileIsNotJudged) {
   Story story;
   story.had("p", 1, 10, {w("a"), w("b")}, 0, 1, 50, 51);

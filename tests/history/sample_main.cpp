@@ -1,5 +1,5 @@
-// Writes a long history that keeps all rules, one file for each process, to measure the
-// checker with: lockset_history_sample FOLDER OPERATIONS
+// Writes a long history that keeps all rules, one file per process, for measuring the checker:
+// lockset_history_sample FOLDER OPERATIONS
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -41,8 +41,8 @@ int main(int argc, char** argv) {
   }
   std::mt19937_64 random(1);
   std::int64_t now = 1'000'000'000;
-  // A set of one to three of 32 names in turn; most are granted, used and released, and
-  // meanwhile another process asks for the same and is told busy.
+  // Sets of one to three out of 32 names in turn. Most are granted, used and released; meanwhile
+  // another process asks for the same set and is told busy.
   for (std::uint64_t done = 0; done < operations;) {
     Worker& worker = workers[random() % processes];
     const std::uint64_t op = ++worker.op;

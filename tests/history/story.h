@@ -1,4 +1,4 @@
-// Small histories by hand: events at millisecond t of a process.
+// Small histories written by hand: events of a process at millisecond t.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ inline Wish r(std::string name, std::uint32_t permits = 1) {
 
 class Story {
  public:
-  // Events are appended to the log of `process`, in whatever order of time.
+  // Appends an event to the log of `process`, in any order of time.
   Story& add(const std::string& process, std::int64_t at, What what) {
     Log& log = logs_[process];
     log.process = process;
@@ -66,7 +66,7 @@ class Story {
   std::map<std::string, Log> logs_;
 };
 
-// Nothing but this invariant is broken, once.
+// Only this invariant is broken, once.
 inline void expect_only(const Report& report, Invariant broken, const std::string& part) {
   ASSERT_EQ(report.violations.size(), 1U);
   EXPECT_EQ(report.violations[0].invariant, broken) << report.violations[0].story;

@@ -12,7 +12,7 @@
 namespace lockset::history {
 namespace {
 
-// Values of every kind, the odd ones often.
+// Values of every kind, with many odd ones.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : random_(seed) {}
@@ -83,7 +83,7 @@ TEST(HistoryText, ParseIsTheInverseOfPrint) {
   EXPECT_EQ(kinds.size(), std::variant_size_v<What>);
 }
 
-// What is read is what would be written: no two lines mean the same.
+// Every line that is read would be written in the same way: no two lines mean the same.
 TEST(HistoryText, ADamagedLineIsRefusedOrMeansSomethingElse) {
   const std::uint64_t seed = test::test_seed();
   SCOPED_TRACE(test::describe_seed(seed));

@@ -1,4 +1,4 @@
-// The way ahead: which step changes which mark, and what it waits for.
+// The way ahead: which step changes which mark, and what the step waits for.
 #include <gmock/gmock.h>
 
 #include "tests/migration/stores.h"
@@ -58,7 +58,7 @@ TEST_F(Ahead, TheSwitchRaisesTheOldStoresStampsAboveThoseOfDualOld) {
   EXPECT_GT(take(old_store, "y", "+3"), config(old_store).stamp_base);
 }
 
-// With a number of its own: nothing of what was begun before can be taken for its own.
+// With its own number: nothing that was begun before is mistaken for its own.
 TEST_F(Ahead, AStartWhoseSecondHalfIsMissingIsBegunAnew) {
   set_mark(new_store, {Step::prepared, 4711});
   ASSERT_EQ(migration().start(soon()).value(), MigrationPhase::shadow);
@@ -68,7 +68,7 @@ TEST_F(Ahead, AStartWhoseSecondHalfIsMissingIsBegunAnew) {
   EXPECT_NE(mark(old_store).migration, 4711);
 }
 
-// Between the look at the new space and the mark that shuts it nobody is refused there.
+// Between the look at the new space and the mark that shuts it, nobody is refused there.
 // SEM 21
 TEST_F(Ahead, WhoTakesAHoldInTheNewSpaceWhileItIsBegunStandsInTheWay) {
   bool reached = true;
@@ -144,14 +144,14 @@ TEST_F(Ahead, LooksOfAnEarlierDualNewDoNotCount) {
   EXPECT_EQ(refusal(one.advance(soon())).code, Errc::unavailable);  // the first look
   go_to(MigrationPhase::dual_old);
   go_to(MigrationPhase::dual_new);
-  EXPECT_EQ(refusal(one.advance(soon())).code, Errc::unavailable);  // a first look again
+  EXPECT_EQ(refusal(one.advance(soon())).code, Errc::unavailable);  // again a first look
   clock.advance(10s);
   EXPECT_EQ(one.advance(soon()).value(), MigrationPhase::new_only);
 }
 
 TEST_F(Ahead, TheNewStoresStampsGoOnAboveAllOfTheOldStore) {
   go_to(MigrationPhase::dual_old);
-  // Stamps of a store whose clock is far ahead; and nobody takes anything in dual-new.
+  // The stamps of a store whose clock is far ahead; and nobody takes anything in dual-new.
   ASSERT_TRUE(
       old_client()->change_config(RaiseStampBase{Stamp{1'000'000'000'000'000'000}}, soon()).ok());
   const Stamp last = take(old_store, "x", "+2", 5s);

@@ -1,4 +1,4 @@
-// The way back: safe from everywhere but the end, and stamps never go back.
+// The way back: safe from every phase but the last, and stamps never go back.
 #include <gmock/gmock.h>
 
 #include "tests/migration/stores.h"
@@ -38,7 +38,7 @@ TEST_F(Back, EachStepChangesTheMarksAsTheProtocolSays) {
 
 TEST_F(Back, TheOldStoresStampsGoOnAboveAllOfTheNewStore) {
   go_to(MigrationPhase::dual_new);
-  // Stamps of a store whose clock is far ahead.
+  // The stamps of a store whose clock is far ahead.
   ASSERT_TRUE(
       new_client()->change_config(RaiseStampBase{Stamp{1'000'000'000'000'000'000}}, soon()).ok());
   const Stamp last = take(new_store, "x", "+3.17");
@@ -91,12 +91,12 @@ TEST_F(Back, TheFirstTwoPhasesNeedNoNewStore) {
     ASSERT_TRUE(one.roll_back(soon()).ok());
     EXPECT_EQ(mark(old_store).step, from == MigrationPhase::shadow ? Step::none : Step::shadow);
   }
-  // What is left in the new store is taken up.
+  // The left-over mark in the new store is used again.
   EXPECT_EQ(mark(new_store).step, Step::prepared);
   go_to(MigrationPhase::shadow);
 }
 
-// Its space was made anew, say.
+// For example, because its space was made anew.
 TEST_F(Back, ANewStoreThatKnowsOfNoMoveIsLeft) {
   for (const MigrationPhase from : {MigrationPhase::dual_old, MigrationPhase::shadow}) {
     SCOPED_TRACE(to_string(from));
@@ -110,8 +110,8 @@ TEST_F(Back, ANewStoreThatKnowsOfNoMoveIsLeft) {
   }
 }
 
-// Holds stand in the old store alone: a program that has the new address set must not be let in
-// beside them, today as little as before the way back.
+// The holds are in the old store only: a program with only the new address must not be let in next
+// to them, neither before nor after the way back.
 // SEM 21
 TEST_F(Back, TheNewSpaceStaysShutUntilSomebodyGivesItFree) {
   for (const MigrationPhase from : {MigrationPhase::shadow, MigrationPhase::closed}) {
@@ -123,7 +123,7 @@ TEST_F(Back, TheNewSpaceStaysShutUntilSomebodyGivesItFree) {
     const MigrationStatus status = migration().status(soon()).value();
     EXPECT_TRUE(status.new_space_kept);
     EXPECT_THAT(status.notes, ::testing::Contains(HasSubstr("lockset migrate release-new")));
-    // There is nothing to take back; but it may begin again.
+    // There is nothing to take back; but a migration may begin again.
     const Error refused = refusal(migration().roll_back(soon()));
     EXPECT_EQ(refused.code, Errc::invalid);
     EXPECT_THAT(refused.message, HasSubstr("lockset migrate release-new"));
@@ -159,7 +159,7 @@ TEST_F(Back, ASpaceThatIsMovedToIsNotGivenFree) {
   EXPECT_EQ(refusal(migration().release_new(soon())).code, Errc::invalid);
 }
 
-// Who says that the old store is gone is believed, if it does not answer.
+// If the caller says that the old store is gone, that counts only if the store does not answer.
 TEST_F(Back, WithoutTheOldStoreTheNewSpaceIsGivenFreeOnlyOnDemand) {
   const auto without_old = [&] {
     auto watch = std::make_shared<WatchedBackend::Watch>([](bool) {
@@ -176,7 +176,7 @@ TEST_F(Back, WithoutTheOldStoreTheNewSpaceIsGivenFreeOnlyOnDemand) {
   ASSERT_TRUE(without_old().release_new(soon(), true).ok());
   EXPECT_EQ(mark(new_store), MigrationMark{});
   ASSERT_TRUE(without_old().release_new(soon(), true).ok()) << "once more";
-  // A space that holds stand in alone is no space to be given free.
+  // A space that contains holds alone is not released.
   set_mark(new_store, {Step::open, prepared.migration});
   EXPECT_EQ(refusal(without_old().release_new(soon(), true)).code, Errc::misconfigured);
   EXPECT_EQ(mark(new_store).step, Step::open);

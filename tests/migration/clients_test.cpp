@@ -1,4 +1,4 @@
-// What the holds say of those who hold them, and what the shadow's reports add up to.
+// What the holds tell about the clients that hold them, and the sum of the shadow's reports.
 #include "migration/clients.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Every step, interrupted at each single call to a store: what is left is safe, and the same call
-// takes it up again.
+// continues from it.
 #include "backends/migrate/view.h"
 #include "tests/migration/stores.h"
 
@@ -7,9 +7,9 @@ namespace lockset::migration_tests {
 namespace {
 
 enum class Trouble {
-  dies_before,  // the call does not reach the store, nor do those after it
-  dies_after,   // the store does it; nothing after it
-  lost_reply,   // the store does it and nobody is told; all goes well after it
+  dies_before,  // this call and all later ones do not reach the store
+  dies_after,   // the store does it, but nothing after it
+  lost_reply,   // the store does it and the reply is lost; everything after it succeeds
 };
 
 struct CrashedStep {
@@ -57,26 +57,26 @@ TEST_P(Crash, AtEachCall) {
       if (dead) return {Error{Errc::unavailable, "gone"}, false};
       if (!now) return {};
       dead = what != Trouble::lost_reply;
-      // Of a call that only reads nothing is in doubt.
+      // A call that only reads leaves no doubt.
       return {Error{reading ? Errc::unavailable : Errc::indeterminate, "lost"},
               what != Trouble::dies_before};
     });
     const Result<MigrationPhase> first = make(one, step.move);
-    // One reply that is lost is looked up, or the call made again.
+    // One lost reply is looked up, or the call is repeated.
     if (!reached || what == Trouble::lost_reply) {
       ASSERT_TRUE(first.ok()) << first.error().message;
     }
     if (first) {
       EXPECT_EQ(*first, step.to);
     }
-    // Whatever it left: the marks belong together.
+    // Whatever is left, the marks belong together.
     const Result<migrate::Stage> stage = migrate::stage_of(config(old_store), config(new_store));
     ASSERT_TRUE(stage.ok()) << stage.error().message;
 
     if (stage->phase != step.to) {
       ASSERT_FALSE(first.ok());
       EXPECT_EQ(stage->phase, step.from);
-      clock.advance(10s);  // what the dead one holds ends
+      clock.advance(10s);  // the dead process's hold ends
       Migration other = migration();
       const Result<MigrationPhase> again = make(other, step.move);
       ASSERT_TRUE(again.ok()) << again.error().message;
@@ -86,7 +86,8 @@ TEST_P(Crash, AtEachCall) {
     if (step.to == MigrationPhase::dual_old && step.from == MigrationPhase::dual_new) {
       EXPECT_GE(config(old_store).stamp_base, last_of_new);
     }
-    // A lost reply of the last release ends with the lease; all else is released.
+    // If the reply of the last release is lost, that hold ends with its lease; all others are
+    // released.
     clock.advance(1min);
     EXPECT_TRUE(old_client()->inspect({}, soon()).value().holds.empty());
     EXPECT_TRUE(new_client()->inspect({}, soon()).value().holds.empty());

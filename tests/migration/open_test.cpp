@@ -1,4 +1,4 @@
-// Opening by address; and once the whole way over a real store, on the machine's clock.
+// Opening by address; and once all steps over a real store, on the machine's clock.
 #include <gmock/gmock.h>
 
 #include <filesystem>
@@ -44,7 +44,7 @@ TEST(OpenMigration, TheWholeWayAndBackOverSqlite) {
   const std::string to = "sqlite:" + (folder / "new.db").string();
   {
     Migration one = Migration::open(from, to, test::soon()).value();
-    // Each call waits for what has to be watched.
+    // Each call waits until the conditions have held long enough.
     const auto by = [] { return BootClock::now() + 30s; };
     ASSERT_EQ(one.start(by()).value(), MigrationPhase::shadow);
     ASSERT_EQ(one.advance(by()).value(), MigrationPhase::dual_old);
@@ -52,7 +52,7 @@ TEST(OpenMigration, TheWholeWayAndBackOverSqlite) {
     ASSERT_EQ(one.advance(by()).value(), MigrationPhase::dual_new);
     EXPECT_GE(BootClock::now() - watch.began(), 3s);
     EXPECT_FALSE(one.advance(BootClock::now() + 1s).ok());
-    // It counts on from the look of the call before.
+    // It counts on from the look of the previous call.
     ASSERT_EQ(one.advance(by()).value(), MigrationPhase::new_only);
     EXPECT_GE(BootClock::now() - watch.began(), 13s);
     EXPECT_LT(watch.elapsed(), 25s);

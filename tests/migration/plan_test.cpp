@@ -1,4 +1,4 @@
-// What is found out before anything is begun.
+// What plan finds before anything is begun.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -70,7 +70,7 @@ TEST_F(Plan, TwoAddressesOfOneSpace) {
   EXPECT_EQ(texts(findings(migration()), Level::unsafe, "addresses").size(), 1U);
 }
 
-// A store that folds case, ignores blanks at the end, and counts fewer bytes in a name.
+// A store that folds case, ignores trailing blanks, and takes only shorter names.
 class Sloppy final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
@@ -99,7 +99,7 @@ TEST_F(Plan, NamesThatOneStoreTakesForEqual) {
                                      HasSubstr("the old store refuses a name of 255 bytes: ")));
 }
 
-// A store with fewer traits, no right to be configured, and a clock of its own.
+// A store with fewer traits, no right to change its configuration, and its own clock.
 class Poor final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;

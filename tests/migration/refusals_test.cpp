@@ -1,4 +1,4 @@
-// What is refused, and whether the line says what, who and what to do.
+// What is refused, and whether the message says what, who and what to do.
 #include <gmock/gmock.h>
 
 #include "tests/migration/stores.h"

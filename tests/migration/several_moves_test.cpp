@@ -1,6 +1,6 @@
-// Two who steer at once, and each makes several moves: between any two calls of the one the other
-// goes on and comes back. Clients of every configuration take what they are let have meanwhile, and
-// what they hold must stand in a store that everybody who may be granted something asks.
+// Two people who steer at once, with several moves each: between any two calls of one, the other
+// goes on and comes back. Meanwhile clients of every configuration take whatever they can get.
+// Their holds must be in a store that every client asks which may get a grant.
 #include <random>
 
 #include "backends/migrate/view.h"
@@ -9,13 +9,13 @@
 namespace lockset::migration_tests {
 namespace {
 
-// A hold that stands in the old store, in the new one, or in both.
+// A hold in the old store, in the new one, or in both.
 struct Held {
   Stamp in_old;
   Stamp in_new;
 };
 
-// Where somebody may be granted a hold at this moment.
+// Where a client may get a grant at this moment.
 struct May {
   bool in_old;
   bool in_new;
@@ -30,21 +30,21 @@ class SeveralMoves : public Stores {
     last_ = {};
   }
 
-  // Who may be granted something, by the marks as they are.
+  // The clients that may get a grant, by the present marks.
   std::vector<May> may() {
     std::vector<May> found;
     const SpaceConfig of_old = config(old_store);
     const SpaceConfig of_new = config(new_store);
     const MigrationMark new_mark = mark(new_store);
     if (may_use_alone(of_old.migration_phase)) found.push_back({true, false, "the old alone"});
-    // A space that nobody moves to, or that was given free, is anybody's, and no matter of these
-    // two.
+    // A space without a migration, or one that was released, is open to all and does not concern
+    // these two stores.
     const bool free = new_mark.step == Step::none && mark(old_store).step == Step::none;
     if (!free && may_use_alone(of_new.migration_phase)) {
       found.push_back({false, true, "the new alone"});
     }
     const Result<migrate::Stage> stage = migrate::stage_of(of_old, of_new);
-    // Who finds the new store open asks for no other.
+    // A client that finds the new store open asks no other.
     if (migrate::stage_of({}, of_new)) {
       found.push_back({false, true, "both, by the new one"});
     } else if (stage && !stage->switching) {
@@ -55,7 +55,7 @@ class SeveralMoves : public Stores {
 
   // SEM 21
   void check() {
-    if (HasFailure()) return;  // told once
+    if (HasFailure()) return;  // report it once
     const std::vector<May> now = may();
     const auto apart = [](const auto& one, const auto& other) {
       return !(one.in_old && other.in_old) && !(one.in_new && other.in_new);
@@ -73,7 +73,7 @@ class SeveralMoves : public Stores {
     }
   }
 
-  // Holds of every kind that somebody may take now.
+  // Takes holds of every kind that somebody may take now.
   void take_all() {
     for (const May& each : may()) {
       const std::string name = "n" + std::to_string(++names_);
@@ -107,7 +107,7 @@ class SeveralMoves : public Stores {
     }
   }
 
-  // In the midst of another one's steps.
+  // Moves during another one's steps.
   void move_besides(Migration& other, Move move) {
     end_steering_hold();
     static_cast<void>(make(other, move).ok());
@@ -116,7 +116,7 @@ class SeveralMoves : public Stores {
     check();
   }
 
-  // When all have gone nobody is shut out for good, and stamps have not gone back.
+  // When all have finished, nobody is shut out for good, and stamps have not gone back.
   void check_end() {
     const std::size_t before = held_.size();
     const Stamp last = last_;
@@ -237,8 +237,8 @@ std::string name_of_moves(const ::testing::TestParamInfo<Crossing>& each) {
 
 INSTANTIATE_TEST_SUITE_P(Each, TwoMovesEach, ::testing::ValuesIn(cases()), name_of_moves);
 
-// One looks at the stores while another opens the new one, and a third who goes back from there has
-// not come to its end: its last request arrives late.
+// One looks at the stores while another opens the new one. A third one, who goes back from there,
+// has not finished: its last request arrives late.
 // SEM 21
 TEST_F(SeveralMoves, TheStoresAreSeenAtOneInstant) {
   bool first_reached = true;
@@ -255,7 +255,7 @@ TEST_F(SeveralMoves, TheStoresAreSeenAtOneInstant) {
       int changes = 0;
       Migration third = watched([&](bool reading) -> WatchedBackend::Verdict {
         if (late) return {Error{Errc::unavailable, "dead"}, false};
-        // The hold to steer by, the old store's version, the new store's mark.
+        // These are: the hold for steering, the old store's version, the new store's mark.
         if (reading || ++changes != 3) return {};
         return {Error{Errc::indeterminate, "dies"}, false,
                 [&](std::function<void()> change) { late = std::move(change); }};
@@ -286,7 +286,7 @@ TEST_F(SeveralMoves, TheStoresAreSeenAtOneInstant) {
         inside = false;
         return {};
       });
-      // Both have looked for the first time.
+      // Both have taken their first look.
       EXPECT_FALSE(one.roll_back(soon()).ok());
       EXPECT_FALSE(other.advance(soon()).ok());
       clock.advance(10s);
@@ -298,8 +298,8 @@ TEST_F(SeveralMoves, TheStoresAreSeenAtOneInstant) {
   }
 }
 
-// Up to four people, each in the midst of the steps of another, at any call, with any move; some
-// die in it, and what they have sent last arrives at any time. SEM 21
+// Up to four people, each during the steps of another, at any call, with any move. Some die during
+// it, and their last request arrives at any time. SEM 21
 class AnybodyAtAnyTime : public SeveralMoves, public ::testing::WithParamInterface<std::uint32_t> {
  protected:
   std::uint32_t below(std::uint32_t n) { return static_cast<std::uint32_t>(dice_() % n); }
@@ -318,7 +318,7 @@ class AnybodyAtAnyTime : public SeveralMoves, public ::testing::WithParamInterfa
     change();
   }
 
-  // What happens around a call of somebody.
+  // Checks around somebody's call.
   void look_on() {
     check();
     if (below(8) == 0) deliver_late();

@@ -1,4 +1,4 @@
-// Where it stands, with both stores and with one.
+// The status, with both stores and with one.
 #include <gmock/gmock.h>
 
 #include "tests/migration/stores.h"
@@ -11,7 +11,7 @@ using ::testing::HasSubstr;
 
 class Status : public Stores {
  protected:
-  // A migration one of whose stores does not answer.
+  // A migration with one store that does not answer.
   Migration without(bool old_one) {
     auto down = std::make_shared<WatchedBackend::Watch>([](bool) {
       return WatchedBackend::Verdict{Error{Errc::unavailable, "no route to host"}, false};

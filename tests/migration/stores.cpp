@@ -15,7 +15,7 @@ Stamp Stores::take(const std::shared_ptr<MemoryStore>& store, const std::string&
                    const std::string& tag, Duration lease, bool permanent) {
   const auto backend = make_memory_backend(store);
   const LockSet set = LockSet::make({write(name)}, LockSet::Names::reserved_too).value();
-  // As if taken in the migration that the store takes part in.
+  // As if taken in the migration of this store.
   std::string numbered = tag;
   if (tag.size() >= 2 && tag[1] != '0' && tag.find(':') == std::string::npos) {
     std::ostringstream digits;

@@ -18,15 +18,15 @@ namespace lockset::migration_tests {
 
 using namespace std::chrono_literals;
 
-// Passes calls on, and tells of each before it is made.
+// Forwards calls, and reports each one before it is made.
 class WatchedBackend final : public ForwardingBackend {
  public:
-  // Called before each call; what it returns is answered instead, and `delivered` says whether the
-  // store does it all the same.
+  // Called before each call. Its result is the answer instead; `delivered` says whether the store
+  // applies the call all the same.
   struct Verdict {
     std::optional<Error> answer;
     bool delivered = true;
-    // Of a change of the configuration that is not delivered: is given the change, to make it late.
+    // For a change of the configuration that is not delivered: gets the change, to make it later.
     std::function<void(std::function<void()> change)> keep = {};
   };
   // Reading: the call changes nothing in the store.
@@ -70,7 +70,7 @@ class WatchedBackend final : public ForwardingBackend {
   const std::shared_ptr<Watch> watch_;
 };
 
-// Of a call that should have failed; a failure of the test if it has not.
+// The error of a call that should have failed; fails the test if it did not.
 template <class T>
 Error refusal(const Result<T>& result) {
   if (!result) return result.error();
@@ -88,13 +88,13 @@ class Stores : public ::testing::Test {
   std::unique_ptr<Backend> old_client() { return make_memory_backend(old_store); }
   std::unique_ptr<Backend> new_client() { return make_memory_backend(new_store); }
   Migration migration() { return {old_client(), new_client(), clock}; }
-  // One whose calls are watched, those to both stores by the same.
+  // A migration with watched calls; the same function watches both stores.
   Migration watched(WatchedBackend::Watch watch);
 
   // So soon that no call waits for time to pass.
   [[nodiscard]] TimePoint soon() const { return clock.now() + 100ms; }
 
-  // Takes a hold; `tag` is what the instance ends with: "" for a client that knows of no migration.
+  // Takes a hold; `tag` is the end of the instance: "" for a client that knows of no migration.
   Stamp take(const std::shared_ptr<MemoryStore>& store, const std::string& name,
              const std::string& tag, Duration lease = 1h, bool permanent = false);
   void release(const std::shared_ptr<MemoryStore>& store, Stamp stamp);
@@ -102,13 +102,13 @@ class Stores : public ::testing::Test {
   MigrationMark mark(const std::shared_ptr<MemoryStore>& store);
   void set_mark(const std::shared_ptr<MemoryStore>& store, const MigrationMark& mark);
 
-  // Empty stores instead of those that there are.
+  // Replaces the stores by empty ones.
   void start_anew();
-  // Lets the clock pass until the move is made or fails for good.
+  // Moves the clock until the step is taken or fails for good.
   Result<MigrationPhase> make(Migration& one, Move move);
-  // Goes to the phase, from wherever it is, and lets the clock pass as needed.
+  // Goes to this phase from any other, and moves the clock as needed.
   void go_to(MigrationPhase phase);
-  // The phase, and that it belongs to one and is not being switched.
+  // The phase; checks that the status is certain and no switch is under way.
   MigrationPhase phase();
 
   test::ManualClock clock;

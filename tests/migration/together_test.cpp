@@ -1,5 +1,5 @@
-// Two who steer at once. A hold keeps them apart; where it does not (its lease ended while one was
-// stopped), the compare-and-sets alone do.
+// Two people who steer at once. A hold keeps them apart. If it does not (its lease ended while one
+// was stopped), only the compare-and-sets do.
 #include <gmock/gmock.h>
 
 #include "backends/migrate/view.h"
@@ -56,8 +56,8 @@ TEST_P(Together, NeitherSpoilsWhatTheOtherReliesOn) {
     reached = false;
     int calls = 0;
     bool inside = false;
-    Stamp alone;        // a hold that stands in the old store alone
-    Stamp last_of_new;  // the last stamp that counted as the new store's
+    Stamp alone;        // a hold in the old store only
+    Stamp last_of_new;  // the last stamp that counted, from the new store
     Migration one = watched([&](bool) -> WatchedBackend::Verdict {
       if (inside || calls++ != at) return {};
       inside = reached = true;
@@ -81,13 +81,13 @@ TEST_P(Together, NeitherSpoilsWhatTheOtherReliesOn) {
       EXPECT_GT(config(old_store).stamp_base, last_of_new);
     }
     if (!now) {
-      // Nobody is granted anything; the next step mends it.
+      // Nothing is granted; the next step mends it.
       const Result<MigrationStatus> status = migration().status(soon());
       const bool by_status = status && status->switching;
-      const bool old_is_free = mark(new_store).step == Step::none;  // a way back is open
+      const bool old_is_free = mark(new_store).step == Step::none;  // a way back is still possible
       EXPECT_TRUE(by_status || old_is_free) << now.error().message;
     }
-    // Never stuck.
+    // It never gets stuck.
     clock.advance(10s);
     if (alone) release(old_store, alone);
     Migration last = migration();
@@ -130,7 +130,7 @@ TEST_F(Steering, WhoSteersAtTheSameTimeIsToldWhoIs) {
 }
 
 // Both look at the phase at the same time, and the way ahead comes last: it must not open the new
-// store while holds may stand in the old store alone again.
+// store while holds may again be in the old store only.
 TEST_F(Steering, TheWayBackShutsOutAWayAheadThatLookedBefore) {
   go_to(MigrationPhase::dual_new);
   Migration ahead = migration();
@@ -140,15 +140,15 @@ TEST_F(Steering, TheWayBackShutsOutAWayAheadThatLookedBefore) {
   clock.advance(10s);
   const std::int64_t version = config(new_store).version;
   ASSERT_EQ(back.roll_back(soon()).value(), MigrationPhase::dual_old);
-  // What the one ahead would send now.
+  // What the one who goes ahead would send now.
   const SetMigrationPhase late{MigrationMark{Step::open, mark(old_store).migration}.encode(),
                                version};
   EXPECT_EQ(new_client()->change_config(late, soon()).value().migration_phase,
             (MigrationMark{Step::prepared, mark(old_store).migration}.encode()));
 }
 
-// Clients set a switch back that takes too long, go on, and somebody else begins it again: between
-// any two calls of the one who is slow.
+// Clients set back a switch that takes too long and continue, and somebody else begins it again:
+// between any two calls of the slow one.
 // SEM 21: stamps go up on the way back, too
 TEST_F(Steering, StampsGrantedWhileASwitchWasSetBackAndBegunAgainAreNotForgotten) {
   bool reached = true;
@@ -185,8 +185,8 @@ TEST_F(Steering, StampsGrantedWhileASwitchWasSetBackAndBegunAgainAreNotForgotten
   }
 }
 
-// On the way ahead a grant of dual-new has to tell from the old store's stamp base that a hold of
-// dual-old stands beside it: otherwise its floor shuts that one out.
+// On the way ahead, a grant of dual-new has to see from the old store's stamp base that a hold of
+// dual-old coexists with it: otherwise its floor would shut that hold out.
 // SEM 8
 TEST_F(Steering, HoldsGrantedWhileAWayAheadWasSetBackAndBegunAgainAreBelowTheStampBase) {
   bool reached = true;
@@ -223,7 +223,7 @@ TEST_F(Steering, HoldsGrantedWhileAWayAheadWasSetBackAndBegunAgainAreBelowTheSta
   }
 }
 
-// The same without the second beginning: the switch does not stand any more, and grants go on.
+// The same without the second beginning: the switch is over, and grants continue.
 TEST_F(Steering, ASwitchThatWasSetBackIsNotEnded) {
   bool reached = true;
   for (int at = 0; reached; ++at) {
@@ -239,7 +239,7 @@ TEST_F(Steering, ASwitchThatWasSetBackIsNotEnded) {
       if (inside) return {};
       inside = true;
       const MigrationMark now = mark(old_store);
-      // From there it goes on by a switch that is begun anew, or not at all.
+      // From there it continues by a switch that is begun again, or not at all.
       if (set_back && now.step != Step::dual_new) {
         EXPECT_EQ(now.step, Step::to_old);
         set_back = false;

@@ -58,7 +58,7 @@ test::Wanted Actor::wanted() {
 void Actor::step(Resources* resources) {
   const test::Wanted items = wanted();
   const TimePoint asked = BootClock::now();
-  // Trouble is recorded, and borne.
+  // Failures of the store are recorded and tolerated.
   const Result<AcquireOutcome> outcome = client_.ask(items, {.lease = load_.lease});
   const Grant* const grant = outcome ? std::get_if<Grant>(&*outcome) : nullptr;
   if (grant == nullptr) return pause();

@@ -1,4 +1,4 @@
-// One client under load: what it does, and what it has recorded of it. Private to load.cpp.
+// One client under load: its actions, and its record of them. Private to load.cpp.
 #pragma once
 
 #include <atomic>
@@ -17,9 +17,9 @@ class Actor {
  public:
   Actor(const Scene& scene, const std::string& name, std::uint64_t seed);
 
-  // For one round: asks, and keeps and ends what it gets as the load says.
+  // For one round: asks for sets, and keeps and ends the grants as the load says.
   void take_and_give_back(Resources* resources);
-  // Until the end of the others.
+  // Until the others have ended.
   void look(const std::atomic<bool>& stop);
   void change_permits(const std::atomic<bool>& stop);
 

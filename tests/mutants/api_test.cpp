@@ -1,4 +1,4 @@
-// The same for what only shows at the API: clients that deceive themselves, waits that go wrong.
+// Mistakes that show only at the API: clients that deceive themselves, waits that go wrong.
 #include <gtest/gtest.h>
 
 #include <stop_token>
@@ -28,10 +28,10 @@ std::size_t found(const history::Report& report, Invariant invariant, const std:
   return all;
 }
 
-// By how much the sound ones may be late on a busy machine; the others are later.
+// How late the sound ones may be on a busy machine; the others are later.
 constexpr Duration allowed = 2s;
 
-// --- I5: a hold that is not renewed, as three clients note it ---
+// --- I5: a hold that is not renewed, as three clients record it ---
 
 class Api : public testing::Test {
  protected:
@@ -46,7 +46,7 @@ class Api : public testing::Test {
   history::Rules rules_;
 };
 
-// Follows a hold to beyond its end; `valid` is what this client believes.
+// Follows a hold until after its end; `valid` is what this client believes.
 history::Log follow(bool (*valid)(const Hold&), bool listens) {
   auto store = std::make_shared<test::FaultyBackend>(make_memory_backend(make_memory_store()), 1);
   store->set_rates(test::Call::renew, {.fail_before = 1});
@@ -72,7 +72,7 @@ history::Log follow(bool (*valid)(const Hold&), bool listens) {
 }
 
 bool honest(const Hold& hold) { return hold.valid(); }
-// Until the store says that it is gone, which a store that can't be reached never does.
+// Until the store says that it is gone, which an unreachable store never does.
 bool careless(const Hold&) { return true; }
 
 TEST_F(Api, OfThreeClientsTheHonestOnePasses) {
@@ -90,7 +90,7 @@ TEST_F(Api, OfThreeClientsTheHonestOnePasses) {
       << "a loss that nobody is told of";
 }
 
-// --- I7: one who waits, while the other gives the name back at once or keeps it ---
+// --- I7: a waiter, while the other one releases the name at once or keeps it ---
 
 history::History wait_for_it(std::shared_ptr<Backend> (*make)(std::shared_ptr<Backend>),
                              Duration wait, bool given_back) {

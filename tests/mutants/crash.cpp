@@ -16,7 +16,7 @@ void ask_for_all(const Connect& connect, const std::shared_ptr<test::Recorder>& 
   test::Client client(std::make_shared<test::RecordingBackend>(connect(), recorder),
                       recorder->process());
   for (std::size_t i = 0; i < names_before_the_crash; ++i) {
-    // Whatever the answer: it is in the record.
+    // Any answer is recorded.
     (void)client.ask({write("n" + std::to_string(i))}, {.lease = 60s});
   }
 }

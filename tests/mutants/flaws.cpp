@@ -14,10 +14,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Time to do wrong in.
+// Time for something to go wrong.
 void dawdle() { std::this_thread::sleep_for(200us); }
 
-// Clients see stamps of ours, in the order of the asking.
+// Clients see the test's own stamps, in the order of asking.
 class StampBeforeTheLock final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;

@@ -24,7 +24,7 @@ class Play {
     const Load& load = scene.load;
     if (load.resource) resources_.emplace(load.resource);
     if (load.permits != Permits{}) {
-      // Not noted: the checker goes by what each client says of them when it asks.
+      // Not recorded: the checker uses what each client says about them when it asks.
       test::Client before(scene.connect(), "before");
       before.set_permits("a", Mode::read, load.permits.read);
       before.set_permits("a", Mode::write, load.permits.write);
@@ -47,7 +47,7 @@ class Play {
     stop = true;
   }
 
-  // What nobody released ends with its lease; what has not by then is left.
+  // Holds that nobody released end with their leases; whatever remains after that is left.
   void end() {
     if (scene_.load.given_up == 0) return;
     test::Client last(scene_.connect(), "last");
@@ -114,7 +114,7 @@ history::Report drive(const Scene& scene, const std::function<bool(const history
 }
 
 void expect_flagged(const Scene& scene, Invariant meant, const std::vector<Invariant>& also) {
-  // What is left shows only at the end.
+  // Left-over holds show only at the end.
   const bool at_the_end = meant == Invariant::leaks;
   const history::Report report = drive(scene, [&](const history::Report& so_far) {
     return at_the_end ? so_far.vacuous.empty() : so_far.found_of(meant) > 0;

@@ -1,5 +1,5 @@
-// Drives clients of a store against each other on a few hot names, records all that they ask
-// and are told, and holds it against the rules, until it has seen enough.
+// Makes clients of a store compete for a few hot names, records everything that they ask and are
+// told, and checks it against the rules, until it has seen enough.
 #pragma once
 
 #include <cstddef>
@@ -15,43 +15,42 @@ namespace lockset::mutants {
 
 using history::Invariant;
 
-// What the clients do. Shares are from 0 to 1.
+// The actions of the clients. Shares are from 0 to 1.
 struct Load {
   std::size_t clients = 4;
-  // How long they go on before the next look at what there is.
+  // How long they continue before the next check of the history.
   Duration round = std::chrono::milliseconds(10);
   std::size_t names = 2;        // "a", "b" ...
   std::size_t largest_set = 2;  // names asked for at once
   double reads = 0.5;
-  // Of "a"; set before the load begins.
+  // The permits of "a"; set before the load begins.
   Permits permits{};
   Duration lease = std::chrono::seconds(10);
-  // How long a hold is kept at most, if it is not one of the next two kinds; and how long
-  // one who was refused pauses at most.
+  // The longest time that a hold is kept if it is not of one of the next two kinds, and the longest
+  // pause of a client that was refused.
   Duration keep = std::chrono::microseconds(300);
   // Holds that are kept by renewals for two leases.
   double renewed = 0;
-  // Holds that are kept for one and a half leases without renewals, and released all the same.
+  // Holds that are kept for one and a half leases without renewals, and then still released.
   double overstaying = 0;
-  // Of these, how many are renewed first.
+  // The share of these that is renewed first.
   double renewed_late = 0;
   // Holds that are released twice.
   double released_twice = 0;
   // Holds that nobody releases. Then the run ends with a look at what is left.
   double given_up = 0;
-  // One more client looks at the whole store again and again.
+  // An additional client looks at the whole store again and again.
   bool pictures = false;
-  // One more client changes the permits of "a" again and again.
+  // An additional client changes the permits of "a" again and again.
   bool changing_permits = false;
-  // Of each name; every holder uses it when it comes and before it goes.
-  // Null: there are none.
+  // One per name; every holder uses it when it comes and before it goes. Null: there are none.
   MakeResource resource = nullptr;
 };
 
-// The store, as one more client opens it.
+// The store, opened by an additional client.
 using Connect = std::function<std::shared_ptr<Backend>()>;
 
-// What the checker asks of stores that are quick and end leases in time. lost() is not noted.
+// The rules for stores that are quick and end leases in time. lost() is not recorded.
 history::Rules strict_rules();
 
 struct Scene {
@@ -60,14 +59,13 @@ struct Scene {
   history::Rules rules = strict_rules();
 };
 
-// Rounds of the load until `enough` of what was found, or until `limit`.
+// Runs rounds of the load until `enough` is true for the findings, or until `limit`.
 history::Report drive(const Scene& scene, const std::function<bool(const history::Report&)>& enough,
                       Duration limit = std::chrono::seconds(60));
 
-// The checker complains of `meant`, which is this mistake's own mark, and of nothing but that
-// and `also`.
+// The checker reports `meant`, the invariant for this mistake, and nothing else except `also`.
 void expect_flagged(const Scene& scene, Invariant meant, const std::vector<Invariant>& also = {});
-// Under the same load it has nothing to complain of, and the run shows enough.
+// Under the same load the checker reports nothing, and the run shows enough.
 void expect_sound(const Scene& scene);
 
 }  // namespace lockset::mutants

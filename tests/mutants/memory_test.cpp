@@ -1,6 +1,6 @@
-// The checker against stores in memory that are wrong in one way each: the invariant that is
-// meant for the mistake tells of it, and others do only where the mistake breaks them too.
-// Under the very same load the sound store passes.
+// The checker against stores in memory with one mistake each: the invariant that is meant for the
+// mistake reports it, and others only if the mistake breaks them too. Under the very same load the
+// sound store passes.
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -21,7 +21,7 @@ struct Mutant {
   Invariant meant;
   std::vector<Invariant> also;
   Load load;
-  // Of the run with the sound store.
+  // For the run with the sound store.
   history::Expect least = {.grants = 200, .overlaps = 20, .busy = 10, .faults = 0};
 };
 
@@ -36,7 +36,7 @@ constexpr auto resource = Invariant::resource;
 constexpr auto leaks = Invariant::leaks;
 constexpr auto permits = Invariant::permits;
 
-// Leases that end while the load goes on.
+// Leases that end while the load continues.
 Load brief(Load load) {
   load.lease = 150ms;
   load.round = 400ms;
@@ -45,7 +45,7 @@ Load brief(Load load) {
 }
 constexpr history::Expect some = {.grants = 12, .overlaps = 10, .busy = 5, .faults = 0};
 
-// Whoever breaks exclusion breaks the order of the stamps too: no order explains the grants.
+// A store that breaks exclusion breaks the order of the stamps too: no order explains the grants.
 const Mutant mutants[] = {
     {"reader_check_left_out", broken::reader_check_left_out, exclusion, {fencing}, {}},
     {"permits_off_by_one",

@@ -1,5 +1,5 @@
-// MariaDB and MySQL set up so that they forget, killed: what a store loses that bears it, and
-// that Lockset does not bear it, also when it comes to be so while clients are at work.
+// MariaDB and MySQL with settings that make them forget, killed: what a store loses that tolerates
+// the settings, and that Lockset refuses them, even if they change while clients work.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -33,7 +33,7 @@ class MysqlCrash : public testing::TestWithParam<std::string> {
   void set(const std::string& variable, int value) {
     test::RawMysql(url()).rows("SET GLOBAL " + variable + " = " + std::to_string(value));
   }
-  // What is not written at once is written late, so that a kill surely comes before.
+  // What is not written at once is written late, so that a kill certainly comes before.
   void forget() {
     set("innodb_flush_log_at_timeout", 2700);
     set("innodb_flush_log_at_trx_commit", 0);
@@ -52,7 +52,7 @@ TEST_P(MysqlCrash, WithoutFlushesGrantsAreLostAndStampsComeAgain) {
   });
 }
 
-// Those who have been connected for long are refused as well as newcomers, until it is right.
+// Clients with old connections are refused as well as newcomers, until the setting is right.
 TEST_P(MysqlCrash, LocksetGrantsAndRenewsNothingWithoutFlushes) {
   if (!server_) return;
   for (const char* const strategy : {"select-for-update", "unique-index"}) {

@@ -9,7 +9,7 @@ namespace {
 class Mysql final : public SmallBackend {
  public:
   explicit Mysql(const std::string& url) : session_(url) {
-    // Newer versions of MariaDB would notice a stale picture; not all servers do.
+    // Newer versions of MariaDB would notice a stale snapshot; not all servers do.
     (void)session_.code_of("SET SESSION innodb_snapshot_isolation = OFF");
   }
 

@@ -1,5 +1,5 @@
-// Statements for MariaDB and MySQL that look right and are not, on real servers: each is
-// flagged by the checker, and the right ones of the same shape pass under the same load.
+// Statements for MariaDB and MySQL that look right but are wrong, on real servers: the checker
+// finds each one, and the right ones of the same shape pass under the same load.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Looks and takes in one statement, which sees what was there when it began.
+// Looks and takes in one statement, which sees the state of its beginning.
 constexpr const char* one_statement = R"(
 CREATE PROCEDURE take(IN one VARBINARY(9), IN two VARBINARY(9))
 BEGIN
@@ -36,10 +36,10 @@ END)";
 struct Statements {
   const char* name;
   std::string take;
-  // Unset: nothing; they are right.
+  // Unset: nothing, because they are right.
   std::optional<Invariant> meant{};
   std::vector<Invariant> also{};
-  // What is rare by nature needs another load than the rest.
+  // Rare events need another load than the rest.
   Load load{.clients = 8, .round = 200ms, .reads = 0, .keep = 2ms};
 };
 
@@ -52,7 +52,7 @@ const Load on_four_names{
 const Statements all_statements[] = {
     {"right_one", mysql_procedure({})},
     {"no_lock", mysql_procedure({.lock = ""}), exclusion, {fencing}},
-    // Excludes as it should; but who has drawn the smaller stamp may be granted later.
+    // Excludes as it should; but the client that drew the smaller stamp may be granted later.
     {"stamp_before_the_lock",
      mysql_procedure({.before_the_locks = "INSERT INTO stamps VALUES (NULL); COMMIT;"
                                           "SET drawn = LAST_INSERT_ID(); DO SLEEP(0.003 * RAND());"
@@ -60,7 +60,7 @@ const Statements all_statements[] = {
                                           "START TRANSACTION;",
                       .draw = ""}),
      fencing},
-    // Who had the name may release it between the stamp and the look.
+    // The holder may release the name between the stamp and the look.
     {"stamp_before_the_look",
      mysql_procedure({.before_the_look = "INSERT INTO stamps VALUES (NULL);"
                                          "SET drawn = LAST_INSERT_ID(); DO SLEEP(0.01 * RAND());",
@@ -69,7 +69,7 @@ const Statements all_statements[] = {
      {},
      on_four_names},
     {"one_statement", one_statement, exclusion, {fencing}},
-    // Any read before the locks makes the picture that the look then uses.
+    // Any read before the locks makes the snapshot that the look then uses.
     {"stale_snapshot",
      mysql_procedure({.isolation = "REPEATABLE READ",
                       .before_the_locks = "SELECT COUNT(*) INTO ignored FROM names;"}),

@@ -1,5 +1,5 @@
-// PostgreSQL set up so that it forgets, killed: what a store loses that bears it, and that
-// Lockset does not bear it, also when it comes to be so while clients are at work.
+// PostgreSQL with settings that make it forget, killed: what a store loses that tolerates the
+// settings, and that Lockset refuses them, even if they change while clients work.
 #include <gtest/gtest.h>
 
 #include "lockset/lockset.h"
@@ -19,10 +19,10 @@ class PostgresqlCrash : public testing::Test {
  protected:
   void SetUp() override {
     if (!test::have_server("postgresql")) return;
-    // Of both tests: what they change they put back.
+    // For both tests: they undo their changes.
     static test::PrivateServer server("postgresql");
     server_ = &server;
-    // What is not written at once is written late, so that a kill surely comes before.
+    // What is not written at once is written late, so that a kill certainly comes before.
     set("wal_writer_delay", "10s");
   }
   void set(const std::string& setting, const std::string& value) {

@@ -1,5 +1,5 @@
-// Statements for PostgreSQL that look right and are not, on a real server: each is flagged by
-// the checker, and the right one of the same shape passes under the same load.
+// Statements for PostgreSQL that look right but are wrong, on a real server: the checker finds each
+// one, and the right one of the same shape passes under the same load.
 #include <gtest/gtest.h>
 
 #include "tests/mutants/load.h"
@@ -25,7 +25,7 @@ BEGIN
 END $$;
 )";
 
-// Excludes as it should; but who has drawn the smaller stamp may be granted later.
+// Excludes as it should; but the client that drew the smaller stamp may be granted later.
 constexpr const char* stamp_before_the_lock = R"(
 CREATE FUNCTION take(names text[]) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE drawn bigint := nextval('stamps'); one text;
@@ -40,8 +40,8 @@ BEGIN
 END $$;
 )";
 
-// Under the lock, but who had the name may release it between the stamp and the look, for a
-// release takes no lock on the name: the grant is then younger than its stamp.
+// Under the lock. But the holder may release the name between the stamp and the look, because a
+// release takes no lock on the name: then the grant is younger than its stamp.
 constexpr const char* stamp_before_the_look = R"(
 CREATE FUNCTION take(names text[]) RETURNS bigint LANGUAGE plpgsql VOLATILE AS $$
 DECLARE drawn bigint; one text;
@@ -57,7 +57,7 @@ BEGIN
 END $$;
 )";
 
-// One statement, so one snapshot: of before the lock was waited for.
+// One statement, so one snapshot: from before the wait for the lock.
 constexpr const char* one_statement = R"(
 CREATE FUNCTION take(names text[]) RETURNS bigint LANGUAGE sql VOLATILE AS $$
 WITH locked AS MATERIALIZED (
@@ -75,10 +75,10 @@ struct Statements {
   const char* name;
   const char* function;
   const char* isolation;
-  // Unset: nothing; they are right.
+  // Unset: nothing, because they are right.
   std::optional<Invariant> meant;
   std::vector<Invariant> also{};
-  // What is rare by nature needs another load than the rest.
+  // Rare events need another load than the rest.
   Load load{.clients = 8, .round = 200ms, .reads = 0, .keep = 2ms};
 };
 
@@ -94,7 +94,7 @@ const Statements all_statements[] = {
     {"stamp_before_the_lock", stamp_before_the_lock, "READ COMMITTED", fencing},
     {"stamp_before_the_look", stamp_before_the_look, "READ COMMITTED", fencing, {}, on_four_names},
     {"one_statement", one_statement, "READ COMMITTED", exclusion, {fencing}},
-    // The right function, in a transaction whose snapshot is of before the lock.
+    // The right function, in a transaction whose snapshot is from before the lock.
     {"stale_snapshot", right_postgresql_function, "REPEATABLE READ", exclusion, {fencing}},
 };
 

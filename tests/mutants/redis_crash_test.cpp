@@ -1,5 +1,5 @@
-// Redis that forgets: by a restart that keeps nothing, by FLUSHALL, by throwing keys away when
-// memory is short. What a store without quarantine loses, and that Lockset does not bear it.
+// Redis forgets: by a restart that keeps nothing, by FLUSHALL, by evicting keys when memory is
+// short. What a store without a quarantine loses, and that Lockset does not tolerate it.
 #include <gtest/gtest.h>
 
 #include "lockset/lockset.h"
@@ -27,7 +27,7 @@ class RedisCrash : public testing::Test {
   void tell(const std::vector<std::string>& command) { test::RawRedis(url()).say(command); }
   void flush() { tell({"FLUSHALL"}); }
   void restart() { server_->kill(), server_->start(); }
-  // More than there is room for.
+  // Writes more than there is room for.
   void fill() {
     test::RawRedis client(url());
     tell({"CONFIG", "SET", "maxmemory-policy", "volatile-lru"});
@@ -63,7 +63,7 @@ TEST_F(RedisCrash, SoDoesAServerThatThrowsKeysAway) {
   expect_granted_twice([&] { return crash_of_small_store([&] { fill(); }); });
 }
 
-// The space is gone until a client that knows it puts it back; the quarantine holds then.
+// The space is gone until a client that knows it restores it; then the quarantine holds.
 TEST_F(RedisCrash, LocksetGrantsNothingAfterARestartOrFlushall) {
   if (!server_) return;
   for (const bool restarts : {true, false}) {
@@ -73,14 +73,14 @@ TEST_F(RedisCrash, LocksetGrantsNothingAfterARestartOrFlushall) {
         crash([&] { return opened; },
               [&] {
                 restarts ? restart() : flush();
-                // Those who were connected find out, and connect anew.
+                // Connected clients notice it, and connect again.
                 EXPECT_TRUE(test::eventually([&] { return opened->load_config(soon()).ok(); }));
               }));
     flush();
   }
 }
 
-// It has to be told to do what it does not do by itself, but then it is refused.
+// The server does this only if it is told to, and then open refuses it.
 TEST_F(RedisCrash, LocksetRefusesAServerThatThrowsKeysAway) {
   if (!server_) return;
   init_space(url(), soon()).value();

@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// KEYS: the names. ARGV: the lease in ms, a stamp or ''. 0 for busy.
+// KEYS: the names. ARGV: the lease in ms, and a stamp or ''. Returns 0 for busy.
 constexpr const char* take_script = R"(
 for _, key in ipairs(KEYS) do
   if redis.call('EXISTS', key) == 1 then return 0 end
@@ -31,7 +31,7 @@ end
 return ended
 )";
 
-// Time to do wrong in.
+// Time for something to go wrong.
 void dawdle() { std::this_thread::sleep_for(1ms); }
 
 class Redis final : public SmallBackend {

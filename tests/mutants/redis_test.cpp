@@ -1,5 +1,5 @@
-// Commands for Redis that look right and are not, on a real server: each is flagged by the
-// checker, and the right ones of the same shape pass under the same load.
+// Commands for Redis that look right but are wrong, on a real server: the checker finds each one,
+// and the right ones of the same shape pass under the same load.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -20,7 +20,7 @@ using Take = RedisSteps::Take;
 struct Commands {
   const char* name;
   RedisSteps steps;
-  // Unset: nothing; they are right.
+  // Unset: nothing, because they are right.
   std::optional<Invariant> meant{};
   std::vector<Invariant> also{};
   Load load{};
@@ -30,9 +30,9 @@ constexpr auto exclusion = Invariant::exclusion;
 constexpr auto fencing = Invariant::fencing;
 
 const Load crowd{.clients = 8, .round = 200ms, .reads = 0, .keep = 2ms};
-// Few, so that the names are often free.
+// Few clients, so that the names are often free.
 const Load few{.clients = 3, .round = 200ms, .reads = 0, .keep = 5ms};
-// Holders that release when their lease has ended and somebody else holds the name.
+// Holders that release after their lease has ended and another one holds the name.
 const Load late{.round = 400ms,
                 .names = 1,
                 .largest_set = 1,

@@ -1,4 +1,4 @@
-// Fenced resources: what a file server or a job queue would do with the stamps.
+// Fenced resources: what a file server or a job queue would do with stamps.
 #pragma once
 
 #include <functional>
@@ -19,16 +19,16 @@ class Resource {
   Resource(const Resource&) = delete;
   Resource& operator=(const Resource&) = delete;
   virtual ~Resource() = default;
-  // Whether a holder with this stamp is let in. `floor`: what its grant said, or its stamp.
+  // Whether a holder with this stamp is accepted. `floor`: the floor of its grant, or its stamp.
   virtual bool admit(Stamp stamp, Stamp floor) = 0;
 };
 using MakeResource = std::function<std::unique_ptr<Resource>()>;
 
 // Keeps the greatest floor, and refuses stamps below it.
 std::unique_ptr<Resource> right_resource();
-// Lets everybody in.
+// Accepts everybody.
 std::unique_ptr<Resource> resource_that_checks_nothing();
-// Keeps the greatest stamp instead of the greatest floor, and so refuses those who share.
+// Keeps the greatest stamp instead of the greatest floor, and so refuses holders that share.
 std::unique_ptr<Resource> resource_that_ignores_floors();
 
 // The resources of all names. Thread-safe.

@@ -1,4 +1,4 @@
-// The same for fenced resources that are wrong, beside a sound store.
+// Fenced resources with mistakes, next to a sound store.
 #include <gtest/gtest.h>
 
 #include "lockset/memory_backend.h"
@@ -19,7 +19,7 @@ Scene scene(Load load, MakeResource resource) {
   return scene;
 }
 
-// Holders that come back when their lease has ended, and others have used the resource.
+// Holders that come back after their lease has ended and others have used the resource.
 Load late() {
   return {.round = 400ms,
           .names = 1,

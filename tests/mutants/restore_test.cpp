@@ -1,5 +1,5 @@
-// The checker against a store that is made anew under its living clients, and what may be wrong
-// then: stamps, permits and what a client thought it knew. SEM 7, 8, 20
+// The checker against a store that is made anew while its clients live, and what can go wrong then:
+// stamps, permits and what clients believed to know. SEM 7, 8, 20
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The machine's clock, whose calendar can be taken away.
+// The machine's clock, with a calendar that can be switched off.
 class Calendar final : public Clock {
  public:
   [[nodiscard]] TimePoint now() const noexcept override { return real_clock().now(); }
@@ -31,7 +31,7 @@ class Calendar final : public Clock {
   std::atomic<bool> missing = false;
 };
 
-// A store of which there may be a next one.
+// A store that may be replaced by another one.
 class Place {
  public:
   enum class Versions : std::uint8_t { by_the_clock, counted };
@@ -62,12 +62,12 @@ class Place {
 
 enum class Flaw : std::uint8_t {
   none,
-  clings_to_the_old,    // one of the clients goes on in the store that is gone
+  clings_to_the_old,    // one of the clients continues in the store that is gone
   stamps_begin_anew,    // they are counted from one again
   versions_come_again,  // with other permits than the version had before
 };
 
-// A client of it.
+// A client of the place.
 class Living final : public ForwardingBackend {
  public:
   Living(Place& place, Flaw flaw, bool first)
@@ -78,14 +78,14 @@ class Living final : public ForwardingBackend {
     Result<AcquireOutcome> outcome = store->try_acquire(request);
     auto* const grant = outcome ? std::get_if<Grant>(&*outcome) : nullptr;
     if (grant == nullptr || flaw_ != Flaw::stamps_begin_anew) return outcome;
-    // As if the clock stood at the beginning: the first store's are far above.
+    // As if the clock stood at the beginning: the first store's stamps are far above.
     if (store != inner_store()) shift_ = Stamp{grant->stamp.value / 2};
     grant->stamp.value -= shift_.value;
     for (Stamp& floor : grant->floors) floor.value -= shift_.value;
     return outcome;
   }
   Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override {
-    // A hold from before the wipe would stay in the old store, and keep out the client there.
+    // A hold from before the wipe would stay in the old store, and block the client there.
     if (flaw_ == Flaw::clings_to_the_old) (void)first_store_->release(hold, app, by);
     return where()->release(Stamp{hold.stamp.value + shift_.value}, app, by);
   }
@@ -104,7 +104,7 @@ class Living final : public ForwardingBackend {
   Stamp shift_{};
 };
 
-// Several clients ask for "a", and keep it for a moment; in the middle it is wiped.
+// Several clients ask for "a", and keep it for a moment; in between the store is wiped.
 history::Report played(Flaw flaw) {
   Place place(flaw == Flaw::versions_come_again ? Place::Versions::counted
                                                 : Place::Versions::by_the_clock);
@@ -161,7 +161,7 @@ history::Report played(Flaw flaw) {
 }
 
 void expect_flagged_by(Flaw flaw, Invariant meant, const std::vector<Invariant>& also) {
-  // Chance decides who meets whom.
+  // Chance decides which clients meet.
   history::Report report;
   for (int i = 0; i < 50 && report.found_of(meant) == 0; ++i) report = played(flaw);
   EXPECT_GT(report.found_of(meant), 0U);

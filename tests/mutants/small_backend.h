@@ -1,5 +1,5 @@
-// A store of two steps, for statements that are tried out: take a set of names, and give it
-// back. Everything is a write with one permit, and nothing expires.
+// A store with two steps, for statements under test: take a set of names, and release it.
+// Everything is a write with one permit, and nothing expires.
 #pragma once
 
 #include <map>
@@ -12,16 +12,16 @@
 
 namespace lockset::mutants {
 
-// A connection of its own for each client.
+// Each client has its own connection.
 class SmallBackend : public Backend {
  public:
   [[nodiscard]] Traits traits() const override { return {}; }
-  // What the steps below throw makes the answer Errc::indeterminate.
+  // If one of the steps below throws, the answer is Errc::indeterminate.
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override;
   Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override;
   Result<SpaceConfig> load_config(TimePoint) override { return SpaceConfig{}; }
 
-  // There is no more to it: Errc::unsupported.
+  // The store can't do more: Errc::unsupported.
   Result<std::optional<Grant>> resolve(const HoldRef&, TimePoint) override;
   Result<RenewReply> renew(const Owner&, std::span<const RenewRequest>, TimePoint) override;
   Result<bool> break_hold(const HoldRef&, TimePoint) override;
@@ -34,7 +34,7 @@ class SmallBackend : public Backend {
 
  protected:
   using Names = std::vector<std::string>;
-  // Sorted, no name twice. The stamp, or 0 for busy.
+  // Sorted, no name twice. Returns the stamp, or 0 for busy.
   virtual std::int64_t take(const Names& names, Duration lease) = 0;
   virtual bool give_back(const Names& names, std::int64_t stamp) = 0;
 

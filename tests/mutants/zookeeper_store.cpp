@@ -55,7 +55,7 @@ class Session {
   zhandle_t* handle_ = nullptr;
 };
 
-// The parts of a multi-operation, which stay where they are.
+// The parts of a multi-operation, at fixed addresses.
 class Multi {
  public:
   Stat& set(const std::string& path, int version) {
@@ -111,7 +111,7 @@ class Zookeeper final : public SmallBackend {
     }
     for (const std::string& name : names) multi.create("/" + name + holder);
     const int code = multi.run(session_);
-    // Somebody came between; whether he got them, the next look tells.
+    // Another client was faster; the next look shows whether it got them.
     if (code == ZBADVERSION) return take(names, {});
     expect(code, "take");
     const std::int64_t stamp = steps_.stamp_first ? drawn : stat->mzxid;

@@ -1,5 +1,5 @@
-// Operations on ZooKeeper that look right and are not, on a real server: each is flagged by the
-// checker, and the right ones of the same shape pass under the same load.
+// Operations on ZooKeeper that look right but are wrong, on a real server: the checker finds each
+// one, and the right ones of the same shape pass under the same load.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 struct Operations {
   const char* name;
   ZookeeperSteps steps;
-  // Unset: nothing; they are right.
+  // Unset: nothing, because they are right.
   std::optional<Invariant> meant{};
   std::vector<Invariant> also{};
 };
@@ -40,7 +40,7 @@ TEST_P(ZookeeperMutants, AreFlagged) {
   if (!test::have_server("zookeeper")) return;
   static test::PrivateServer server("zookeeper");
   const std::string hosts = "127.0.0.1:" + std::to_string(server.port());
-  // All are released at the end of each test.
+  // Each test releases everything at its end.
   static const bool made = (make_zookeeper_store(hosts, {"a", "b"}), true);
   ASSERT_TRUE(made);
   Scene scene;

@@ -1,4 +1,4 @@
-// SEM 19: rows of names are collected, and nobody is granted anything wrong by it.
+// SEM 19: rows of names are collected, and no wrong grant comes from that.
 #include <array>
 #include <atomic>
 
@@ -10,7 +10,7 @@ namespace {
 class Collect : public MysqlTest {
  protected:
   std::int64_t rows() { return admin().number("SELECT COUNT(*) FROM " + table("_names")); }
-  // As if nobody had used them for long.
+  // As if nobody had used them for a long time.
   void age() { admin().rows("UPDATE " + table("_names") + " SET low = 0"); }
 };
 
@@ -31,7 +31,7 @@ TEST_P(Collect, TakesIdleNamesAndLeavesHeldOnes) {
   mine.meet_busy({write("held too")});
 }
 
-// What expired and was never asked for again goes, whole.
+// Expired holds that nobody asked for again are removed as a whole.
 TEST_P(Collect, ExpiredHoldsAreSwept) {
   Client mine = client();
   for (int i = 0; i < 20; ++i) {
@@ -44,7 +44,7 @@ TEST_P(Collect, ExpiredHoldsAreSwept) {
   EXPECT_TRUE(mine.is_live(live));
 }
 
-// SEM 4, 19: names whose rows vanish all the time are as exclusive as others
+// SEM 4, 19: names whose rows vanish all the time exclude as other names do
 TEST_P(Collect, IsSafeUnderAcquires) {
   constexpr int names = 3;
   const std::shared_ptr<Backend> backend = open();
@@ -60,7 +60,7 @@ TEST_P(Collect, IsSafeUnderAcquires) {
     if (index == 0) {
       const auto mine = session();
       while (!enough()) {
-        // A row that somebody has locked is left alone, so that this waits for nobody.
+        // Collecting skips a row that somebody has locked, so this waits for nobody.
         (void)mine->code_of("UPDATE " + table("_names") + " SET low = 0 WHERE name = 'n" +
                             std::to_string(grants % names) + "'");
         const std::int64_t before = mine->number("SELECT COUNT(*) FROM " + table("_names"));

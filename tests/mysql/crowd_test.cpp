@@ -1,4 +1,4 @@
-// SEM 13: many who wait, and a server with few connections.
+// SEM 13: many waiters, and a server with few connections.
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -23,7 +23,7 @@ TEST_P(Crowd, WhoWaitsOrHoldsGetsByWithOneConnection) {
   Client holder(open_backend(url(holding), soon()).value());
   const Stamp stamp = holder.take({write("a")}).stamp;
   EXPECT_TRUE(holder.renew(stamp, 1min));
-  // The one that looked at the server when the store was opened ends in the server's own time.
+  // The connection that examined the server at opening ends when the server ends it.
   EXPECT_TRUE(eventually([&] { return connections_of(holding.user) == 1; }));
   Client waiter(open_backend(url(waiting), soon()).value());
   const Busy busy = waiter.meet_busy({write("a")}, {.will_wait = true});
@@ -32,7 +32,7 @@ TEST_P(Crowd, WhoWaitsOrHoldsGetsByWithOneConnection) {
   waiter.backend().end_wait(*busy.ticket, soon());
 }
 
-// Where the server takes no more connections, those that there are have to do.
+// If the server accepts no more connections, the existing ones must be enough.
 TEST_P(Crowd, AHoldIsRenewedOverWhatThereIs) {
   const Address address = runtime_user("open-sesame", "WITH MAX_USER_CONNECTIONS 2");
   Client mine(open_backend(url(address), soon()).value());
@@ -48,23 +48,23 @@ TEST_P(Crowd, AHoldIsRenewedOverWhatThereIs) {
   EXPECT_TRUE(rows_are_waited_for());
   const std::int64_t tries = status("Connections");
   std::jthread renewal([&] { EXPECT_TRUE(mine.renew(stamp, 1min)); });
-  // Refused ones count, too.
+  // Refused connections count, too.
   EXPECT_TRUE(eventually([&] { return status("Connections") > tries; }));
   rude->rows("ROLLBACK");
 }
 
-// More waiters than the server has connections: there is always one left for who ends a hold, and
-// all of them are served.
+// More waiters than the server has connections: one is always left for ending a hold, and all
+// waiters are served.
 TEST_P(Crowd, WaitersLeaveRoomForARelease) {
   const Address address = runtime_user();
   const Stamp stamp = [&] {
-    // Outlives its process.
+    // The hold outlives its process.
     Client raw(open_backend(url(address), soon()).value());
     return raw.take({write("a")}, {.lease = 10min}).stamp;
   }();
   set_global("max_connections", "16");
   constexpr std::size_t waiters = 28;
-  constexpr Duration longest_wait = 4min;  // reached only when something is broken
+  constexpr Duration longest_wait = 4min;  // reached only if something is broken
   std::atomic<std::size_t> waiting = 0;
   std::atomic<std::size_t> served = 0;
   class Counts final : public Observer {
@@ -84,7 +84,7 @@ TEST_P(Crowd, WaitersLeaveRoomForARelease) {
     options.open_patience = longest_wait;
     options.store_patience = longest_wait;
     if (i == 0) {
-      // Once they have all met the one who holds, somebody else ends that.
+      // After all have met the holder, somebody else ends its hold.
       ASSERT_TRUE(eventually([&] { return waiting == waiters; }, longest_wait));
       Locks other = lockset::open(url(address), options).value();
       EXPECT_TRUE(other.release_locks(stamp));

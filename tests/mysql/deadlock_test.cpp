@@ -1,5 +1,5 @@
-// SEM 14: deadlocks between transactions. select-for-update has none; what else collides
-// stays inside, and the Observer is told of it.
+// SEM 14: deadlocks between transactions. select-for-update has none; other collisions stay inside,
+// and the Observer learns of them.
 #include <algorithm>
 #include <atomic>
 #include <random>
@@ -13,7 +13,7 @@ namespace {
 
 class Deadlocks : public MysqlTest {};
 
-// The counter that the next test relies on does count.
+// Checks the counter that the next test relies on.
 TEST_P(Deadlocks, AreCountedByTheServer) {
   const std::int64_t before = deadlocks();
   admin().rows("INSERT INTO " + table("_names") + " VALUES ('a', 0, 0), ('b', 0, 0)");
@@ -46,7 +46,7 @@ TEST_P(Deadlocks, CrossedOrdersMakeNoneThatShow) {
   options.observer = counts;
   Locks locks = lockset::open(open_backend(url(), soon()).value(), options).value();
   std::atomic<int> grants = 0;
-  // Until enough has happened; the limit is for machines on which it never does.
+  // Until enough has happened; the limit is for machines on which that never is so.
   const TimePoint limit = BootClock::now() + 30s;
   test::run_threads(12, [&](std::size_t index) {
     std::minstd_rand random(static_cast<unsigned>(index) + 1);
@@ -57,7 +57,7 @@ TEST_P(Deadlocks, CrossedOrdersMakeNoneThatShow) {
       for (std::size_t i = 0; i < 2 + index % 3; ++i) {
         wanted.push_back(random() % 3 == 0 ? read(names[i]) : write(names[i]));
       }
-      // A try, mostly: transactions are to meet, not waiters.
+      // Mostly tries: transactions should meet, not waiters.
       Result<std::optional<Hold>> hold = locks.try_acquire(wanted);
       ASSERT_TRUE(hold) << hold.error().message;
       if (*hold) ++grants;
@@ -75,7 +75,7 @@ TEST_P(Deadlocks, CrossedOrdersMakeNoneThatShow) {
   }
 }
 
-// One that is sure to happen: a heavier transaction in crossed order, so that the server
+// A deadlock that certainly happens: a heavier transaction in crossed order, so that the server
 // chooses ours as the victim.
 TEST_P(Deadlocks, OneThatHitsUsIsRepeatedInsideAndTold) {
   const auto counts = std::make_shared<test::EventCounts>();

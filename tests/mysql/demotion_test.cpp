@@ -1,5 +1,5 @@
 // SEM 20: a server that was demoted (read_only) while clients are connected. The procedures run
-// with the rights of who made the space, whom the server itself may not stop.
+// with the rights of the account that made the space, which the server itself may not stop.
 #include <thread>
 
 #include "tests/mysql/fixture.h"
@@ -54,13 +54,13 @@ TEST_P(Demotion, AServerThatBecameAReplicaGrantsAndChangesNothing) {
   refused_as_demoted(backend->sweep(soon()), "housekeeping");
   EXPECT_EQ(state(), before);
   promote();
-  // The same client goes on.
+  // The same client continues.
   EXPECT_TRUE(mine.renew(one, 5min));
   EXPECT_TRUE(mine.release(one));
   EXPECT_TRUE(mine.release(set));
 }
 
-// Those that are opened after it as well, and what only reads: a replica may lag.
+// Connections that are opened afterwards are refused too, even for reading: a replica may lag.
 TEST_P(Demotion, ANewConnectionOfARunningClientIsRefused) {
   const Address address = runtime_user();
   const std::shared_ptr<Backend> backend = open_backend(url(address), soon()).value();
@@ -76,7 +76,7 @@ TEST_P(Demotion, ANewConnectionOfARunningClientIsRefused) {
   EXPECT_TRUE(mine.release(stamp));
 }
 
-// It is demoted between the look and the commit: whoever fails over may have read the log's end
+// It is demoted between the look and the commit. The failover may have read the end of the log
 // before that commit, so that the hold is missing on the next primary.
 TEST_P(Demotion, AGrantThatCommitsBehindItIsNotReported) {
   Client mine = client();
@@ -96,12 +96,11 @@ TEST_P(Demotion, AGrantThatCommitsBehindItIsNotReported) {
   ASSERT_FALSE(*outcome) << test::describe(*outcome);
   checked(outcome->error(), Errc::indeterminate);
   promote();
-  // By its token it is found, as after any lost reply.
+  // Its token finds it, as after any lost reply.
   EXPECT_TRUE(mine.resolve(token));
 }
 
-// A failover is under way. A waiter keeps waiting until the address leads to a server that is
-// written to.
+// A failover is under way. A waiter waits until the address leads to a writable server.
 TEST_P(Demotion, AWaiterOutlastsIt) {
   const auto events = std::make_shared<test::EventCounts>();
   Locks locks = lockset::open(url(runtime_user()), {.observer = events}).value();
@@ -115,7 +114,7 @@ TEST_P(Demotion, AWaiterOutlastsIt) {
   program.join();
 }
 
-// What else makes transactions read-only, for sessions that begin then.
+// Other settings that make transactions read-only, for sessions that begin then.
 TEST_P(Demotion, SessionsThatMayOnlyReadAreRefused) {
   const Address address = runtime_user();
   Client mine(open_backend(url(address), soon()).value());

@@ -90,7 +90,7 @@ Address MysqlTest::runtime_user(const std::string& password, const std::string& 
 void MysqlTest::kill_sessions_of(const std::string& user) {
   const std::string sessions = " FROM information_schema.processlist WHERE user = '" + user + "'";
   for (const RawMysql::Row& row : admin().rows("SELECT id" + sessions)) {
-    (void)admin().code_of("KILL CONNECTION " + row.at(0).value());  // it may have gone
+    (void)admin().code_of("KILL CONNECTION " + row.at(0).value());  // may be gone already
   }
   EXPECT_TRUE(eventually([&] { return admin().number("SELECT COUNT(*)" + sessions) == 0; }));
 }

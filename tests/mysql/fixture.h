@@ -1,5 +1,5 @@
-// What the tests of MySQL and MariaDB alone need: one server of each kind, spaces in it,
-// users, and sessions past the backend.
+// Common parts of the tests for MySQL and MariaDB only: one server of each kind, spaces in it,
+// users, and sessions that bypass the backend.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,14 +27,14 @@ using test::soon;
 using test::Wanted;
 
 struct Store {
-  std::string kind;      // of test::PrivateServer
-  std::string strategy;  // of the address
+  std::string kind;      // for test::PrivateServer
+  std::string strategy;  // in the address
 };
 
-// Its tests' names end in "mariadb_unique_index" and the like.
+// The names of its tests end in "mariadb_unique_index" and the like.
 std::string name_of(const testing::TestParamInfo<Store>& info);
 
-// The server's address with other parts. What is empty is left out.
+// The server's address with other parts. Empty parts are left out.
 struct Address {
   std::string user;
   std::string password;
@@ -56,12 +56,12 @@ class MysqlTest : public testing::TestWithParam<Store> {
   [[nodiscard]] test::PrivateServer& server() const;
   // The administrator's session.
   [[nodiscard]] RawMysql& admin() { return *admin_; }
-  // Another one.
+  // Another session of the administrator.
   [[nodiscard]] std::unique_ptr<RawMysql> session() const;
 
-  // The test's own space, made by SetUp.
+  // The space of this test, made by SetUp.
   [[nodiscard]] const std::string& space() const { return space_; }
-  // "t0123_locks" of "_locks".
+  // From "_locks" makes "t0123_locks".
   [[nodiscard]] std::string table(const std::string& rest) const { return space_ + rest; }
   // As the administrator.
   [[nodiscard]] std::string url(const std::string& more = {}) const;
@@ -69,52 +69,52 @@ class MysqlTest : public testing::TestWithParam<Store> {
   [[nodiscard]] std::shared_ptr<Backend> open(const std::string& more = {}) const;
   [[nodiscard]] Client client(const std::string& app = "app") const;
 
-  // Until the test's end.
+  // Sets it until the end of the test.
   void set_global(const std::string& variable, const std::string& value);
-  // A user with this role in the space; `options` as "WITH ...".
+  // Makes a user with this role in the space; `options` as in "WITH ...".
   Address runtime_user(const std::string& password = "open-sesame", const std::string& options = {},
                        Role role = Role::programs);
 
-  // Ends them, and returns when they have gone.
+  // Ends these sessions, and returns when they are gone.
   void kill_sessions_of(const std::string& user);
 
   // The name of the strategy's procedure for sets, without the space: "_acquire_rows".
   [[nodiscard]] std::string acquire_name() const;
-  // CALLs this procedure for these items, each with one permit, for application "raw" and
-  // one minute; the first column of the answer.
+  // CALLs this procedure for these items, each with one permit, for application "raw" and one
+  // minute. Returns the first column of the answer.
   std::string call_acquire(RawMysql& session, const std::string& procedure, const Wanted& wanted);
-  // Copies the installed procedure `from` to `to`, with texts replaced; throws where one of
-  // them is not there.
+  // Copies the installed procedure `from` to `to`, with texts replaced. Throws if one of the texts
+  // is missing.
   void copy_procedure(const std::string& from, const std::string& to,
                       const std::vector<std::pair<std::string, std::string>>& replaced);
-  // The strategy's procedure without the final COMMIT of a grant, as `to`.
+  // Copies the strategy's procedure to `to`, without the final COMMIT of a grant.
   void copy_acquire_without_commit(const std::string& to);
 
   // True once this many transactions wait for rows at the same time.
   bool rows_are_waited_for(int by = 1);
   // Deadlocks that InnoDB has resolved so far.
   std::int64_t deadlocks();
-  // Live write holds, as the table has them.
+  // The number of live write holds in the table.
   std::int64_t live_writes(const std::string& name);
   // A value of SHOW GLOBAL STATUS.
   std::int64_t status(const std::string& name);
 
-  // Opening fails with this code, on one line that holds no password; the message.
+  // Opening fails with this code, on one line without a password; returns the message.
   std::string refused(const std::string& url, Errc code) const;
   static std::string checked(const Error& error, Errc code);
 
  private:
   std::string space_;
   std::unique_ptr<RawMysql> admin_;
-  std::vector<std::pair<std::string, std::string>> globals_;  // to be set at the end
+  std::vector<std::pair<std::string, std::string>> globals_;  // restored at the end
 };
 
-// SQL: the server's clock as the tables have it, now and not at the statement's begin.
+// SQL for the server's clock as the tables use it: now, not at the beginning of the statement.
 inline const std::string now_us = "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)";
 
 }  // namespace lockset::mysql_tests
 
-// For what may depend on the strategy, and for what may not.
+// For tests that may depend on the strategy, and for tests that may not.
 #define LOCKSET_MYSQL_STRATEGIES(suite)                                                        \
   INSTANTIATE_TEST_SUITE_P(                                                                    \
       Servers, suite,                                                                          \

@@ -1,6 +1,5 @@
-// A user of the database who was there first, with rights to make things in it, and an
-// administrator who runs init afterwards: nothing of what the user made is run with the
-// administrator's rights.
+// A database user was there first, with rights to make things in the database, and an administrator
+// runs init afterwards: nothing that the user made runs with the administrator's rights.
 #include "tests/mysql/fixture.h"
 
 namespace lockset::mysql_tests {
@@ -18,7 +17,7 @@ class Intruder : public MysqlTest {
         "VIEW, "
         "SHOW VIEW, CREATE ROUTINE, ALTER ROUTINE, EXECUTE, TRIGGER, EVENT ON lockset.* TO " +
         intruder_.user + "@'%'");
-    // Else neither functions nor triggers can be made beside a binary log.
+    // Otherwise neither functions nor triggers can be made when there is a binary log.
     if (!is_mariadb()) set_global("log_bin_trust_function_creators", "1");
     theirs_ = std::make_unique<RawMysql>(url(intruder_));
     theirs_->rows("CREATE TABLE " + victim_ + "_loot (who VARCHAR(512))");
@@ -29,14 +28,14 @@ class Intruder : public MysqlTest {
   [[nodiscard]] std::string victim_url() const {
     return server().admin_url() + "?space=" + victim_ + "&strategy=" + strategy();
   }
-  // Runs with the rights of whoever reads what it stands in, and says whose those were.
+  // Runs with the rights of the account that reads it, and records which account that was.
   void make_trap() {
     theirs().rows(
         "CREATE FUNCTION " + victim_ +
         "_trap() RETURNS BIGINT MODIFIES SQL DATA SQL SECURITY INVOKER BEGIN INSERT INTO " +
         victim_ + "_loot VALUES (CURRENT_USER()); RETURN 2; END");
   }
-  // Init and the others refuse it with one line that names it, and none of it has run.
+  // init and the other commands refuse it with one line that names it, and no part of it has run.
   void is_refused(const std::string& named) {
     const Status made = init_space(victim_url(), soon());
     ASSERT_FALSE(made) << "init took it for its own";
@@ -44,7 +43,7 @@ class Intruder : public MysqlTest {
     EXPECT_EQ(admin().number("SELECT COUNT(*) FROM " + victim_ + "_loot"), 0)
         << "it ran with the rights of " << admin().value("SELECT who FROM " + victim_ + "_loot");
   }
-  // Our own tables, by our own SQL.
+  // Makes our own tables, with our own SQL.
   void make_tables_as_the_intruder() {
     ASSERT_TRUE(init_space(url({.user = intruder_.user,
                                 .password = intruder_.password,
@@ -124,8 +123,8 @@ TEST_P(Intruder, AProcedureOfOurNameWhereThereIsNoSpace) {
   is_refused(victim() + "_renew");
 }
 
-// A finished space, with all procedures, whose text is the intruder's: after init they are the
-// administrator's, and ours.
+// A complete space with all procedures, whose text is the intruder's: after init they belong to the
+// administrator, and have our text.
 TEST_P(Intruder, AWholeSpaceIsTakenOver) {
   make_tables_as_the_intruder();
   theirs().rows("DROP PROCEDURE " + victim() + "_definer");

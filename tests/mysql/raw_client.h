@@ -1,4 +1,4 @@
-// A connection to MySQL or MariaDB past the backend under test, for looking and meddling.
+// A connection to MySQL or MariaDB that bypasses the backend under test, for looking and changing.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,21 @@ class Connection;
 
 namespace lockset::test {
 
-// Used by one thread at a time. Every call throws std::exception's kin when it fails.
+// Used by one thread at a time. Every call throws an exception derived from std::exception on
+// failure.
 class RawMysql {
  public:
   using Row = std::vector<std::optional<std::string>>;
 
-  // `url`: mysql://user:password@host:port/database; its parameters are of no account.
+  // `url`: mysql://user:password@host:port/database; its parameters are ignored.
   explicit RawMysql(const std::string& url);
   RawMysql(const RawMysql&) = delete;
   RawMysql& operator=(const RawMysql&) = delete;
   ~RawMysql();
 
-  // Runs one statement; the rows of its first result set.
+  // Runs one statement; returns the rows of its first result set.
   std::vector<Row> rows(const std::string& sql);
-  // The one value that it answers.
+  // The single value of its answer.
   std::string value(const std::string& sql);
   std::int64_t number(const std::string& sql);
   // The server's error number, or 0.

@@ -1,5 +1,5 @@
-// Each trouble is an error of the right kind, on one line, with the remedy; and no lock is
-// half taken.
+// Each failure is an error of the right kind, on one line, with the remedy; and no lock is half
+// taken.
 #include <thread>
 
 #include "tests/mysql/fixture.h"
@@ -45,7 +45,7 @@ TEST_P(Refusals, AnUnknownDatabase) {
   const std::string as_admin = server().admin_url().substr(0, at) + "/nowhere";
   EXPECT_TRUE(says(refused(as_admin, Errc::misconfigured), "no such database"));
   address.database = "nowhere";
-  refused(url(address), Errc::misconfigured);  // the server does not say more to strangers
+  refused(url(address), Errc::misconfigured);  // the server does not tell strangers more
 }
 
 TEST_P(Refusals, ASpaceThatIsNotThere) {
@@ -76,14 +76,14 @@ TEST_P(Refusals, AServerThatIsNotThere) {
   EXPECT_TRUE(says(refused("mysql://u:p-of-u@127.0.0.1:1/lockset", Errc::unavailable), "reached"));
 }
 
-// While it runs: a right that goes is a clear answer, and surely nothing was applied.
+// While it runs: a revoked right gives a clear answer, and certainly nothing was applied.
 TEST_P(Refusals, ARightThatIsTakenAway) {
   const Address address = runtime_user();
   Client mine(open_backend(url(address), soon()).value());
   const Stamp stamp = mine.take({write("a")}).stamp;
   admin().rows("REVOKE ALL PRIVILEGES, GRANT OPTION FROM " + address.user + "@'%'");
   admin().rows("GRANT SELECT ON lockset.* TO " + address.user + "@'%'");
-  // Sessions of MariaDB keep what they had when they chose the database.
+  // Sessions of MariaDB keep the rights that they had when they chose the database.
   kill_sessions_of(address.user);
   const Result<AcquireOutcome> outcome = mine.ask_once({write("b"), write("c")});
   ASSERT_FALSE(outcome) << test::describe(outcome);
@@ -99,7 +99,7 @@ TEST_P(Refusals, ARightThatIsTakenAway) {
   EXPECT_TRUE(mine.release(stamp));
 }
 
-// --- what is there is not what this program knows ---
+// --- the database does not match this program ---
 
 TEST_P(Refusals, ANewerSpace) {
   admin().rows("UPDATE " + table("_space") + " SET schema_version = schema_version + 1");
@@ -123,7 +123,7 @@ TEST_P(Refusals, ProceduresOfAnotherVersion) {
   EXPECT_TRUE(open()->load_config(soon()));
 }
 
-// A dump restores tables, and leaves procedures out unless it is asked for them.
+// A dump restores tables, and leaves out procedures unless it is told to include them.
 TEST_P(Refusals, ProceduresThatAreMissing) {
   Client mine = client();
   const Stamp stamp = mine.take({write("a")}).stamp;
@@ -146,7 +146,7 @@ TEST_P(Refusals, ATableOfAnotherProgram) {
             1);
 }
 
-// --- a server that does not take part ---
+// --- a server that is not a writable primary ---
 
 TEST_P(Refusals, AReadOnlyServer) {
   const Address address = runtime_user();
@@ -154,7 +154,7 @@ TEST_P(Refusals, AReadOnlyServer) {
   const Stamp stamp = running.take({write("a")}).stamp;
   set_global("read_only", "1");
   EXPECT_TRUE(says(refused(url(address), Errc::misconfigured), "read_only"));
-  // demotion_test.cpp has the rest; here the server itself refuses the procedures' writes.
+  // demotion_test.cpp has the other cases; here the server itself refuses the procedures' writes.
   if (!is_mariadb()) set_global("super_read_only", "1");
   const Result<AcquireOutcome> outcome = running.ask_once({write("b")});
   ASSERT_FALSE(outcome) << test::describe(outcome);
@@ -171,7 +171,7 @@ TEST_P(Refusals, AUserAtHisConnectionLimit) {
   EXPECT_TRUE(says(message, "limit")) << message;
 }
 
-// The other threads go on with the connections that are there.
+// The other threads continue with the existing connections.
 TEST_P(Refusals, AConnectionLimitLeavesTheOthersAlone) {
   const Address address = runtime_user("open-sesame", "WITH MAX_USER_CONNECTIONS 3");
   const std::shared_ptr<Backend> shared = open_backend(url(address), soon()).value();
@@ -183,7 +183,7 @@ TEST_P(Refusals, AConnectionLimitLeavesTheOthersAlone) {
   });
 }
 
-// SEM 14: rows that somebody keeps locked: surely not applied, at the deadline
+// SEM 14: rows that somebody keeps locked: certainly not applied, at the deadline
 TEST_P(Refusals, ATransactionLeftOpenInTheWay) {
   Client mine = client();
   ASSERT_TRUE(mine.release(mine.take({write("b")}).stamp));
@@ -196,7 +196,7 @@ TEST_P(Refusals, ATransactionLeftOpenInTheWay) {
   ASSERT_FALSE(outcome) << test::describe(outcome);
   const Errc code = outcome.error().code;
   EXPECT_TRUE(code == Errc::unavailable || code == Errc::indeterminate) << outcome.error().message;
-  // What is still under way in the server gives up by itself.
+  // Work that is still under way in the server gives up on its own.
   EXPECT_TRUE(eventually([&] { return status("Innodb_row_lock_current_waits") == 0; }));
   rude->rows("ROLLBACK");
   Client other = client("other");

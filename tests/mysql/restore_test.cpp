@@ -1,4 +1,4 @@
-// SEM 7: a restored backup brings rows back, never a version that stood for something else.
+// SEM 7: a restored backup brings rows back, but never a version with another meaning.
 #include "tests/mysql/fixture.h"
 
 namespace lockset::mysql_tests {
@@ -6,7 +6,7 @@ namespace {
 
 class Restore : public MysqlTest {
  protected:
-  // As a dump does it: the rows, and the statements that put them back into emptied tables.
+  // As a dump does: the rows, and the statements that restore them into emptied tables.
   void back_up() {
     for (const char* const rest : tables_) {
       admin().rows("CREATE TABLE " + table(rest) + "_b AS SELECT * FROM " + table(rest));
@@ -43,7 +43,7 @@ TEST_P(Restore, AVersionDoesNotComeAgainWithAnotherMeaning) {
   EXPECT_FALSE(remembers.try_take({read("x")})) << "two reads where one is allowed";
 }
 
-// The same of what reclaim changes.
+// The same for the changes of reclaim.
 TEST_P(Restore, AnEpochsVersionDoesNotComeAgain) {
   Client mine = client();
   back_up();
@@ -56,7 +56,7 @@ TEST_P(Restore, AnEpochsVersionDoesNotComeAgain) {
   EXPECT_GT(mine.config().version, then);
 }
 
-// Tables that are made again begin above all that there was.
+// Tables that are made again begin above all earlier versions.
 TEST_P(Restore, ASpaceThatIsMadeAgainBeginsAbove) {
   Client mine = client();
   mine.set_permits("x", Mode::read, 1000);
@@ -69,7 +69,7 @@ TEST_P(Restore, ASpaceThatIsMadeAgainBeginsAbove) {
   EXPECT_GT(mine.config().version, then);
 }
 
-// A clock that was put back: then they are counted.
+// If the clock was set back, versions are counted.
 TEST_P(Restore, AVersionNeverFallsBelowTheLast) {
   Client mine = client();
   constexpr std::int64_t ahead = 9'000'000'000'000'000;

@@ -1,5 +1,5 @@
-// Two roles, given procedure by procedure: programs lock and look, operators break and steer
-// besides.
+// Two roles, given procedure by procedure: programs lock and look; operators may also break and
+// steer.
 #include "tests/mysql/fixture.h"
 
 namespace lockset::mysql_tests {
@@ -10,7 +10,7 @@ class Rights : public MysqlTest {
   Address program() { return runtime_user(); }
   Address operators() { return runtime_user("open-sesame", "", Role::operators); }
 
-  // All that a program does.
+  // Everything that a program does.
   static void works_as_a_program(const std::shared_ptr<Backend>& backend) {
     Client mine(backend, "app");
     EXPECT_TRUE(mine.release(mine.take({write("a")}).stamp));
@@ -42,8 +42,8 @@ class Rights : public MysqlTest {
     mine.change(SetMigrationPhase{0, mine.config().version});
   }
 
-  // Each call of operators, by a program: refused with the line that tells what to do, nothing
-  // changed, and the connection goes on.
+  // Each operators' call, made by a program: refused with a line that says what to do, nothing
+  // changes, and the connection still works.
   void is_kept_from_steering(const std::shared_ptr<Backend>& backend, const std::string& user) {
     Client holder = client("holder");
     const Stamp one = holder.take({write("one")}).stamp;
@@ -95,7 +95,7 @@ TEST_P(Rights, AnOperatorDoesAllOfThatAndSteers) {
   works_as_an_operator(backend);
 }
 
-// --program after --operator takes away, --operator after --program gives.
+// --program after --operator takes rights away, --operator after --program gives them.
 TEST_P(Rights, ARoleIsExchanged) {
   const Address address = operators();
   for (int round = 0; round < 2; ++round) {
@@ -111,7 +111,7 @@ TEST_P(Rights, ARoleIsExchanged) {
   }
 }
 
-// To make a procedure anew takes away the rights on it.
+// Making a procedure again removes the rights on it.
 TEST_P(Rights, StayWhenInitMakesTheProceduresAnew) {
   const Address app = program();
   const Address ops = operators();
@@ -130,7 +130,7 @@ TEST_P(Rights, StayWhenInitMakesTheProceduresAnew) {
   EXPECT_EQ(admin().number("SELECT COUNT(*) FROM " + table("_accounts")), 2);
 }
 
-// Whoever can't give the rights again must not take them away.
+// An account that can't give the rights again must not take them away.
 TEST_P(Rights, InitBySomebodyWhoMayNotGiveThemChangesNothing) {
   Address maker = program();
   admin().rows(
@@ -247,7 +247,7 @@ TEST_P(Rights, DoctorTellsTheRole) {
   EXPECT_TRUE(says(role(url()), "owner of the space"));
 }
 
-// SEM 20: one that may bypass read_only, and whose rights whoever makes a view could use.
+// SEM 20: one that may bypass read_only, and whose rights anybody who makes a view could use.
 TEST_P(Rights, DoctorNamesADefinerWithRightsOnTheWholeServer) {
   const Address app = program();
   for (const std::string& address : {url(), url(app)}) {
@@ -265,7 +265,7 @@ TEST_P(Rights, DoctorNamesADefinerWithRightsOnTheWholeServer) {
   EXPECT_EQ(finding(all, "definer").level, Finding::Level::good) << finding(all, "definer").text;
 }
 
-// --- past the backend ---
+// --- without the backend ---
 
 TEST_P(Rights, ReachNoTablePastTheProcedures) {
   Client holder = client();
@@ -285,12 +285,12 @@ TEST_P(Rights, ReachNoTablePastTheProcedures) {
           << rest;
     }
     EXPECT_EQ(user.code_of("UPDATE " + table("_locks") + " SET expires = NULL"), 1142);
-    // Rows can be locked by who may change them (or, on MariaDB, read them): that delays others.
+    // A user who may change rows (or, on MariaDB, read them) can lock them: that delays others.
     EXPECT_EQ(user.code_of("SELECT low FROM " + table("_names") + " FOR UPDATE"), 1142);
     EXPECT_NE(user.code_of("DROP PROCEDURE " + table("_release")), 0);
     EXPECT_NE(user.code_of("CREATE PROCEDURE mine() SELECT 1"), 0);
     EXPECT_NE(user.code_of("CREATE VIEW mine AS SELECT 1"), 0);
-    // A part of others, which would take a hold to pieces.
+    // A part of other procedures, which would take a hold apart.
     EXPECT_EQ(user.code_of("CALL " + table("_end_rest") + "(1)"), 1370);
     // How holds were broken before there was _break.
     EXPECT_EQ(user.code_of("CALL " + table("_release") + "(1, NULL)"), 1318);
@@ -298,7 +298,7 @@ TEST_P(Rights, ReachNoTablePastTheProcedures) {
   EXPECT_EQ(admin().number("SELECT COUNT(*) FROM " + table("_locks")), 2);
 }
 
-// A program of before schema 2 that is connected while the space is brought up to date.
+// A program from before schema 2 that is connected while the space is upgraded.
 TEST_P(Rights, AReleaseWithoutAnApplicationEndsNothing) {
   Client holder = client();
   const Stamp stamp = holder.take({write("a")}).stamp;

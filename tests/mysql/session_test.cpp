@@ -1,4 +1,4 @@
-// Every connection's settings are said to the server, whatever its defaults are, and again on
+// Every connection sends its settings to the server, whatever the server's defaults are; so does
 // each connection that replaces one.
 #include <set>
 
@@ -18,7 +18,7 @@ using mysql::Failure;
 
 class Session : public MysqlTest {
  protected:
-  // Defaults that would spoil everything.
+  // Defaults that would break everything.
   void spoil_defaults() {
     admin().rows("SET GLOBAL TRANSACTION ISOLATION LEVEL SERIALIZABLE");
     set_global("time_zone", "+05:30");
@@ -38,7 +38,7 @@ class Session : public MysqlTest {
   }
 };
 
-// SEM 2: and none of it shows
+// SEM 2: and none of that has an effect
 TEST_P(Session, SaysWhatItReliesOn) {
   spoil_defaults();
   const mysql::Options options = mysql::parse_address(Url::parse(url()).value()).value();
@@ -77,7 +77,7 @@ TEST_P(Session, TakesOneStatementAtATime) {
   EXPECT_EQ(admin().number("SELECT COUNT(*) FROM " + table("_space")), 1);
 }
 
-// A client library that reconnects in silence would lose the settings.
+// A client library that reconnects silently would lose the settings.
 TEST_P(Session, DoesNotReconnectInSilence) {
   const mysql::Options options = mysql::parse_address(Url::parse(url()).value()).value();
   connections::SocketWatchdog watchdog;
@@ -92,7 +92,7 @@ TEST_P(Session, DoesNotReconnectInSilence) {
   EXPECT_FALSE(connection->run("SELECT 1", Sent::reading, soon(), failure));
 }
 
-// The general log shows what every new connection says before it does anything.
+// The general log shows what every new connection sends before it does anything.
 TEST_P(Session, IsSetUpAgainOnEachNewConnection) {
   spoil_defaults();
   const Address address = runtime_user();
@@ -132,7 +132,7 @@ TEST_P(Session, IsSetUpAgainOnEachNewConnection) {
   }
 }
 
-// What a program does with a space, made, used and looked at from its own point of view.
+// What a program does with a space, made, used and inspected from its own point of view.
 void use(const std::string& address) {
   init_space(address, soon()).value();
   Client mine(open_backend(address, soon()).value());
@@ -146,7 +146,7 @@ void use(const std::string& address) {
   EXPECT_EQ(mine.meet_busy({write("c"), read("p")}, {.will_wait = true}).name, "p");
   EXPECT_EQ(mine.holds().size(), 3U);
   for (const Stamp stamp : {one, set, other}) EXPECT_TRUE(mine.renew(stamp, 2min)) << stamp.value;
-  // Of several holds in one call, too.
+  // Also for several holds in one call.
   const std::vector<RenewRequest> both{{one, 3min}, {set, 3min}};
   const auto renewed = mine.backend().renew(mine.owner(), both, soon());
   ASSERT_TRUE(renewed) << renewed.error().message;
@@ -161,7 +161,7 @@ void use(const std::string& address) {
   EXPECT_TRUE(mine.break_hold(other));
   EXPECT_TRUE(mine.release(one));
 
-  // Holds of more than one name that have run out: met by the next, and swept.
+  // Expired holds with more than one name: the next acquire meets them, and the sweep removes them.
   mine.take({write("f"), write("g")}, {.lease = 1ms});
   EXPECT_TRUE(eventually([&] { return mine.try_take({write("g")}).has_value(); }));
   mine.take({write("h"), write("i"), write("j")}, {.lease = 1ms});
@@ -173,8 +173,8 @@ void use(const std::string& address) {
   EXPECT_EQ(*ended, 2U);
 }
 
-// Servers' defaults, one by one, that would end calls, shorten answers, or change what a statement
-// does. Those that a server does not know are left out.
+// Servers' defaults, one by one, that would end calls, shorten answers, or change the meaning of a
+// statement. Defaults that a server does not know are left out.
 TEST_P(Session, WorksWhateverTheServersDefaultsAre) {
   const std::vector<std::pair<std::string, std::string>> defaults{
       {"sql_safe_updates", "1"},
@@ -221,7 +221,7 @@ TEST_P(Session, WorksWhateverTheServersDefaultsAre) {
   EXPECT_GE(known, 10);
 }
 
-// A session that shortens the server's answers says nothing false about the server.
+// A session that shortens the server's answers makes no false finding about the server.
 TEST_P(Session, WhatCouldNotBeReadIsSaidToBeThat) {
   const mysql::Options options = mysql::parse_address(Url::parse(url()).value()).value();
   connections::SocketWatchdog watchdog;

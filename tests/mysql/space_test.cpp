@@ -1,4 +1,4 @@
-// Making a space, twice, at once, by hand and under work; and the settings of a server that
+// Making a space, twice, concurrently, by hand and during work; and the settings of a server that
 // would break promises.
 #include <atomic>
 #include <thread>
@@ -22,7 +22,7 @@ class SpaceTest : public MysqlTest {
   }
 };
 
-// SEM 20: durable, or refused
+// SEM 20: durable, otherwise refused
 TEST_P(SpaceTest, CommitsThatAreNotDurableAreRefused) {
   EXPECT_FALSE(examined_as_unsafe("innodb_flush_log_at_trx_commit"));
   for (const char* const value : {"0", "2"}) {
@@ -42,8 +42,8 @@ TEST_P(SpaceTest, InitTwiceChangesNothing) {
   EXPECT_TRUE(mine.is_live(stamp));
 }
 
-// A space that a program made which knew no change at a version. One that is still connected from
-// before is refused changes of the configuration alone.
+// A space by a program that did not know changes at a version. Such a program that is still
+// connected is refused only changes of the configuration.
 TEST_P(SpaceTest, InitBringsAnOlderSpaceUpToDate) {
   Client mine = client();
   const Stamp stamp = mine.take({write("b")}).stamp;
@@ -78,7 +78,7 @@ TEST_P(SpaceTest, SeveralInitsAtOnceMakeOneSpace) {
   EXPECT_TRUE(Client(open_backend(url_of(fresh), soon()).value()).take({write("a")}).stamp);
 }
 
-// As `mysql` and `mariadb` read it: statements end at the delimiter in force.
+// As `mysql` and `mariadb` read it: statements end at the present delimiter.
 TEST_P(SpaceTest, TheScriptMakesAUsableSpace) {
   const std::string fresh = space() + "s";
   const std::string script = init_script(url_of(fresh)).value();
@@ -108,8 +108,8 @@ TEST_P(SpaceTest, TheScriptMakesAUsableSpace) {
   EXPECT_TRUE(mine.release(mine.take({write("a"), read("b")}).stamp));
 }
 
-// Procedures that come back while clients work: none of them sees an error other than trouble
-// that is surely not applied, or a line that names lockset init; none is granted wrongly.
+// Procedures are made again while clients work: no client gets an error except one that is
+// certainly not applied, or a line that names lockset init; and there is no wrong grant.
 TEST_P(SpaceTest, AnInitWhileClientsWork) {
   const std::shared_ptr<Backend> backend = open();
   std::atomic<bool> ended = false;

@@ -1,4 +1,4 @@
-// SEM 8: no stamp is used again, whatever was done to the counter.
+// SEM 8: no stamp is used again, whatever happened to the counter.
 #include <algorithm>
 #include <mutex>
 #include <vector>
@@ -10,8 +10,8 @@ namespace {
 
 class Stamps : public MysqlTest {
  protected:
-  // The counter as a dump restores it: behind all that was issued since. InnoDB does not
-  // lower it beneath the rows that are there.
+  // Sets the counter as a dump restores it: behind everything that was issued since. InnoDB does
+  // not lower it below existing rows.
   void put_the_counter_back(const std::string& to = "1") {
     admin().rows("DELETE FROM " + table("_locks"));
     admin().rows("ALTER TABLE " + table("_locks") + " AUTO_INCREMENT = " + to);
@@ -22,7 +22,7 @@ class Stamps : public MysqlTest {
   }
 };
 
-// SEM 8: put back behind what was issued
+// SEM 8: set back behind the issued stamps
 TEST_P(Stamps, ACounterThatWasPutBackIsRaised) {
   if (!is_mariadb()) admin().rows("SET SESSION information_schema_stats_expiry = 0");
   Client mine = client();
@@ -32,7 +32,7 @@ TEST_P(Stamps, ACounterThatWasPutBackIsRaised) {
     const Stamp next = mine.take({write("a"), write("b")}).stamp;
     EXPECT_GT(next, last);
     last = next;
-    // One step further it is in order already.
+    // One step later it is in order again.
     ASSERT_TRUE(mine.release(next));
     const Stamp after = mine.take({write("c")}).stamp;
     EXPECT_GT(after, last);
@@ -50,7 +50,7 @@ TEST_P(Stamps, TablesThatWereMadeAgain) {
   EXPECT_GT(client().take({write("a")}).stamp, before);
 }
 
-// SEM 8: a counter behind the space's stamp base and what is asked for
+// SEM 8: a counter behind the space's stamp base and the requested minimum
 TEST_P(Stamps, TheBaseAndTheLeastAreKept) {
   Client mine = client();
   const Stamp now = mine.take({write("a")}).stamp;
@@ -95,7 +95,7 @@ TEST_P(Stamps, SeveralRaiseTheCounterAtOnce) {
   EXPECT_EQ(admin().number("SELECT COUNT(*) FROM " + table("_locks") + " WHERE name = ''"), 0);
 }
 
-// SEM 8: servers that count in strides
+// SEM 8: servers that count in steps
 TEST_P(Stamps, GrowWithStridesToo) {
   set_global("auto_increment_increment", "7");
   set_global("auto_increment_offset", "3");

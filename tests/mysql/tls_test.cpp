@@ -1,4 +1,4 @@
-// TLS, and the ways in which a password gets here: none of them into a message.
+// TLS, and the ways to supply a password: none of them puts it into a message.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -34,16 +34,16 @@ class Tls : public MysqlTest {
 };
 
 TEST_P(Tls, VerifiesTheServersCertificate) {
-  const Address address = runtime_user("open-sesame", "REQUIRE SSL");  // the server's own proof
+  const Address address = runtime_user("open-sesame", "REQUIRE SSL");  // the server itself checks
   for (const std::string mode : {"verify_ca", "verify_identity"}) {
     Client mine(open_backend(with(address, mode, "ca.pem"), soon()).value());
     EXPECT_TRUE(mine.release(mine.take({write("a")}).stamp));
     const std::string message = refused(with(address, mode, "wrong-ca.pem"), Errc::misconfigured);
     EXPECT_TRUE(says(message, "ssl_ca")) << message;
-    // Nor does doctor call it verified.
+    // doctor does not call it verified either.
     EXPECT_FALSE(examine_space(with(address, mode, "wrong-ca.pem"), soon()));
   }
-  // A CA is looked at without being told how.
+  // A given CA is checked even without a mode.
   Address unsaid = address;
   unsaid.parameters += "&ssl_ca=" + (server().folder() / "wrong-ca.pem").string();
   refused(url(unsaid), Errc::misconfigured);
@@ -51,11 +51,11 @@ TEST_P(Tls, VerifiesTheServersCertificate) {
 
 TEST_P(Tls, RefusesAServerOfAnotherName) {
   Address address = runtime_user();
-  address.host = "0";  // of the loopback as well, and of no certificate
+  address.host = "0";  // also the loopback, but in no certificate
   const std::string message =
       refused(with(address, "verify_identity", "ca.pem"), Errc::misconfigured);
   EXPECT_TRUE(says(message, "host name")) << message;
-  // verify_ca does not look at it, where the client library can do without.
+  // verify_ca ignores it, if the client library can.
   EXPECT_EQ(open_backend(with(address, "verify_ca", "ca.pem"), soon()).ok(),
             !mysql::checks_host_name(mysql::SslMode::verify_ca));
 }
@@ -106,14 +106,14 @@ TEST_P(Tls, APasswordFromAFile) {
   EXPECT_FALSE(says(message, "wrong-in-file")) << message;
 }
 
-// What MySQL 9 has for every user; MariaDB 10.11 has it not.
+// The default for every user of MySQL 9; MariaDB 10.11 does not have it.
 TEST_P(Tls, CachingSha2) {
   const Address address = runtime_user();
   const std::string plugin =
       admin().value("SELECT plugin FROM mysql.user WHERE user = '" + address.user + "'");
   if (!is_mariadb()) {
     EXPECT_EQ(plugin, "caching_sha2_password");
-    admin().rows("FLUSH PRIVILEGES");  // forgets what it has cached: the password itself is sent
+    admin().rows("FLUSH PRIVILEGES");  // clears its cache: then the password itself is sent
   }
   EXPECT_TRUE(open_backend(with(address, "required", ""), soon()));
   EXPECT_TRUE(open_backend(with(address, "verify_ca", "ca.pem"), soon()));

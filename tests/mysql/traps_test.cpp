@@ -1,5 +1,5 @@
-// SEM 4, 10: the traps in which the obvious statements grant twice. Beside ours, each shows a
-// known-bad variant that does, so that it can't come to test nothing.
+// SEM 4, 10: traps in which the obvious statements grant twice. Next to ours, each test shows a
+// wrong variant that does, so that the test can't become meaningless.
 #include <algorithm>
 #include <atomic>
 #include <optional>
@@ -21,15 +21,15 @@ class Traps : public MysqlTest {
     copy_acquire_without_commit("_acquire_open");
   }
 
-  // Takes these, and a renewal in a transaction that stays open, until the old lease has ended.
+  // Takes these, and renews them in a transaction that stays open, until the old lease has ended.
   Stamp take_and_renew(Client& holder, RawMysql& session, const Wanted& wanted) {
     const std::string& name = wanted.front().name;
-    // A machine that stands still may let a short lease end before it is renewed.
+    // On a machine that stalls, a short lease may end before it is renewed.
     for (Duration lease = 1s; lease < 10s; lease *= 2) {
       const Stamp stamp = holder.take(wanted, {.lease = lease}).stamp;
       const std::string hold =
           "[[" + std::to_string(stamp.value) + ",\"" + name + "\",60000000,0]]";
-      // The renewed hold, and the row that tells the time.
+      // The renewed hold, and the row with the time.
       if (session.rows("CALL " + table("_renew_open") + "('app', '" + hold + "')").size() == 2U) {
         EXPECT_TRUE(eventually([&] { return live_writes(name) == 0; }));
         return stamp;
@@ -39,8 +39,8 @@ class Traps : public MysqlTest {
     throw std::runtime_error("the leases ended before they were renewed");
   }
 
-  // What `other` is answered for these while the session's transaction stands in the way, and
-  // then ends like this.
+  // The answer to `other` for these names while the session's transaction is in the way, which then
+  // ends with `end`.
   std::optional<Grant> granted_behind(RawMysql& session, const std::string& end, Client& other,
                                       const Wanted& wanted) {
     std::optional<Grant> grant;
@@ -52,7 +52,7 @@ class Traps : public MysqlTest {
   }
 };
 
-// --- a renewal under way when the lease ends ---
+// --- a renewal that is under way when the lease ends ---
 
 // SEM 10: an acquire waits for it, and is told busy
 TEST_P(Traps, ARenewalUnderWayIsWaitedFor) {
@@ -65,7 +65,7 @@ TEST_P(Traps, ARenewalUnderWayIsWaitedFor) {
   EXPECT_EQ(live_writes("a"), 1);
 }
 
-// SEM 10: also by one who wants another name of the set than the one with the lease
+// SEM 10: even if it wants another name of the set than the one with the lease
 TEST_P(Traps, ARenewalOfASetUnderWayIsWaitedFor) {
   Client holder = client();
   Client other = client("other");
@@ -76,7 +76,7 @@ TEST_P(Traps, ARenewalOfASetUnderWayIsWaitedFor) {
   EXPECT_EQ(live_writes("c"), 1);
 }
 
-// SEM 10: a renewal that comes to nothing is none
+// SEM 10: a renewal that is rolled back has no effect
 TEST_P(Traps, ARenewalThatIsRolledBackIsNone) {
   Client holder = client();
   Client other = client("other");
@@ -86,7 +86,7 @@ TEST_P(Traps, ARenewalThatIsRolledBackIsNone) {
   EXPECT_FALSE(holder.renew(stamp, 1min)) << "revived";
 }
 
-// SEM 10: a renewal behind the removal of what had expired
+// SEM 10: a renewal behind the removal of an expired hold
 TEST_P(Traps, ARenewalWaitsForARemovalUnderWay) {
   Client holder = client();
   const Stamp stamp = holder.take({write("a")}, {.lease = 20ms}).stamp;
@@ -117,8 +117,8 @@ TEST_P(Traps, ASweepWaitsForARenewalUnderWay) {
   EXPECT_TRUE(holder.is_live(stamp));
 }
 
-// The known-bad variant: admission filters by the expiry, under the lock on the name, and
-// removes nothing.
+// The wrong variant: admission filters by the expiry, under the lock on the name, and removes
+// nothing.
 TEST_P(Traps, ToFilterByTheExpiryGrantsTwice) {
   Client holder = client();
   const auto renewer = session();
@@ -149,14 +149,14 @@ TEST_P(Traps, AStateFromBeforeTheLockDecidesNothing) {
     const std::string a = "a " + isolation;
     const std::string b = "b " + isolation;
     for (const std::string& name : {a, b}) {
-      ASSERT_TRUE(second.release(second.take({write(name)}).stamp));  // their rows are there
+      ASSERT_TRUE(second.release(second.take({write(name)}).stamp));  // their rows exist now
     }
     const auto first = session();
     ASSERT_EQ(call_acquire(*first, "_acquire_open", {write(b)}), "granted");
-    // It has looked at `a` by the time at which it has to wait for `b`.
+    // It has looked at `a` before it has to wait for `b`.
     EXPECT_FALSE(granted_behind(*first, "COMMIT", second, {write(a), write(b)})) << isolation;
     EXPECT_EQ(live_writes(b), 1) << isolation;
-    // One name has statements of its own.
+    // A single name has its own statements.
     ASSERT_EQ(call_acquire(*first, "_acquire_open", {write(a)}), "granted");
     EXPECT_FALSE(granted_behind(*first, "COMMIT", second, {write(a)})) << isolation;
     EXPECT_EQ(live_writes(a), 1) << isolation;
@@ -164,7 +164,7 @@ TEST_P(Traps, AStateFromBeforeTheLockDecidesNothing) {
   admin().rows("SET GLOBAL TRANSACTION ISOLATION LEVEL REPEATABLE READ");
 }
 
-// SEM 4: nor does the session's level, in the procedure for one name
+// SEM 4: nor does the session's level matter, in the procedure for one name
 TEST_P(Traps, OneNameIsRightAtEveryLevelOfTheSession) {
   Client known = client();
   for (const std::string isolation : {"READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"}) {
@@ -188,7 +188,7 @@ TEST_P(Traps, OneNameIsRightAtEveryLevelOfTheSession) {
   }
 }
 
-// The known-bad variant: the same procedure in a REPEATABLE READ transaction
+// The wrong variant: the same procedure in a REPEATABLE READ transaction
 TEST_P(Traps, AStateFromBeforeTheLockGrantsTwice) {
   copy_procedure(acquire_name(), "_acquire_stale",
                  {{"ISOLATION LEVEL READ COMMITTED", "ISOLATION LEVEL REPEATABLE READ"}});
@@ -214,8 +214,8 @@ TEST_P(Traps, AStateFromBeforeTheLockGrantsTwice) {
 
 // --- a deleted slot that is used again ---
 
-// The known-bad variant: a row per slot, whose unique key is to keep two from taking it. The
-// first slot that looked free is taken by one who had looked long before.
+// The wrong variant: a row per slot, with a unique key that is to keep two clients from taking it.
+// A client that looked long before takes the first slot that looked free.
 TEST_P(Traps, ADeletedSlotThatIsUsedAgainGrantsTwice) {
   const std::string slots = table("_slots");
   admin().rows("CREATE TABLE " + slots +
@@ -227,7 +227,7 @@ TEST_P(Traps, ADeletedSlotThatIsUsedAgainGrantsTwice) {
   };
   writer->rows("START TRANSACTION");
   ASSERT_EQ(writer->number(count), 0) << "a write may be granted, in slot 0";
-  // Meanwhile two readers come, and the first of them goes.
+  // Meanwhile two readers come, and the first of them ends.
   admin().rows(take("0", "0"));
   admin().rows(take("1", "0"));
   EXPECT_EQ(admin().code_of(take("0", "1")), 1062) << "so far the key keeps the writer out";
@@ -237,7 +237,7 @@ TEST_P(Traps, ADeletedSlotThatIsUsedAgainGrantsTwice) {
   EXPECT_EQ(admin().number(count), 2) << "a write beside a read: the trap is real";
 }
 
-// SEM 4: the same events in ours
+// SEM 4: the same events with our statements
 TEST_P(Traps, AWriterIsNotAdmittedWhereAReaderHasGone) {
   Client readers = client("readers");
   readers.set_permits("a", Mode::read, 2);
@@ -246,14 +246,14 @@ TEST_P(Traps, AWriterIsNotAdmittedWhereAReaderHasGone) {
   const Stamp second = readers.take({read("a")}).stamp;
   const auto third = session();
   ASSERT_TRUE(readers.release(first));
-  // One permit for the raw session: a second reader, had it two, would do as well.
+  // One permit for the raw session: with two, a second reader would do as well.
   ASSERT_EQ(call_acquire(*third, "_acquire_open", {write("b")}), "granted");
   EXPECT_FALSE(granted_behind(*third, "ROLLBACK", writer, {write("a"), write("b")}));
   EXPECT_TRUE(readers.is_live(second));
   EXPECT_EQ(live_writes("a"), 0);
 }
 
-// SEM 4: and under load, where the slots went wrong once in some thousand grants
+// SEM 4: and under load, where the slots failed once in some thousand grants
 TEST_P(Traps, ReadersAndWritersOfOneNameExcludeEachOther) {
   constexpr int read_permits = 3;
   const std::shared_ptr<Backend> backend = open();
@@ -267,7 +267,7 @@ TEST_P(Traps, ReadersAndWritersOfOneNameExcludeEachOther) {
   test::run_threads(8, [&](std::size_t index) {
     Client mine(backend, "app" + std::to_string(index));
     const bool writes = index % 2 == 0;
-    // Until enough of both has happened; they keep each other out.
+    // Until both have happened often enough; they exclude each other.
     while ((granted_reads < 300 || granted_writes < 300) && !progress.stuck()) {
       const auto grant = mine.try_take({writes ? write("a") : read("a")});
       if (!grant) continue;

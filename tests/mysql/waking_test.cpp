@@ -43,7 +43,7 @@ TEST_P(Waking, ACrowdCostsNoMoreQueriesThanOneWaiter) {
   const std::int64_t many = questions_of(crowd);
   RecordProperty("questions_of_one", static_cast<int>(one));
   RecordProperty("questions_of_crowd", static_cast<int>(many));
-  // Each may ask every 5 ms at most, and counts a statement or two more for its procedure.
+  // Each may ask at most every 5 ms, and its procedure counts as a statement or two more.
   EXPECT_LT(one, 700);
   EXPECT_LT(many, 700);
   EXPECT_TRUE(holder.release(stamp));
@@ -57,7 +57,7 @@ class Looks final : public Observer {
   std::atomic<int> busy = 0;
 };
 
-// A herd would look half a crowd's times per grant, most of them in vain.
+// A herd would look half as many times per grant as there are waiters, mostly in vain.
 TEST_P(Waking, AReleaseWakesAFewOfACrowd) {
   constexpr int waiters = 60;
   const auto looks = std::make_shared<Looks>();
@@ -86,7 +86,7 @@ TEST_P(Waking, AReleaseWakesAFewOfACrowd) {
   EXPECT_LT(in_vain, waiters * waiters / 6);
 }
 
-// Errors are values, also this one.
+// Errors are values, including this one.
 TEST_P(Waking, NoThreadIsToBeHad) {
   EXPECT_TRUE(test::succeeds_without_threads([&](const auto& limit) {
     Client mine = client();

@@ -1,5 +1,5 @@
-// A user of the database with no rights of Lockset's sets traps for the administrator: nothing of
-// his is ever run with another's rights.
+// A database user without any rights on Lockset sets traps for the administrator: nothing of that
+// user's ever runs with another account's rights.
 #include <thread>
 #include <vector>
 
@@ -29,7 +29,7 @@ class Attack : public PostgresqlTest {
   [[nodiscard]] Session as_mallory() const {
     return Session(Address{.user = mallory_, .password = "m", .parameters = ""}.url());
   }
-  // What a trap does when it is run with enough rights. With too few it does nothing.
+  // What a trap does if it runs with enough rights. With too few it does nothing.
   [[nodiscard]] std::string spring() const {
     return "BEGIN ALTER ROLE " + mallory_ + " SUPERUSER; EXCEPTION WHEN OTHERS THEN NULL; END";
   }
@@ -38,7 +38,7 @@ class Attack : public PostgresqlTest {
     return "CREATE FUNCTION " + space() + "." + signature + " RETURNS " + returns +
            " LANGUAGE plpgsql AS $$ BEGIN " + spring() + "; RETURN " + answer + "; END $$";
   }
-  // Fits a call with a plain 0 better than a function that takes a bigint.
+  // Matches a call with a plain 0 better than a function that takes a bigint.
   void set_wake_traps(Session& session) const {
     for (const char* version : {"v1", "v2"}) {
       session.run(trap("wake_" + std::string(version) + "(text, integer, \"char\")", "void"));
@@ -47,7 +47,7 @@ class Attack : public PostgresqlTest {
   bool mallory_rules() {
     return admin().text("SELECT rolsuper FROM pg_roles WHERE rolname = '" + mallory_ + "'") == "t";
   }
-  // A release that somebody waits for.
+  // A release for which somebody waits.
   void contend() {
     Client holder = client();
     const Stamp stamp = holder.take({write("a")}).stamp;
@@ -56,7 +56,7 @@ class Attack : public PostgresqlTest {
     EXPECT_TRUE(holder.release(stamp));
     EXPECT_TRUE(waiter.release(waiter.take({write("a")}, {.ticket = busy.ticket}).stamp));
   }
-  // Whatever the administrator is let do now.
+  // Everything that the administrator can still do now.
   void work_as_administrator() {
     if (!open_backend(url(), soon())) return;
     contend();
@@ -64,7 +64,7 @@ class Attack : public PostgresqlTest {
     c.set_permits("a", Mode::read, 3);
     EXPECT_TRUE(c.backend().sweep(soon()));
   }
-  // init says no; the line.
+  // init refuses; returns the line.
   std::string init_is_refused() {
     const Status status = init_space(url(), soon());
     if (status) {
@@ -80,7 +80,7 @@ class Attack : public PostgresqlTest {
   std::string mallory_;
 };
 
-// The schema is made first, with a function in it that fits a call of ours better than ours
+// The schema is made first, with a function in it that matches one of our calls better than ours
 TEST_P(Attack, WithASchemaMadeFirst) {
   {
     Session m = as_mallory();
@@ -96,7 +96,7 @@ TEST_P(Attack, WithASchemaMadeFirst) {
   EXPECT_TRUE(says(message, "space=")) << message;
 }
 
-// The functions that are called before anything is known of the space
+// The functions that are called before anything is known about the space
 TEST_P(Attack, WithTrapsForWhoeverLooks) {
   {
     Session m = as_mallory();
@@ -121,7 +121,7 @@ TEST_P(Attack, WithTrapsForWhoeverLooks) {
   EXPECT_FALSE(mallory_rules()) << "by init";
 }
 
-// A schema of the administrator's own, which others were let put something into
+// A schema that belongs to the administrator, but in which others could create something
 TEST_P(Attack, WithSomethingInTheAdministratorsSchema) {
   admin().run("CREATE SCHEMA " + space());
   admin().run("GRANT CREATE, USAGE ON SCHEMA " + space() + " TO " + mallory());
@@ -162,7 +162,7 @@ TEST_P(Attack, WithSomethingInTheAdministratorsSchema) {
     EXPECT_FALSE(mallory_rules()) << make;
     m.run(here("DROP " + what));
   }
-  // The right itself goes with init, whoever has it.
+  // init removes the right itself, whoever has it.
   admin().run("GRANT CREATE ON SCHEMA " + space() + " TO PUBLIC");
   ASSERT_TRUE(init_space(url(), soon()));
   for (const auto& [make, what] : things) {
@@ -172,7 +172,7 @@ TEST_P(Attack, WithSomethingInTheAdministratorsSchema) {
   EXPECT_FALSE(mallory_rules());
 }
 
-// What a trusted extension makes belongs to a superuser, whoever had it made.
+// Objects of a trusted extension belong to a superuser, whoever installed it.
 TEST_P(Attack, WithAnExtension) {
   admin().run("CREATE SCHEMA " + space());
   admin().run("GRANT CREATE, USAGE ON SCHEMA " + space() + " TO " + mallory());
@@ -182,7 +182,7 @@ TEST_P(Attack, WithAnExtension) {
   EXPECT_TRUE(init_space(url(), soon()));
 }
 
-// Made and not yet committed when init looks
+// Made, but not yet committed when init looks
 TEST_P(Attack, WithAFunctionUnderWay) {
   admin().run("CREATE SCHEMA " + space());
   admin().run("GRANT CREATE, USAGE ON SCHEMA " + space() + " TO " + mallory());
@@ -201,7 +201,7 @@ TEST_P(Attack, WithAFunctionUnderWay) {
   }
 }
 
-// In the place of one of ours: who makes it first has it.
+// With the name of one of ours: the first one to make it owns it.
 TEST_P(Attack, WithTheSameFunctionUnderWay) {
   admin().run("CREATE SCHEMA " + space());
   admin().run("GRANT CREATE, USAGE ON SCHEMA " + space() + " TO " + mallory());
@@ -218,7 +218,7 @@ TEST_P(Attack, WithTheSameFunctionUnderWay) {
   EXPECT_FALSE(mallory_rules());
 }
 
-// Rights on what will be made
+// Rights on objects that will be made
 TEST_P(Attack, WithDefaultPrivileges) {
   const std::string who = " TO " + mallory();
   const std::vector<std::string> defaults{"ALL ON TABLES", "ALL ON SEQUENCES", "ALL ON FUNCTIONS",
@@ -251,7 +251,7 @@ TEST_P(Attack, WithDefaultPrivileges) {
       "f");
 }
 
-// A trigger runs with the rights of whoever changes the table: our functions' owner
+// A trigger runs with the rights of the account that changes the table: the owner of our functions
 TEST_P(Attack, WithATrigger) {
   ASSERT_TRUE(init_space(url(), soon()));
   admin().run("GRANT USAGE ON SCHEMA " + space() + " TO " + mallory());
@@ -279,7 +279,7 @@ TEST_P(Attack, WithATrigger) {
   thread.join();
   EXPECT_FALSE(looked);
   admin().run("DROP TRIGGER z ON " + space() + ".locks");
-  // The rights go with init; to read is no harm.
+  // init removes the rights, except for reading, which is harmless.
   ASSERT_TRUE(init_space(url(), soon()));
   EXPECT_THROW(m.run(trigger), pqxx::insufficient_privilege);
   EXPECT_THROW(m.run("UPDATE " + space() + ".locks SET label = ''"), pqxx::insufficient_privilege);
@@ -290,8 +290,8 @@ TEST_P(Attack, WithATrigger) {
   m.run("DROP SCHEMA " + mallory() + " CASCADE");
 }
 
-// A space that was made by a mere user is not brought up to date by the administrator: what its
-// functions do is that user's choice.
+// The administrator does not upgrade a space that a plain user made: that user decides what its
+// functions do.
 TEST_P(Attack, WithAnOlderSpaceOfHisOwn) {
   const std::string his =
       Address{.user = mallory(), .password = "m", .parameters = "space=" + space()}.url();
@@ -303,7 +303,7 @@ TEST_P(Attack, WithAnOlderSpaceOfHisOwn) {
   }
   EXPECT_TRUE(says(init_is_refused(), mallory()));
   EXPECT_FALSE(mallory_rules());
-  // He himself is told of what he put there.
+  // The user who made it gets a message about it.
   const Status status = init_space(his, soon());
   ASSERT_FALSE(status);
   EXPECT_TRUE(says(status.error().message, "wake_v2")) << status.error().message;
@@ -312,8 +312,8 @@ TEST_P(Attack, WithAnOlderSpaceOfHisOwn) {
   EXPECT_TRUE(Client(open_backend(his, soon()).value()).take({write("a")}).stamp);
 }
 
-// The names of the server's own are looked for in the server's own schema, whatever the
-// administrator's path is.
+// Names of the server's own objects are looked up in the server's own schema, whatever the
+// administrator's search path is.
 TEST_P(Attack, WithTheAdministratorsSearchPath) {
   {
     Session m = as_mallory();
@@ -347,7 +347,7 @@ TEST_P(Attack, WithTheAdministratorsSearchPath) {
   EXPECT_FALSE(mallory_rules()) << "by using it";
 }
 
-// A program's session is its own: what it puts before the server's own names is not found by our
+// A program controls its session: what it puts before the server's own names is not found by our
 // functions, which run as their owner.
 TEST_P(Attack, WithAProgramsSession) {
   ASSERT_TRUE(init_space(url(), soon()));

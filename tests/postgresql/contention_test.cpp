@@ -1,5 +1,4 @@
-// Many clients at once: those that have nothing to do with one another go on undisturbed,
-// and the others meet no error.
+// Many clients at once: independent ones do not disturb each other, and the others meet no error.
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -14,7 +13,7 @@ namespace {
 
 class Contention : public PostgresqlTest {
  protected:
-  // How many times the server has said so until now.
+  // How many deadlocks the server has reported so far.
   static std::size_t deadlocks() {
     std::ifstream log(server().folder() / "server.log");
     std::size_t count = 0;
@@ -28,7 +27,7 @@ TEST_P(Contention, DisjointNamesDoNotCollide) {
   constexpr int rounds = 70;
   std::vector<std::shared_ptr<Backend>> backends;
   for (std::size_t i = 0; i < clients; ++i) backends.push_back(open());
-  // New names in a table with next to nothing in it, then with statistics of that.
+  // New names in a table with almost no rows, then with statistics of that state.
   for (const char* const when : {"new", "analysed"}) {
     std::atomic<std::uint32_t> collisions = 0;
     test::run_threads(clients, [&](std::size_t i) {
@@ -49,7 +48,7 @@ TEST_P(Contention, DisjointNamesDoNotCollide) {
   }
 }
 
-// SEM 4, 16: sets of common names, given in any order
+// SEM 4, 16: sets with common names, given in any order
 TEST_P(Contention, CrossedSetsMeetNoError) {
   constexpr std::size_t names = 6;
   std::array<std::atomic<int>, names> holders{};

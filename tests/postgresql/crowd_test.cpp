@@ -1,4 +1,4 @@
-// SEM 13: many who wait, and a server with few connections.
+// SEM 13: many waiters, and a server with few connections.
 #include <algorithm>
 #include <atomic>
 #include <optional>
@@ -17,14 +17,14 @@ class Crowd : public PostgresqlTest {
     return admin().number(
         "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'lockset'");
   }
-  // With strategy=serializable acquires have connections of their own.
+  // With strategy=serializable acquires have separate connections.
   [[nodiscard]] int needed() const { return strategy() == "serializable" ? 2 : 1; }
   [[nodiscard]] std::string space_of(const test::PrivateServer& server) const {
     std::string address = server.admin_url() + "?space=crowd&strategy=" + strategy();
     init_space(address, soon()).value();
     return address;
   }
-  // From now on the user gets no further connection: error 53300.
+  // From now on the user gets no more connections: error 53300.
   void full_for(const std::string& user) {
     admin().run("ALTER ROLE " + user + " CONNECTION LIMIT 1");
   }
@@ -38,7 +38,7 @@ TEST_P(Crowd, WhoWaitsKeepsOneConnection) {
   Busy busy = waiter.meet_busy({write("a")}, {.will_wait = true});
   busy = waiter.meet_busy({write("a")}, {.will_wait = true, .ticket = busy.ticket});
   EXPECT_EQ(connections() - others, needed());
-  // It hears over that one.
+  // It listens on that connection.
   ASSERT_TRUE(holder.release(stamp));
   const TimePoint began = BootClock::now();
   EXPECT_TRUE(waiter.backend().await_change(*busy.ticket, began + 30s, {}));
@@ -47,7 +47,7 @@ TEST_P(Crowd, WhoWaitsKeepsOneConnection) {
   EXPECT_EQ(connections() - others, needed());
 }
 
-// Where calls over it come thick and fast, no wake-up is lost
+// No wake-up is lost on a connection with many calls
 TEST_P(Crowd, HearsWakeUpsBetweenItsCalls) {
   Client holder = client();
   Client waiter = client("waiter");
@@ -73,14 +73,14 @@ TEST_P(Crowd, HearsWakeUpsBetweenItsCalls) {
   }
 }
 
-// A holder renews its lease although the server takes no further connection
+// A holder renews its lease although the server accepts no more connections
 TEST_P(Crowd, AHoldIsRenewedOverWhatThereIs) {
   const Address address = runtime_user();
   Client holder(open_backend(address.url(), soon()).value());
   const Stamp stamp = holder.take({write("a")}).stamp;
   full_for(address.user);
   EXPECT_TRUE(holder.renew(stamp, 2min));
-  // And so is one whose connection listens.
+  // So does a holder whose connection listens.
   Client other = client("other");
   other.take({write("b")});
   Busy busy = holder.meet_busy({write("b")}, {.will_wait = true});
@@ -89,8 +89,8 @@ TEST_P(Crowd, AHoldIsRenewedOverWhatThereIs) {
   holder.backend().end_wait(*busy.ticket, soon());
 }
 
-// Who had left for want of room comes back: whether there is some now counts, not what the
-// connection before saw. Else all who come back at once would find the same room.
+// A listener that closed for lack of connections comes back: it checks the present room, not what
+// the earlier connection saw. Otherwise all that come back at once would find the same room.
 TEST_P(Crowd, WhoComesBackLooksAnew) {
   test::PrivateServer small("postgresql");
   {
@@ -119,10 +119,10 @@ TEST_P(Crowd, WhoComesBackLooksAnew) {
   waiter.backend().end_wait(*busy.ticket, soon());
 }
 
-// More waiters than the server has connections: there is always one left for who ends a hold, and
-// all of them are served.
+// More waiters than the server has connections: one is always left for ending a hold, and all
+// waiters are served.
 TEST_P(Crowd, WaitersLeaveRoomForARelease) {
-  constexpr Duration longest_wait = 4min;  // reached only when something is broken
+  constexpr Duration longest_wait = 4min;  // reached only if something is broken
   const int waiters = 48 / needed();
   test::PrivateServer small("postgresql");
   {
@@ -131,7 +131,7 @@ TEST_P(Crowd, WaitersLeaveRoomForARelease) {
   }
   small.restart();
   const std::string address = space_of(small);
-  // As a program does that may wait.
+  // As in a program that may wait.
   const auto open_patiently = [&](const Options& options) {
     std::optional<Locks> locks;
     eventually(
@@ -144,7 +144,7 @@ TEST_P(Crowd, WaitersLeaveRoomForARelease) {
     return locks;
   };
   const Stamp stamp = [&] {
-    // Outlives its process.
+    // The hold outlives its process.
     Client raw(open_backend(address, soon()).value());
     return raw.take({write("a")}, {.lease = 10min}).stamp;
   }();
@@ -152,7 +152,7 @@ TEST_P(Crowd, WaitersLeaveRoomForARelease) {
   std::atomic<int> served = 0;
   test::run_threads(waiters + 1, [&](std::size_t i) {
     if (i == 0) {
-      // Once they have all met the one who holds, somebody else ends that.
+      // After all have met the holder, somebody else ends its hold.
       ASSERT_TRUE(eventually([&] { return waiting == waiters; }, longest_wait));
       std::optional<Locks> other = open_patiently({.app = "app"});
       ASSERT_TRUE(other);

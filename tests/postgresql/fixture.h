@@ -1,5 +1,5 @@
-// What the tests of this store alone need: a server of their own, spaces in it, users, and
-// sessions past the backend.
+// Common parts of the tests for this store only: a server, spaces in it, users, and sessions that
+// bypass the backend.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ using test::soon;
 // One for the whole run; started at its first use.
 test::PrivateServer& server();
 
-// A connection of the administrator's; its transactions are the test's own.
+// A connection of the administrator; the test controls its transactions.
 class Session {
  public:
   explicit Session(const std::string& url = server().admin_url())
@@ -56,7 +56,7 @@ struct Address {
 
 bool says(const std::string& message, const std::string& part);
 
-// A variable of this process's environment, for a while.
+// Sets a variable of this process's environment while it lives.
 class Environment {
  public:
   Environment(const char* name, const std::string& value);
@@ -68,7 +68,7 @@ class Environment {
   const char* name_;
 };
 
-// Also when an exception ends a test's thread: the others must not wait for ever.
+// Runs at the end even if an exception ends a test's thread: the others must not wait for ever.
 class AtEnd {
  public:
   explicit AtEnd(std::function<void()> work) : work_(std::move(work)) {}
@@ -87,26 +87,26 @@ class PostgresqlTest : public testing::TestWithParam<std::string> {
 
   // "advisory" or "serializable".
   [[nodiscard]] const std::string& strategy() const { return GetParam(); }
-  // The test's own space: made by SetUp.
+  // The space of this test, made by SetUp.
   [[nodiscard]] const std::string& space() const { return space_; }
   [[nodiscard]] std::string url(const std::string& more = {}) const;
   [[nodiscard]] std::shared_ptr<Backend> open(const std::string& more = {}) const;
   [[nodiscard]] Client client(const std::string& app = "app") const;
   [[nodiscard]] Session& admin() { return *admin_; }
 
-  // SQL that asks for a write of `name` past the backend.
+  // SQL that asks for a write of `name`, without the backend.
   [[nodiscard]] std::string acquire_sql(const std::string& name,
                                         const std::string& function = "acquire_v2") const;
-  // Begins the transaction that it needs.
+  // SQL that begins the transaction that it needs.
   [[nodiscard]] std::string begin_sql() const;
-  // The rows of a table of the space, past the backend.
+  // The number of rows of a table of the space, without the backend.
   std::int64_t count(const std::string& table);
   void drop_space();
-  // True once a session whose statement holds `part` waits for a lock.
+  // True once a session whose statement contains `part` waits for a lock.
   bool somebody_waits(const std::string& part);
-  // A user with a program's rights on the space; dropped with the test.
+  // Makes a user with a program's rights on the space; dropped with the test.
   Address runtime_user(const std::string& password = "open sesame");
-  // Opening with this address fails with this code; the message.
+  // Opening with this address fails with this code; returns the message.
   static std::string refused(const std::string& url, Errc code);
 
  private:

@@ -1,4 +1,4 @@
-// lockset init: again, at once with others, printed, and under programs that run.
+// lockset init: repeated, concurrent, printed, and under running programs.
 #include <atomic>
 
 #include "tests/postgresql/fixture.h"
@@ -8,7 +8,7 @@ namespace {
 
 class Init : public PostgresqlTest {
  protected:
-  // All that makes the space, as the server has it.
+  // Everything that the space consists of, as the server has it.
   std::string catalogue() {
     const std::string of = "'" + space() + "'::regnamespace";
     return admin().text(
@@ -32,7 +32,7 @@ TEST_P(Init, AgainDoesNoHarm) {
   c.set_permits("b", Mode::read, 3);
   const std::string before = catalogue();
   ASSERT_TRUE(init_space(url(), soon()));
-  // Also where the functions have to be made anew.
+  // Even if the functions have to be made again.
   admin().run("UPDATE " + space() + ".meta SET script = ''");
   ASSERT_TRUE(init_space(url(), soon()));
   EXPECT_EQ(catalogue(), before);
@@ -42,8 +42,8 @@ TEST_P(Init, AgainDoesNoHarm) {
   EXPECT_EQ(c.config().permits_of("b").read, 3U);
 }
 
-// A space that a program made which knew no change at a version: it serves all else, and says what
-// to do about that.
+// A space by a program that did not know changes at a version: it serves everything else, and says
+// what to do about that.
 TEST_P(Init, BringsAnOlderSpaceUpToDate) {
   const std::string complete = catalogue();
   admin().run("DROP FUNCTION " + space() + ".change_config_at_v2");
@@ -92,7 +92,7 @@ TEST_P(Init, ThePrintedScriptMakesTheSameSpace) {
   }
 }
 
-// Programs that run notice nothing of it
+// Running programs notice nothing
 TEST_P(Init, UnderProgramsThatWork) {
   std::atomic<bool> stop = false;
   std::atomic<int> grants = 0;

@@ -1,4 +1,4 @@
-// Passwords and TLS: from where they come, what is refused, and that no message tells them.
+// Passwords and TLS: their sources, what is refused, and that no message shows them.
 #include <filesystem>
 #include <fstream>
 
@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 
 class Login : public PostgresqlTest {
  protected:
-  // libpq takes no password file that others may read.
+  // libpq accepts no password file that others can read.
   fs::path password_file(const Address& address, const std::string& password) {
     fs::path file = server().folder() / (space() + ".pgpass");
     std::ofstream(file) << "*:*:*:" << address.user << ':' << password << '\n';

@@ -1,4 +1,4 @@
-// SEM 19: the permanent rows of names go while others use them, and nobody is granted twice.
+// SEM 19: permanent rows of names are removed while clients use them, and nothing is granted twice.
 #include <array>
 #include <atomic>
 
@@ -11,7 +11,7 @@ class NameRows : public PostgresqlTest {};
 
 TEST_P(NameRows, AreSweptWhileTheNamesAreInUse) {
   constexpr std::size_t names = 4;
-  // Counts the rows that go.
+  // Counts the removed rows.
   admin().run("CREATE SEQUENCE " + space() + ".gone");
   admin().run("CREATE FUNCTION " + space() +
               ".count_gone() RETURNS trigger LANGUAGE plpgsql AS "
@@ -30,8 +30,8 @@ TEST_P(NameRows, AreSweptWhileTheNamesAreInUse) {
       for (int n = 0; n < 40; ++n) {
         const int before = grants;
         EXPECT_TRUE(eventually([&] { return grants > before; })) << "no progress";
-        // All of them were used more than an hour ago. One by one: two rows at once could
-        // deadlock with the clients.
+        // As if all of them had been unused for more than an hour. One by one: two rows at once
+        // could deadlock with the clients.
         for (std::size_t name = 0; name < names; ++name) {
           raw.run("UPDATE " + space() +
                   ".names SET last = sign(last) * (abs(last) - 4000000000) WHERE name = 'n" +
@@ -56,7 +56,7 @@ TEST_P(NameRows, AreSweptWhileTheNamesAreInUse) {
       if (a != b) {
         EXPECT_EQ(++holders[b], 1);
       }
-      // Time for the sweep to take the row of a name that is held.
+      // Time for the sweep to remove the row of a held name.
       test::linger(3ms);
       if (a != b) --holders[b];
       --holders[a];

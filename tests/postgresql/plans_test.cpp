@@ -1,4 +1,5 @@
-// How statements are planned is the functions' own: through a pooler no session has its settings.
+// The functions themselves set how their statements are planned: sessions through a pooler have no
+// settings of ours.
 #include <fstream>
 #include <string>
 
@@ -9,7 +10,7 @@ namespace {
 
 class Plans : public PostgresqlTest {
  protected:
-  // Whether this session's process has compiled anything.
+  // Whether this session's process has compiled a plan.
   static bool compiles(const Session& session) {
     std::ifstream maps("/proc/" + std::to_string(session.pid()) + "/maps");
     EXPECT_TRUE(maps);
@@ -18,18 +19,18 @@ class Plans : public PostgresqlTest {
     }
     return false;
   }
-  // As a session through a pooler, with the defaults of the server.
+  // Like a session through a pooler, with the server's defaults.
   static void as_by_default(Session& session) {
     session.run("SET jit = on");
-    // What a plan costs that reads a table in order, where it may not, is ten thousand millions:
-    // far more than this. What nobody forbade costs less.
+    // A plan that reads a table sequentially, where that is disabled, costs ten thousand million:
+    // far more than this. Plans without a disabled step cost less.
     session.run("SET jit_above_cost = 100000");
   }
 };
 
 TEST_P(Plans, AreNotCompiled) {
   Client c = client();
-  ASSERT_TRUE(c.release(c.take({write("a")}).stamp));  // the name is known
+  ASSERT_TRUE(c.release(c.take({write("a")}).stamp));  // the name exists now
   const std::string s = space() + ".";
   Session session;
   as_by_default(session);
@@ -38,7 +39,7 @@ TEST_P(Plans, AreNotCompiled) {
     ASSERT_EQ(session.text(acquire_sql("a")).front(), 'G');
     session.run("COMMIT");
     const std::string stamp = session.text("SELECT max(stamp) FROM " + s + "locks");
-    // Busy, and with the waiter's part.
+    // The busy path, including registering the waiter.
     session.run(begin_sql());
     ASSERT_EQ(session.text(acquire_sql("a")).front(), 'B');
     session.run("COMMIT");

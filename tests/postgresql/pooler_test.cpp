@@ -1,4 +1,4 @@
-// Through PgBouncer in transaction mode: what works, and what is said of the rest.
+// Through PgBouncer in transaction mode: what works, and the messages about the rest.
 #include <unistd.h>
 
 #include <filesystem>
@@ -47,7 +47,7 @@ class PoolerTest : public PostgresqlTest {
     std::filesystem::permissions(folder_, std::filesystem::perms::all);
     const Url url = Url::parse(server().admin_url()).value();
     std::ofstream(folder_ / "users") << '"' << url.user << "\" \"" << url.password << "\"\n";
-    // A port that is free now; another one if somebody takes it first.
+    // A port that is free now; another one if somebody else takes it first.
     for (int tries = 0; tries < 20; ++tries) {
       port_ = 20'000 + static_cast<int>(Token::random().bytes[0]) * 100 +
               Token::random().bytes[1] % 100;
@@ -100,7 +100,7 @@ TEST_P(PoolerTest, LeavesNoTraceOnTheServersSessions) {
   EXPECT_EQ(session.text("SHOW default_transaction_isolation"), "read committed");
 }
 
-// More clients than server connections, so that each statement may meet another session
+// More clients than server connections, so that each statement may run in another session
 TEST_P(PoolerTest, AllCallsWork) {
   const std::shared_ptr<Backend> shared = open_backend(pooled("&pooler=on"), soon()).value();
   EXPECT_FALSE(shared->traits().push_wakeup);
@@ -118,7 +118,7 @@ TEST_P(PoolerTest, AllCallsWork) {
       use(grant, token);
       EXPECT_TRUE(mine.release(grant.stamp));
     }
-    // Then all on one name, each until it had its turn.
+    // Then all use one name, until each one had its turn.
     const TimePoint end = BootClock::now() + 1min;
     while (true) {
       const Token token = Token::random();
@@ -130,7 +130,7 @@ TEST_P(PoolerTest, AllCallsWork) {
         break;
       }
       if (BootClock::now() > end) throw std::runtime_error("no turn on the hot name");
-      test::linger(5ms);  // eight that ask without a pause leave the holder no turn
+      test::linger(5ms);  // eight clients that ask without a pause would leave the holder no turn
     }
   });
   Client c(shared);

@@ -1,4 +1,4 @@
-// Each trouble is an error of the right kind, on one line, with the remedy.
+// Each failure is an error of the right kind, on one line, with the remedy.
 #include <thread>
 #include <vector>
 
@@ -45,10 +45,10 @@ TEST_P(Refusals, AFullServer) {
   EXPECT_TRUE(says(refused(address.url(), Errc::unavailable), "max_connections"));
 }
 
-// Others of the same program go on with those that are there.
+// Other threads of the same program continue with the existing connections.
 TEST_P(Refusals, AConnectionLimitLeavesTheOthersAlone) {
   const Address address = runtime_user();
-  // strategy=serializable keeps further connections, for acquires.
+  // strategy=serializable keeps additional connections, for acquires.
   const char* limit = strategy() == "advisory" ? "3" : "8";
   admin().run("ALTER ROLE " + address.user + " CONNECTION LIMIT " + limit);
   const std::shared_ptr<Backend> shared = open_backend(address.url(), soon()).value();
@@ -67,12 +67,12 @@ TEST_P(Refusals, AServerThatOnlyReads) {
   EXPECT_TRUE(says(refused(address.url(), Errc::misconfigured), "read_only"));
 }
 
-// While it runs: surely not applied
+// While it runs: certainly not applied
 TEST_P(Refusals, ADatabaseThatBecomesReadOnly) {
   Client c = client();
   const Stamp stamp = c.take({write("a")}).stamp;
   admin().run("ALTER DATABASE lockset SET default_transaction_read_only = on");
-  // Those who are connected don't notice; who comes is refused.
+  // Existing connections don't notice it; new ones are refused.
   EXPECT_TRUE(c.release(stamp));
   const auto late = open_backend(url(), soon());
   admin().run("SET default_transaction_read_only = off");
@@ -81,8 +81,8 @@ TEST_P(Refusals, ADatabaseThatBecomesReadOnly) {
   EXPECT_EQ(late.error().code, Errc::misconfigured) << late.error().message;
 }
 
-// And those who are connected, once the whole server is: nothing is granted, renewed or released by
-// a function that runs with its owner's rights either.
+// Existing connections notice it once the whole server is read-only: then functions that run with
+// their owner's rights don't grant, renew or release either.
 TEST_P(Refusals, AServerThatBecomesReadOnly) {
   Client c = client();
   const auto events = std::make_shared<test::EventCounts>();
@@ -110,7 +110,7 @@ TEST_P(Refusals, AServerThatBecomesReadOnly) {
   expect_refused("a release", c.backend().release(stamp, "app", soon()));
   expect_refused("a change", c.backend().change_config(SetPermits{"a", Mode::read, 2}, soon()));
   refused(url(), Errc::misconfigured);
-  // A failover is under way. A waiter keeps waiting until the address leads to a primary.
+  // A failover is under way. A waiter waits until the address leads to a primary.
   std::thread program([&] {
     const Result<Hold> hold = locks.acquire({write("b")}, {.wait = 1min});
     EXPECT_TRUE(hold) << hold.error().message;
@@ -138,8 +138,8 @@ TEST_P(Refusals, CommitsThatAreNotDurable) {
   runtime_user();  // for TearDown
 }
 
-// Behind a pooler the session is not ours to set up: who would not hear that a commit is on this
-// server alone is refused.
+// Behind a pooler we can't set up the session. A user who would not get the warning that a commit
+// is only on this server is refused.
 TEST_P(Refusals, APoolersUserWhoHearsNoWarnings) {
   Address address = runtime_user();
   admin().run("ALTER ROLE " + address.user + " SET client_min_messages = error");
@@ -172,7 +172,7 @@ TEST_P(Refusals, AnotherStrategyThanTheSpaces) {
   const Status status = init_space(url, soon());
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Errc::misconfigured) << status.error().message;
-  // Without one it is the space's.
+  // Without it the space's strategy applies.
   EXPECT_TRUE(open_backend(server().admin_url() + "?space=" + space(), soon()));
   EXPECT_TRUE(init_space(server().admin_url() + "?space=" + space(), soon()));
 }
@@ -202,7 +202,7 @@ TEST_P(Refusals, AnAddressThatCantBeMeant) {
   refused("postgresql:db", Errc::invalid);
 }
 
-// SEM 14: a lock that somebody keeps ends as surely not applied, before the deadline
+// SEM 14: a lock that somebody keeps means certainly not applied, before the deadline
 TEST_P(Refusals, ATransactionLeftOpenInTheWay) {
   Client c = client();
   const Stamp stamp = c.take({write("a")}).stamp;
@@ -227,7 +227,7 @@ TEST_P(Refusals, ANewerSpace) {
   const Status status = init_space(url(), soon());
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Errc::misconfigured) << status.error().message;
-  // An upgrade takes the old functions away: those who run learn why, at their next call.
+  // An upgrade removes the old functions: running programs learn why at their next call.
   admin().run("SET client_min_messages = warning");
   admin().run("ALTER FUNCTION " + space() + ".acquire_v2 RENAME TO acquire_v3");
   const Result<AcquireOutcome> outcome = running.ask_once({write("a")});

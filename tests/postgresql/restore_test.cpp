@@ -1,4 +1,4 @@
-// SEM 8: a backup of the space is put back under a running program.
+// SEM 8: a backup of the space is restored under a running program.
 #include "tests/postgresql/fixture.h"
 #include "tools/child.h"
 
@@ -34,7 +34,7 @@ TEST_P(Restore, StampsGoOnAboveAllEverGranted) {
   EXPECT_GT(client("other").take({write("lost")}).stamp, next.stamp);
 }
 
-// SEM 7: the functions are there again before the rows are.
+// SEM 7: the functions exist again before the rows do.
 TEST_P(Restore, WithoutItsRowsASpaceGrantsNothing) {
   const std::string file = (server().folder() / (space() + ".sql")).string();
   Client c = client();
@@ -62,7 +62,7 @@ TEST_P(Restore, WithoutItsRowsASpaceGrantsNothing) {
 }
 
 // SEM 7, 8: nothing that a client keeps from before a wipe (its configuration, prepared statements,
-// the line of waiters, the connection that listens) grants what the new space would not.
+// the line of waiters, the listening connection) grants what the new space would not.
 TEST_P(Restore, AWipedSpaceIsNotTakenForTheOldOne) {
   const std::shared_ptr<Backend> backend = open();
   Client c(backend);
@@ -85,7 +85,7 @@ TEST_P(Restore, AWipedSpaceIsNotTakenForTheOldOne) {
   const Stamp stamp = c.take({write("a")}).stamp;
   EXPECT_GT(stamp, before);
   EXPECT_GT(c.config().version, version);
-  // Who waits goes on waiting, in the new line, and is woken.
+  // The waiter continues to wait, in the new line, and is woken.
   busy = waiter.meet_busy({write("a")}, {.will_wait = true, .ticket = busy.ticket});
   EXPECT_EQ(c.inspect().waiters.size(), 1U);
   ASSERT_TRUE(c.release(stamp));

@@ -1,4 +1,4 @@
-// Programs, operators and others: what each may do, and the line for who may not.
+// Programs, operators and others: what each may do, and the error message for the others.
 #include <vector>
 
 #include "tests/postgresql/fixture.h"
@@ -8,7 +8,7 @@ namespace {
 
 class Rights : public PostgresqlTest {
  protected:
-  // Each of the calls that are an operator's, and its answer.
+  // Makes each of the operators' calls; returns its answer.
   static std::vector<Error> try_operators_calls(Client& c, Stamp stamp) {
     std::vector<Error> errors;
     const auto note = [&](const auto& result) {
@@ -47,7 +47,7 @@ class Rights : public PostgresqlTest {
     c.reload();
     EXPECT_TRUE(c.release(app));
   }
-  // As the server has it: who may call what.
+  // The server's view: who may call what.
   std::string granted() {
     return admin().text(
         "SELECT concat((SELECT string_agg(proname || coalesce(proacl::text, '-'), "
@@ -72,7 +72,7 @@ TEST_P(Rights, AProgramDoesItsWorkAndNoMore) {
   c.reload();
   const SpaceConfig before = c.config();
   expect_no_right_to_operate(c, stamp, address.user);
-  // Nothing was applied, and the connection serves on.
+  // Nothing was applied, and the connection still works.
   c.reload();
   EXPECT_EQ(c.config(), before);
   EXPECT_TRUE(c.is_live(stamp));
@@ -93,14 +93,14 @@ TEST_P(Rights, AnOperatorMayAll) {
   c.change(RaiseStampBase{Stamp{1}});
 }
 
-// Past the backend as well
+// Also without the backend
 TEST_P(Rights, AProgramsSqlIsNotTheOperators) {
   const Address address = runtime_user();
   Client c(open_backend(address.url(), soon()).value());
   const Stamp stamp = c.take({write("a")}).stamp;
   Session raw(address.url().substr(0, address.url().find('?')));
   const std::string of_stamp = std::to_string(stamp.value);
-  // Nobody's application is not everybody's.
+  // A missing application is not every application.
   EXPECT_EQ(raw.text("SELECT " + space() + ".release_v2(" + of_stamp + ", NULL)"), "N");
   for (const std::string& call :
        {"break_v2(" + of_stamp + ")", std::string("next_version_v2()"),
@@ -133,7 +133,7 @@ TEST_P(Rights, WhoHasNoneIsToldWhatToDo) {
   EXPECT_TRUE(Client(open_backend(address.url(), soon()).value()).take({write("a")}).stamp);
 }
 
-// Nobody has to be trusted with all rights because he may use the schema.
+// The right to use the schema does not imply trust with all rights.
 TEST_P(Rights, EverybodyMayAskForTheVersionAlone) { EXPECT_EQ(everybodys(), "about"); }
 
 TEST_P(Rights, AnOperatorBecomesAProgram) {
@@ -149,7 +149,7 @@ TEST_P(Rights, AnOperatorBecomesAProgram) {
   EXPECT_EQ(granted(), as_program);
 }
 
-// What is left by another way is said, not passed over.
+// A right that remains in another way is reported, not ignored.
 TEST_P(Rights, AProgramThatStaysAnOperatorIsRefused) {
   const Address address = runtime_user();
   const std::string group = space() + "_group";
@@ -165,7 +165,7 @@ TEST_P(Rights, AProgramThatStaysAnOperatorIsRefused) {
     EXPECT_EQ(status.error().message.find('\n'), std::string::npos) << status.error().message;
   }
   EXPECT_EQ(granted(), before) << "half of it was done";
-  // By a role that has the rights is as good as by one's own.
+  // A role that has the rights is as good as the user's own rights.
   EXPECT_TRUE(Client(open_backend(address.url(), soon()).value())
                   .backend()
                   .change_config(SetPermits{"a", Mode::read, 3}, soon()));
@@ -230,7 +230,7 @@ TEST_P(Rights, ThePrintedScriptGivesTheSame) {
   EXPECT_EQ(granted(), by_allow);
 }
 
-// lockset init again, also where the functions have to be made anew or are new
+// lockset init again, even if the functions have to be made again or are new
 TEST_P(Rights, StayWithTheNextInit) {
   const Address program = runtime_user();
   const std::string boss = space() + "_boss";
@@ -257,8 +257,8 @@ TEST_P(Rights, StayWithTheNextInit) {
   EXPECT_EQ(everybodys(), "about");
 }
 
-// A space of version 1, where everybody with USAGE might do everything: its functions are gone, and
-// who used it is told.
+// A space of version 1, where everybody with USAGE could do everything: its functions are gone, and
+// its users are told.
 TEST_P(Rights, AreNotEverybodysAfterAnUpgrade) {
   const Address address = runtime_user();
   Client running(open_backend(address.url(), soon()).value());

@@ -1,5 +1,5 @@
-// Every connection gets its settings, whatever the server's defaults, also in place of one
-// that broke.
+// Every connection gets its settings, whatever the server's defaults are; so does one that replaces
+// a broken one.
 #include "tests/postgresql/fixture.h"
 
 namespace lockset::postgresql_tests {
@@ -13,7 +13,7 @@ class Sessions : public PostgresqlTest {
   }
 };
 
-// An acquire refuses another level than its own (LS002), so all that is granted has it.
+// An acquire refuses any level but its own (LS002), so every grant had it.
 TEST_P(Sessions, HaveTheirIsolationLevelAlsoAfterTheyBroke) {
   const Address address = runtime_user();
   admin().run("ALTER ROLE " + address.user +
@@ -29,7 +29,7 @@ TEST_P(Sessions, HaveTheirIsolationLevelAlsoAfterTheyBroke) {
       }
     });
     end_sessions_of(address.user);
-    // What finds a connection broken may say so, and nothing else.
+    // A call that finds its connection broken may say so, and nothing else.
     EXPECT_TRUE(eventually([&] {
       const auto config = shared->load_config(soon());
       EXPECT_TRUE(config || config.error().retryable()) << config.error().message;
@@ -43,7 +43,7 @@ TEST_P(Sessions, HaveTheirIsolationLevelAlsoAfterTheyBroke) {
   }
 }
 
-// The server was made read-only meanwhile
+// The server became read-only meanwhile
 TEST_P(Sessions, AreRefusedAgainWhereNothingCanBeGranted) {
   const Address address = runtime_user();
   Client c(open_backend(address.url(), soon()).value());

@@ -9,7 +9,7 @@ namespace {
 
 class SpaceTest : public PostgresqlTest {};
 
-// All that a program does, and then an operator, as users with these roles and no more
+// Everything that a program does, and then an operator, as users with exactly these roles
 TEST_P(SpaceTest, UsersNeedTheirRolesAlone) {
   const Address address = runtime_user();
   const std::shared_ptr<Backend> backend = open_backend(address.url(), soon()).value();
@@ -47,7 +47,7 @@ TEST_P(SpaceTest, UsersNeedTheirRolesAlone) {
         << table;
     EXPECT_THROW(session.run("DELETE FROM " + space() + "." + table), pqxx::failure) << table;
   }
-  // Nor can it put a function of its own under ours.
+  // Nor can it replace one of our functions by its own.
   session.run("SET search_path = pg_temp, public");
   session.run("CREATE TEMP TABLE locks (name text)");
   EXPECT_TRUE(Client(backend).take({write("z")}).stamp);
@@ -55,7 +55,7 @@ TEST_P(SpaceTest, UsersNeedTheirRolesAlone) {
 
 // --- stamps ---
 
-// SEM 8: a backup that is put back has the sequence of then
+// SEM 8: a restored backup has the sequence of that time
 TEST_P(SpaceTest, StampsGoOnAboveARestoredBackup) {
   Client c = client();
   const Stamp before = c.take({write("a")}).stamp;
@@ -65,7 +65,7 @@ TEST_P(SpaceTest, StampsGoOnAboveARestoredBackup) {
   EXPECT_GT(c.take({write("a")}).stamp, before);
 }
 
-// SEM 8: many find it behind at the same time
+// SEM 8: many clients find it behind at the same time
 TEST_P(SpaceTest, StampsStayUniqueWhileManyRaiseThem) {
   std::mutex mutex;
   std::set<Stamp> all;
@@ -88,7 +88,7 @@ TEST_P(SpaceTest, StampsStayUniqueWhileManyRaiseThem) {
   }
 }
 
-// SEM 8: minima from several clients at once, each a jump
+// SEM 8: minima from several clients at once, each one a jump
 TEST_P(SpaceTest, StampsStayUniqueWhileManyAskForMinima) {
   std::mutex mutex;
   std::set<Stamp> all;
@@ -108,7 +108,7 @@ TEST_P(SpaceTest, StampsStayUniqueWhileManyAskForMinima) {
   });
 }
 
-// SEM 8: a space that was dropped and made anew under a running program
+// SEM 8: a space that was dropped and made again under a running program
 TEST_P(SpaceTest, AWipedSpaceGoesOnAbove) {
   Client c = client();
   const Stamp before = c.take({write("a")}).stamp;
@@ -118,7 +118,7 @@ TEST_P(SpaceTest, AWipedSpaceGoesOnAbove) {
   ASSERT_FALSE(gone);
   EXPECT_EQ(gone.error().code, Errc::misconfigured) << gone.error().message;
   ASSERT_TRUE(init_space(url(), soon()));
-  // The configuration of before is not that of now, though nobody changed anything.
+  // The earlier configuration is not the present one, although nobody changed anything.
   const Result<AcquireOutcome> stale = c.ask_once({write("b")});
   ASSERT_TRUE(stale) << stale.error().message;
   EXPECT_TRUE(std::holds_alternative<Stale>(*stale));
@@ -140,7 +140,7 @@ TEST_P(SpaceTest, ManyExpiredHoldsAreSwept) {
   EXPECT_EQ(admin().number("SELECT count(*) FROM " + space() + ".locks"), 0);
 }
 
-// SEM 19: the rows of names that nobody used for an hour go; those in use stay
+// SEM 19: the rows of names that nobody used for an hour are removed; those in use stay
 TEST_P(SpaceTest, UnusedNamesAreSwept) {
   if (strategy() != "serializable") {
     EXPECT_EQ(admin().text("SELECT to_regclass('" + space() + ".names')"), "") << "it has none";
@@ -155,7 +155,7 @@ TEST_P(SpaceTest, UnusedNamesAreSwept) {
   };
   EXPECT_EQ(c.backend().sweep(soon()).value(), 0U);
   EXPECT_EQ(names(), "fresh held unused");
-  // An hour and more ago.
+  // More than an hour ago.
   admin().run("UPDATE " + space() +
               ".names SET last = sign(last) * (abs(last) - 4000000000) "
               "WHERE name <> 'fresh'");
@@ -166,21 +166,21 @@ TEST_P(SpaceTest, UnusedNamesAreSwept) {
   EXPECT_TRUE(c.take({write("unused")}).stamp);
 }
 
-// SEM 19: a step that began before a name's row went and came back grants nothing from then
+// SEM 19: a step that began before a name's row was removed and made again grants nothing from then
 TEST_P(SpaceTest, ARowThatCameBackIsNotTheOldOne) {
   if (strategy() != "serializable") return;
   Client c = client();
   ASSERT_TRUE(c.release(c.take({write("a")}).stamp));
   Session slow;
   slow.run("BEGIN ISOLATION LEVEL SERIALIZABLE");
-  slow.run("SELECT 1 FROM pg_class LIMIT 1");  // its state is fixed
+  slow.run("SELECT 1 FROM pg_class LIMIT 1");  // its snapshot is fixed now
   admin().run("DELETE FROM " + space() + ".names");
   const Stamp stamp = c.take({write("a")}).stamp;
   EXPECT_THROW(slow.run(acquire_sql("a")), pqxx::serialization_failure);
   EXPECT_TRUE(c.is_live(stamp));
 }
 
-// Sets of more names than there are locks for
+// Sets with more names than there are locks
 TEST_P(SpaceTest, LargeSetsExcludeSmallOnes) {
   Client c = client();
   test::Wanted many;

@@ -1,6 +1,5 @@
-// SEM 14, 20: synchronous_standby_names names a standby that is not there, and somebody breaks off
-// the wait for it. The commit is on this server alone: a failover would forget it, so that it is no
-// success.
+// SEM 14, 20: synchronous_standby_names names a missing standby, and somebody cancels the wait for
+// it. Then the commit is only on this server: a failover would forget it, so it is no success.
 #include <atomic>
 #include <functional>
 #include <thread>
@@ -16,11 +15,11 @@ class Standby : public PostgresqlTest {
  protected:
   void SetUp() override {
     PostgresqlTest::SetUp();
-    // What the test does itself waits for nobody.
+    // The test's own statements wait for nobody.
     admin().run("SET synchronous_commit = local");
     backend_ = open();
     if (strategy() == "serializable") {
-      // Rows of names are no grants, but a new one is waited for as well.
+      // Rows of names are no grants, but a new row is waited for as well.
       admin().run("SELECT " + space() + ".know_v2(ARRAY['a', 'other', '@app:app'])");
     }
     set_names("nobody");
@@ -36,7 +35,7 @@ class Standby : public PostgresqlTest {
     PostgresqlTest::TearDown();
   }
 
-  // The wait of each commit is broken off while `call` runs; how often that was.
+  // Cancels the wait of each commit while `call` runs; returns how often.
   int broken_off(const std::string& how, const std::function<void()>& call) {
     std::atomic<bool> over = false;
     std::thread caller([&] {
@@ -57,10 +56,10 @@ class Standby : public PostgresqlTest {
     EXPECT_TRUE(
         eventually([&] { return Session().text("SHOW synchronous_standby_names") == names; }));
   }
-  // Nobody waits for the standby any more: who does goes on.
+  // Nobody waits for the standby any more; waiting commits continue.
   void the_standby_is_back() { set_names(""); }
   [[nodiscard]] std::shared_ptr<Backend> backend() const { return backend_; }
-  // Puts a hold there that all agree on.
+  // Makes a hold that everybody agrees on.
   Stamp held(const std::string& name) {
     the_standby_is_back();
     const Stamp stamp = Client(backend_).take({write(name)}).stamp;
@@ -90,7 +89,7 @@ TEST_P(Standby, ABrokenOffWaitIsNoGrant) {
   const Token token = Token::random();
   expect_doubt<Result<AcquireOutcome>>("an acquire",
                                        [&] { return c.ask_once({write("a")}, {.token = token}); });
-  // It stands here. But to look is not enough, and to be broken off at that tells nothing.
+  // The hold is here. But looking is not enough, and a cancelled look tells nothing.
   EXPECT_EQ(count("locks"), 1);
   Result<std::optional<Grant>> found(std::optional<Grant>{});
   EXPECT_GE(broken_off("pg_cancel_backend", [&] { found = backend()->resolve(token, soon()); }), 1);
@@ -110,7 +109,7 @@ TEST_P(Standby, ABrokenOffWaitIsNoSuccess) {
   expect_doubt<Result<SpaceConfig>>("a change", [&] {
     return backend()->change_config(SetPermits{"a", Mode::read, 3}, soon());
   });
-  // Again, when there is nothing left to be done: that is no success either.
+  // Once more, when there is nothing left to do: that is no success either.
   for (int i = 0; i < 2; ++i) {
     expect_doubt<Result<bool>>("a release",
                                [&] { return backend()->release(stamp, "app", soon()); });
@@ -123,7 +122,7 @@ TEST_P(Standby, ABrokenOffWaitIsNoSuccess) {
   }
 }
 
-// Ended by the server, it has no answer at all.
+// If the server ends the session, there is no answer at all.
 TEST_P(Standby, ATerminatedSessionIsNoGrant) {
   Client c(backend());
   std::optional<Result<AcquireOutcome>> outcome;
@@ -132,7 +131,7 @@ TEST_P(Standby, ATerminatedSessionIsNoGrant) {
   EXPECT_EQ(outcome->error().code, Errc::indeterminate) << outcome->error().message;
 }
 
-// A program that asks until it knows is granted once the standby has it, and not before.
+// A program that asks until it knows gets the grant once the standby has it, and not before.
 TEST_P(Standby, AProgramIsGrantedWhatTheStandbyHas) {
   Locks locks = lockset::open(url()).value();
   std::atomic<bool> granted = false;
@@ -153,7 +152,7 @@ TEST_P(Standby, AProgramIsGrantedWhatTheStandbyHas) {
   program.join();
 }
 
-// Warnings of another kind say nothing about that.
+// Warnings of another kind mean nothing here.
 TEST_P(Standby, AnotherWarningIsNoDoubt) {
   the_standby_is_back();
   admin().run("CREATE FUNCTION " + space() +
@@ -164,7 +163,7 @@ TEST_P(Standby, AnotherWarningIsNoDoubt) {
   EXPECT_TRUE(Client(backend()).take({write("a")}).stamp);
 }
 
-// Who wants to hear of errors alone is told all the same.
+// A user who wants only errors still gets this one.
 TEST_P(Standby, IsHeardWhateverTheUserWantsToHear) {
   the_standby_is_back();
   const Address address = runtime_user();

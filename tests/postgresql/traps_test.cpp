@@ -1,5 +1,5 @@
-// SEM 4, 10: the traps in which the obvious statements grant twice. Beside ours each test
-// shows a known-bad variant that does, so that it can't come to test nothing.
+// SEM 4, 10: traps in which the obvious statements grant twice. Next to ours, each test shows a
+// wrong variant that does, so that the test can't become meaningless.
 #include <atomic>
 #include <optional>
 #include <thread>
@@ -11,11 +11,10 @@ namespace {
 
 class Traps : public PostgresqlTest {
  protected:
-  // Takes "a", and a renewal by a session that does not commit yet, until the old lease has
-  // ended.
+  // Takes "a", and renews it in a session that does not commit yet, until the old lease has ended.
   void take_and_renew(Client& holder, Session& session, Stamp& stamp) {
     bool renewed = false;
-    // A machine that stands still may let a short lease end before it is renewed.
+    // On a machine that stalls, a short lease may end before it is renewed.
     for (Duration lease = 1s; !renewed && lease < 10s; lease *= 2) {
       session.run("BEGIN");
       stamp = holder.take({write("a")}, {.lease = lease}).stamp;
@@ -49,7 +48,7 @@ TEST_P(Traps, ARenewalUnderWayIsWaitedFor) {
   EXPECT_TRUE(holder.is_live(stamp));
 }
 
-// SEM 10: and if that comes to nothing, the hold has ended
+// SEM 10: and if that is rolled back, the hold has ended
 TEST_P(Traps, ARenewalThatIsRolledBackIsNone) {
   Client holder = client();
   Session renewer;
@@ -65,7 +64,7 @@ TEST_P(Traps, ARenewalThatIsRolledBackIsNone) {
   EXPECT_FALSE(holder.renew(stamp, 1min)) << "revived";
 }
 
-// The known-bad variant: admission filters by the expiry, and does not remove
+// The wrong variant: admission filters by the expiry, and does not remove
 TEST_P(Traps, ToFilterByTheExpiryWouldGrantTwice) {
   Client holder = client();
   Session renewer;
@@ -86,11 +85,11 @@ TEST_P(Traps, ToFilterByTheExpiryWouldGrantTwice) {
       << "two live holds of one name: the trap is real";
 }
 
-// SEM 4: a state from before the lock is not what decides
+// SEM 4: a state from before the lock does not decide
 TEST_P(Traps, AStaleStateBehindALockDecidesNothing) {
   Client second = client("second");
   if (strategy() == "serializable") {
-    // Its row is there.
+    // Its row exists now.
     ASSERT_TRUE(second.release(second.take({write("a")}).stamp));
   }
   Session first;
@@ -106,7 +105,7 @@ TEST_P(Traps, AStaleStateBehindALockDecidesNothing) {
   EXPECT_EQ(admin().number("SELECT count(*) FROM " + space() + ".locks"), 1);
 }
 
-// The known-bad variant: lock and look in one statement
+// The wrong variant: lock and look in one statement
 TEST_P(Traps, ALockAndALookInOneStatementWouldGrantTwice) {
   const std::string table = space() + ".bad";
   admin().run("CREATE TABLE " + table + "(name text)");
@@ -123,8 +122,9 @@ TEST_P(Traps, ALockAndALookInOneStatementWouldGrantTwice) {
   EXPECT_EQ(admin().number("SELECT count(*) FROM " + table), 2) << "the trap is real";
 }
 
-// SEM 8: a stamp is drawn after the release that made room, for that takes no name's lock. Drawn
-// before, it would be older than a grant on another name that had returned before that release.
+// SEM 8: a stamp is drawn after the release that made room, because that takes no lock on a name.
+// If it were drawn before, it would be older than a grant on another name that had returned before
+// that release.
 TEST_P(Traps, AStampIsYoungerThanTheReleaseThatMadeRoom) {
   Client holder = client();
   const Stamp before = holder.take({write("a")}).stamp;
@@ -146,7 +146,7 @@ TEST_P(Traps, AStampIsYoungerThanTheReleaseThatMadeRoom) {
   }
 }
 
-// What each strategy is not made for it refuses
+// Each strategy refuses the isolation levels that it is not made for
 TEST_P(Traps, AnotherIsolationLevelIsRefused) {
   Session session;
   session.run("BEGIN ISOLATION LEVEL REPEATABLE READ");
@@ -158,11 +158,11 @@ TEST_P(Traps, AnotherIsolationLevelIsRefused) {
   }
 }
 
-// SEM 4: strategy=serializable stays safe where predicate locks should fail. REPEATABLE
-// READ has none at all: the loser meets the row that the winner changed.
+// SEM 4: strategy=serializable stays safe even if predicate locks fail. REPEATABLE READ has none at
+// all: the loser meets the row that the winner changed.
 TEST_P(Traps, TheRowsOfTheNamesDoWithoutPredicateLocks) {
   if (strategy() != "serializable") {
-    // There, REPEATABLE READ grants twice: this is why it is refused.
+    // REPEATABLE READ would grant twice there: that is why it is refused.
     std::string body = admin().text(
         "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE "
         "proname = 'acquire_v2' AND pronamespace = '" +
@@ -214,12 +214,12 @@ TEST_P(Traps, TheRowsOfTheNamesDoWithoutPredicateLocks) {
   EXPECT_TRUE(failed);
 }
 
-// SEM 7, 12: an acquire under way when its application is taken over leaves no hold
+// SEM 7, 12: an acquire that is under way during a takeover of its application leaves no hold
 TEST_P(Traps, AnAcquireUnderWayDoesNotSurviveAReclaim) {
   Client young = client("app");
   const std::int64_t epoch = young.take({write("@app:app")}).stamp.value;
   if (strategy() == "serializable") {
-    // Its row is there.
+    // Its row exists now.
     ASSERT_TRUE(young.release(young.take({write("a")}).stamp));
   }
   Session old;

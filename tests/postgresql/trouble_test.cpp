@@ -1,5 +1,5 @@
-// SEM 4, 14: the server fails in the midst of a step: an error of the right kind, and no
-// part of the set is left held.
+// SEM 4, 14: the server fails during a step: an error of the right kind, and no part of the set
+// stays held.
 #include "tests/postgresql/fixture.h"
 
 namespace lockset::postgresql_tests {

@@ -1,4 +1,4 @@
-// SEM 13: wake-ups over LISTEN, and what happens without it.
+// SEM 13: wake-ups over LISTEN, and what happens without them.
 #include <atomic>
 #include <thread>
 
@@ -9,13 +9,13 @@
 namespace lockset::postgresql_tests {
 namespace {
 
-// Being woken and running into the deadline can't be taken for one another.
+// So long that a wake-up and the deadline can't be confused.
 constexpr Duration far = 30s;
 constexpr Duration early = 15s;
 
 class WaitingTest : public PostgresqlTest {
  protected:
-  // How many waiters for `name` the store knows.
+  // How many waiters for `name` the store has.
   std::int64_t in_line(const std::string& name) {
     return admin().number("SELECT count(*) FROM " + space() + ".waiter_names WHERE name = '" +
                           name + "'");
@@ -37,7 +37,7 @@ TEST_P(WaitingTest, ListensFromTheFirstWaitOn) {
   c.backend().end_wait(*busy.ticket, soon());
 }
 
-// A server that says nothing any more, and does not end the connection either
+// A server that does not answer any more, and does not end the connection either
 TEST_P(WaitingTest, ASilentServerKeepsNobodyFromEnding) {
   test::TcpProxy proxy(server().port());
   std::string address = url();
@@ -58,7 +58,7 @@ TEST_P(WaitingTest, ASilentServerKeepsNobodyFromEnding) {
   end.join();
 }
 
-// A release that is under way when a waiter registers: one of the two sees the other
+// A release is under way when a waiter registers: one of the two sees the other
 TEST_P(WaitingTest, ARegistrationAndAReleaseDoNotMissOneAnother) {
   Client holder = client();
   Client waiter = client("waiter");
@@ -101,7 +101,7 @@ TEST_P(WaitingTest, ARegistrationWaitsForAReleaseUnderWay) {
   EXPECT_TRUE(grant) << "left waiting for a hold that had ended";
 }
 
-// The connection that listens dies; waiting goes on over another
+// The listening connection dies; waiting continues over another
 TEST_P(WaitingTest, SurvivesTheEndOfTheListeningConnection) {
   Client holder = client();
   const Stamp stamp = holder.take({write("a")}).stamp;
@@ -113,15 +113,15 @@ TEST_P(WaitingTest, SurvivesTheEndOfTheListeningConnection) {
   ASSERT_EQ(in_line("a"), 1);
   admin().run("SELECT pg_terminate_backend(pid)" + sessions + " AND pid NOT IN (" + of_holder +
               ")");
-  // Comes back to look again, since it may have missed something.
+  // It returns to look again, because it may have missed something.
   const TimePoint began = BootClock::now();
   EXPECT_TRUE(waiter.backend().await_change(*busy.ticket, began + far, {}));
   EXPECT_LT(BootClock::now(), began + early);
-  // Who does not hear comes back sooner than this.
+  // A waiter without a listening connection returns sooner than this.
   constexpr Duration longer = 1s;
   EXPECT_TRUE(eventually([&] {
     const auto found = waiter.ask({write("a")}, {.will_wait = true, .ticket = busy.ticket});
-    if (!found) return false;  // over a connection whose end was not known yet
+    if (!found) return false;  // over a connection whose end was not noticed yet
     busy = std::get<Busy>(*found);
     const TimePoint now = BootClock::now();
     EXPECT_TRUE(waiter.backend().await_change(*busy.ticket, now + longer, {}));
@@ -135,7 +135,7 @@ TEST_P(WaitingTest, SurvivesTheEndOfTheListeningConnection) {
   EXPECT_TRUE(waiter.take({write("a")}, {.will_wait = true, .ticket = busy.ticket}).stamp);
 }
 
-// A waiter that was woken and is dead does not swallow the next wake-up
+// A dead waiter that was woken does not use up the next wake-up
 TEST_P(WaitingTest, ADeadWaiterIsPassedOver) {
   Client holder = client();
   const Stamp stamp = holder.take({write("a")}).stamp;
@@ -156,7 +156,7 @@ TEST_P(WaitingTest, ADeadWaiterIsPassedOver) {
   EXPECT_TRUE(waiter.take({write("a")}, {.will_wait = true, .ticket = busy.ticket}).stamp);
 }
 
-// Rows of waiters that are not heard of any more are swept
+// Rows of waiters that have vanished are swept
 TEST_P(WaitingTest, DeadWaitersAreSwept) {
   Client holder = client();
   holder.take({write("a")});

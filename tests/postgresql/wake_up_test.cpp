@@ -1,5 +1,5 @@
-// SEM 13: who is notified of a release, heard by a session past the backend, and that the
-// line of those who wait is empty in the end.
+// SEM 13: which waiters a release notifies, as a session without the backend sees it, and that the
+// line of waiters is empty at the end.
 #include <atomic>
 #include <cstdio>
 #include <string>
@@ -11,12 +11,12 @@
 namespace lockset::postgresql_tests {
 namespace {
 
-// Hears what is sent to a channel.
+// Receives what is sent to a channel.
 class Ear {
  public:
   explicit Ear(const std::string& channel)
       : connection_(server().admin_url()), receiver_(connection_, channel, heard_) {}
-  // All that was sent before now.
+  // Everything that was sent before now.
   std::vector<std::string> heard(Session& session) {
     session.run("NOTIFY " + receiver_.channel() + ", 'the end'");
     EXPECT_TRUE(eventually([&] {
@@ -47,7 +47,7 @@ class Ear {
 class WakeUp : public PostgresqlTest {
  protected:
   [[nodiscard]] std::string channel() const { return space() + "_raw"; }
-  // A waiter that does nothing when it is woken.
+  // A waiter that does not react when it is woken.
   void wait_for(const std::string& name, const std::string& ticket) {
     std::string sql = acquire_sql(name);
     sql.replace(sql.find("'', '')"), 7, "'" + channel() + "', '" + ticket + "')");
@@ -74,7 +74,7 @@ TEST_P(WakeUp, GoesToTheNextInLineOnly) {
   EXPECT_EQ(ear.heard(admin()), Heard({"other"}));
 }
 
-// The release of a name that others do not wait for tells them nothing
+// The release of a name notifies no waiters of other names
 TEST_P(WakeUp, IsForTheNameThatWasReleased) {
   Client c = client();
   c.take({write("a")});
@@ -85,7 +85,7 @@ TEST_P(WakeUp, IsForTheNameThatWasReleased) {
   EXPECT_EQ(ear.heard(admin()), Heard());
 }
 
-// The end of a hold by its lease wakes as a release does, once somebody removes it
+// The end of a lease wakes as a release does, once somebody removes the hold
 TEST_P(WakeUp, ComesWithTheSweep) {
   Client c = client();
   c.take({write("a")});
@@ -96,8 +96,8 @@ TEST_P(WakeUp, ComesWithTheSweep) {
   EXPECT_EQ(ear.heard(admin()), Heard({"first"}));
 }
 
-// NOTIFY makes commits stand in line, so there is none without a waiter. Here the function
-// that does it is away: who calls it fails.
+// NOTIFY makes commits queue, so there is none without a waiter. Here the notifying function is
+// missing, so calling it fails.
 TEST_P(WakeUp, IsNotSentWhereNobodyWaits) {
   Client c = client();
   const Stamp busy = c.take({write("b")}).stamp;
@@ -114,7 +114,7 @@ TEST_P(WakeUp, IsNotSentWhereNobodyWaits) {
   EXPECT_TRUE(c.release(busy));
 }
 
-// Those who got what they wanted, and those who gave up, are in the line no more
+// Waiters that were granted, and waiters that gave up, leave the line
 TEST_P(WakeUp, LeavesNobodyInTheLine) {
   std::atomic<int> given_up = 0;
   std::atomic<int> granted = 0;

@@ -48,7 +48,7 @@ TEST_F(RedisCalm, AChangeOfTheConfigurationClosesIt) {
     EXPECT_EQ(calm(), "");
     pass_through(other);
     expect_open();
-    // It is open for those who know the change, and for nobody else.
+    // It is open only for clients that know the change.
     const Result<AcquireOutcome> outcome = one.ask_once({write("a")});
     EXPECT_TRUE(outcome && std::holds_alternative<Stale>(*outcome)) << test::describe(outcome);
     one.reload();
@@ -62,7 +62,7 @@ TEST_F(RedisCalm, ALossOfStateClosesIt) {
   one.change(SetMaxLease{1s});
   const Grant held = one.take({write("held")}, {.lease = 1s});
   expect_open();
-  // Older than what the client has seen, and all else as it was.
+  // Older than what the client has seen, and everything else is unchanged.
   admin().say({"HSET", "{lockset}", "last", std::to_string(held.stamp.value - 1)});
   const Result<AcquireOutcome> outcome = one.ask_once({write("a")});
   EXPECT_FALSE(outcome) << test::describe(outcome);
@@ -88,7 +88,7 @@ TEST_F(RedisCalm, ARestartThatKeptEverythingClosesIt) {
   EXPECT_EQ(calm(), "");
 }
 
-// Of all that it looks at only this tells of a dump that was put in just now.
+// Of everything that it looks at, only this shows a dump that was just loaded.
 TEST_F(RedisCalm, AStateThatWasLoadedClosesIt) {
   if (!start()) return;
   Client one = client();
@@ -104,7 +104,8 @@ TEST_F(RedisCalm, AStateThatWasLoadedClosesIt) {
   EXPECT_EQ(calm(), "");
 }
 
-// Two grants within a microsecond, or a clock that was set back: it makes way for the long one
+// Two grants within a microsecond, or a clock that was set back: the short way gives way to the
+// long one
 TEST_F(RedisCalm, AStampIsNeverAtOrBelowTheLastOne) {
   if (!start()) return;
   Client one = client();

@@ -1,5 +1,5 @@
-// What a step costs where there is a lot: readers of one name, holds of others, waiters that died.
-// Counted in commands that the server runs, for times tell of the machine too.
+// The cost of a step when there is a lot: readers of one name, holds of others, dead waiters.
+// Counted in commands that the server runs, because times depend on the machine too.
 #include <string>
 
 #include "tests/redis/fixture.h"
@@ -20,7 +20,7 @@ for i = 0, ARGV[1] - 1 do
 end
 )";
 
-// ARGV: how many, names each.
+// ARGV: how many, names for each.
 constexpr const char* adding_dead_waiters = R"(
 for i = 1, ARGV[1] do
   local id = string.format('%032d:1', i)
@@ -38,8 +38,8 @@ class RedisCrowd : public RedisServerTest {
  protected:
   struct Readers {
     int count = 0;
-    std::int64_t first = 1000;  // stamp
-    std::int64_t ends = 0;      // of the first lease; 0: in an hour
+    std::int64_t first = 1000;  // the first stamp
+    std::int64_t ends = 0;      // end of the first lease; 0: in an hour
     std::int64_t step = 1;
     std::string app = "crowd";
     std::int64_t epoch = 0;
@@ -55,7 +55,7 @@ class RedisCrowd : public RedisServerTest {
     const test::RawReply time = admin().say({"TIME"});
     return (std::stoll(time.list.at(0).text) + 3600) * 1'000'000;
   }
-  // How often the server has run this command, in scripts too.
+  // How often the server has run this command, including in scripts.
   [[nodiscard]] std::int64_t runs(const std::string& command) {
     const std::string all = admin().text({"INFO", "commandstats"});
     const std::string begin = "cmdstat_" + command + ":calls=";
@@ -90,7 +90,7 @@ TEST_F(RedisCrowd, AReaderTooManyLooksAtFewOfTheOthers) {
   EXPECT_LT(runs("zscore"), before + 100);
 }
 
-// SEM 4, 10: dead ones count no more, wherever they stand
+// SEM 4, 10: dead readers do not count, wherever their entries are
 TEST_F(RedisCrowd, ADeadReaderMakesRoomForAnother) {
   if (!start()) return;
   Client one = client();
@@ -102,7 +102,7 @@ TEST_F(RedisCrowd, ADeadReaderMakesRoomForAnother) {
   EXPECT_FALSE(one.try_take({read("many")}));
 }
 
-// One that stands nowhere else: somebody has taken its lease away by hand.
+// A reader with no other entry: somebody has removed its lease by hand.
 TEST_F(RedisCrowd, AReaderWithoutALeaseMakesRoomInTheEnd) {
   if (!start()) return;
   Client one = client();
@@ -128,14 +128,14 @@ TEST_F(RedisCrowd, AWriterTidiesUpAfterManyDeadReaders) {
   EXPECT_TRUE(one.try_take({write("many")}));
 }
 
-// SEM 12: its own are found among many others', and others get their turn meanwhile
+// SEM 12: its own holds are found among many others', and other clients get their turn meanwhile
 TEST_F(RedisCrowd, AReclaimGoesPageByPage) {
   if (!start()) return;
   Client mine = client();
   const std::int64_t ends = in_an_hour();
   add({.count = 7500, .ends = ends});
   add({.count = 1, .first = 10'000, .ends = ends + 10, .app = "app", .name = "a"});
-  // More than a page of the same moment.
+  // More than a page with the same time.
   add({.count = 6000, .first = 20'000, .ends = ends + 10'000, .step = 0});
   add({.count = 3, .first = 30'000, .ends = ends + 10'000, .step = 0, .app = "app", .name = "b"});
   add({.count = 1, .first = 40'000, .ends = ends + 20'000, .app = "app", .name = "c"});
@@ -152,7 +152,7 @@ TEST_F(RedisCrowd, AReclaimGoesPageByPage) {
   EXPECT_TRUE(mine.is_live(Stamp{epoch}));
 }
 
-// SEM 12: if it is cut short, the next call continues there
+// SEM 12: if it is interrupted, the next call continues there
 TEST_F(RedisCrowd, AReclaimThatIsCutShortGoesOn) {
   if (!start()) return;
   Client mine = client();
@@ -160,7 +160,7 @@ TEST_F(RedisCrowd, AReclaimThatIsCutShortGoesOn) {
   add({.count = 1, .ends = ends, .app = "app", .name = "a"});
   add({.count = 12'000, .first = 10'000, .ends = ends + 1});
   add({.count = 1, .first = 30'000, .ends = ends + 20'000, .app = "app", .name = "b"});
-  // In the third page: an epoch that is no number ends the script.
+  // In the third page: an epoch that is not a number ends the script.
   admin().say({"ZADD", "{lockset}:leases", std::to_string(ends + 15'000), "25000"});
   admin().say({"HSET", "{lockset}", "h:25000", "1;" + std::string(32, '0') + "1,3:appx;1:i1:l"});
   const std::int64_t epoch = mine.take({write("@app:app")}).stamp.value;
@@ -173,7 +173,7 @@ TEST_F(RedisCrowd, AReclaimThatIsCutShortGoesOn) {
   EXPECT_FALSE(mine.is_live(Stamp{30'000}));
 }
 
-// SEM 19: what dead waiters leave goes, however many there are
+// SEM 19: the remains of dead waiters are removed, however many there are
 TEST_F(RedisCrowd, ManyDeadWaitersAreSwept) {
   if (!start()) return;
   Client one = client();

@@ -1,4 +1,4 @@
-// What `lockset doctor` says of a server that works, but promises less than it could.
+// What `lockset doctor` reports about a server that works, but promises less than it could.
 #include "tests/redis/fixture.h"
 
 namespace lockset::redis_tests {
@@ -9,7 +9,7 @@ class RedisDoctor : public RedisServerTest {};
 TEST_F(RedisDoctor, HasNothingAgainstTheServerOfTheTests) {
   if (!start()) return;
   for (const Finding& one : examine_space(url(), soon()).value()) {
-    // What the tests talk to is on this host, and not encrypted.
+    // The tests' server is on this host, and not encrypted.
     const bool plain = one.subject == "encryption";
     EXPECT_EQ(one.level, plain ? Finding::Level::warning : Finding::Level::good)
         << one.subject << ": " << one.text;

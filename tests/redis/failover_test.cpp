@@ -1,11 +1,11 @@
-// SEM 8, 14, 20: the primary dies and its replica takes its place, at the same address. What
-// the replica had not been told must not be granted twice.
+// SEM 8, 14, 20: the primary dies and its replica replaces it, at the same address. Grants that the
+// replica did not receive must not be granted twice.
 #include "tests/redis/fixture.h"
 
 namespace lockset::redis_tests {
 namespace {
 
-// The quarantine: as long as what a test does in it may take on a busy machine.
+// The quarantine: as long as a test's steps during it may take on a busy machine.
 constexpr Duration brief = 6s;
 
 class RedisFailover : public RedisServerTest {
@@ -20,13 +20,13 @@ class RedisFailover : public RedisServerTest {
         "redis://:" + password() + "@127.0.0.1:" + std::to_string(replica_->port()) + "/0");
     return eventually([&] { return replica_admin_->info("master_link_status") == "up"; }, 30s);
   }
-  // The replica has all that the primary was told so far.
+  // The replica has everything that the primary was told so far.
   void replicate() {
     admin().say({"SET", "replicated", Token::random().hex()});
     const std::string value = admin().text({"GET", "replicated"});
     ASSERT_TRUE(eventually([&] { return replica_admin_->text({"GET", "replicated"}) == value; }));
   }
-  // From here on the replica hears no more of the primary, which grants all the same.
+  // From here on the replica gets nothing from the primary, which still grants.
   void part() { replica_admin_->say({"REPLICAOF", "NO", "ONE"}); }
   // The replica answers where the primary did.
   void fail_over() {
@@ -50,7 +50,7 @@ class RedisFailover : public RedisServerTest {
     return there;
   }
   static void expect_quarantine(Client& client, const Wanted& wanted) {
-    // The first call may meet a connection that died.
+    // The first call may use a connection that died.
     EXPECT_TRUE(eventually([&] { return client.backend().load_config(soon()).ok(); }));
     const std::string message = failed(client.ask(wanted), Errc::unavailable);
     EXPECT_TRUE(says(message, "no new grants")) << message;
@@ -81,7 +81,7 @@ TEST_F(RedisFailover, AHoldThatWasCopiedGoesOn) {
   EXPECT_GT(other.take({write("a"), write("b")}).stamp, stamp);
 }
 
-// The replica never heard of the grant. Its living holder stays the only one; that of a dead
+// The replica never received the grant. Its living holder stays the only one; the hold of a dead
 // one ends.
 TEST_F(RedisFailover, AHoldThatWasNotCopiedIsRegisteredAgain) {
   if (!start_pair()) return;
@@ -101,13 +101,13 @@ TEST_F(RedisFailover, AHoldThatWasNotCopiedIsRegisteredAgain) {
   wait_out(other);
   EXPECT_EQ(other.meet_busy({write("a")}).holder, kept);
   EXPECT_EQ(other.meet_busy({write("b")}).holder, kept);
-  // SEM 8: never used again, though the replica had not seen it.
+  // SEM 8: never used again, although the replica had not seen it.
   const Stamp next = other.take({write("c")}).stamp;
   EXPECT_GT(next, left);
   EXPECT_GT(next, kept);
 }
 
-// What was released at the primary alone comes back, and ends with its lease: it delays.
+// A hold that was released only at the primary comes back, and ends with its lease: it only delays.
 TEST_F(RedisFailover, AReleaseThatWasNotCopiedIsOnlyLate) {
   if (!start_pair()) return;
   Client holder = client("holder");
@@ -130,7 +130,7 @@ TEST_F(RedisFailover, AReleaseThatWasNotCopiedIsOnlyLate) {
 }
 
 // A proxy that speaks the protocol may keep a client's connection and change the server behind it:
-// then the client still knows the earlier process. What was copied names that process, too.
+// then the client still knows the earlier process. The copied data names that process, too.
 TEST_F(RedisFailover, ItIsNoticedWhereTheProcessSeemsTheSame) {
   if (!start_pair()) return;
   Client mine = client();
@@ -143,8 +143,8 @@ TEST_F(RedisFailover, ItIsNoticedWhereTheProcessSeemsTheSame) {
   expect_quarantine(mine, {write("a")});
 }
 
-// The version of the configuration is never used twice (SEM 7): permits that the replica did
-// not hear of come back from a client that did.
+// No version of the configuration is used twice (SEM 7): a client that knows permits which the
+// replica missed restores them.
 TEST_F(RedisFailover, TheConfigurationComesBack) {
   if (!start_pair()) return;
   Client mine = client();

@@ -1,5 +1,5 @@
-// What the tests of Redis alone need: a server of the test's own, addresses that differ in one
-// part, and what every refusal must be.
+// Common parts of the tests for Redis only: a server, addresses that differ in one part, and what
+// every refusal must be.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ using test::RawRedis;
 using test::soon;
 using test::Wanted;
 
-// An address of the server's. What is empty is left out.
+// An address of the server. Empty parts are left out.
 struct Address {
   std::string user{};
   std::string password{};
@@ -39,7 +39,7 @@ struct Address {
 
 bool says(const std::string& message, const std::string& part);
 
-// A variable of the environment for as long as this lives. REQUIRES: no other thread runs.
+// Sets a variable of the environment while it lives. REQUIRES: no other thread runs.
 class Environment {
  public:
   Environment(const char* name, const std::string& value);
@@ -51,9 +51,9 @@ class Environment {
   const char* name_;
 };
 
-// One line, with this code; the message.
+// The error has this code and is one line; returns the message.
 std::string checked(const Error& error, Errc code);
-// The same for what fails.
+// The same for a failed result.
 template <class T>
 std::string failed(const Result<T>& result, Errc code) {
   if (!result) return checked(result.error(), code);
@@ -63,29 +63,29 @@ std::string failed(const Result<T>& result, Errc code) {
 
 class RedisServerTest : public testing::Test {
  protected:
-  // A server with the space "lockset" in it: the one that tests share, as if it were new. False
-  // where there is no server to be had: then the test returns.
+  // A server that contains the space "lockset": the one that tests share, as if it were new. False
+  // if there is no server: then the test returns.
   bool start();
-  // One of the test's own, with these lines of configuration, for those that change what is
-  // not put back: see start().
+  // A separate server for this test, with these lines of configuration, for changes that start()
+  // does not undo.
   bool start_own(const std::vector<std::string>& lines = {});
   bool start_without_space(const std::vector<std::string>& lines);
 
   [[nodiscard]] PrivateServer& server() { return *server_; }
-  // The administrator's connection; made anew by reconnect() after a restart.
+  // The administrator's connection; reconnect() makes a new one after a restart.
   [[nodiscard]] RawRedis& admin() { return *admin_; }
   void reconnect();
 
   [[nodiscard]] std::filesystem::path folder() const { return server_->folder(); }
   [[nodiscard]] std::string password() const;
-  // The administrator's.
+  // The administrator's address.
   [[nodiscard]] std::string url(const std::string& parameters = {}) const;
   [[nodiscard]] std::string at(const Address& address) const;
   [[nodiscard]] Client client(const std::string& app = "app") const;
 
-  // Opening fails with this code, in one line without the address's password; the message.
+  // Opening fails with this code, in one line without the address's password; returns the message.
   std::string refused(const std::string& url, Errc code) const;
-  // How many keys the space has besides its own: of holds, their leases, waiters.
+  // How many keys the space has besides its own: for holds, their leases, waiters.
   [[nodiscard]] std::size_t keys_of_holds();
 
  private:

@@ -31,14 +31,14 @@ using test::soon;
 
 enum class Loss : std::uint8_t { flushall, restart };
 
-// The longest lease, and so the quarantine. The hammer's processes have one of a second.
+// The longest lease, and so the quarantine. The hammer's processes use leases of a second.
 constexpr Duration longest_lease = 2s;
 
 class RedisHammer : public testing::TestWithParam<Loss> {
  protected:
   void SetUp() override {
     if (!test::have_server("redis")) return;
-    // It keeps nothing over a restart.
+    // It keeps nothing across a restart.
     server_ =
         std::make_unique<test::PrivateServer>("redis", std::vector<std::string>{"appendonly no"});
     init_space(server_->admin_url(), soon()).value();
@@ -58,7 +58,7 @@ class RedisHammer : public testing::TestWithParam<Loss> {
     server_->start();
     return BootClock::now() - began;
   }
-  // The longest wait of its own, too, until the store may grant again.
+  // Includes its own longest wait, until the store may grant again.
   void wait_out() {
     ASSERT_TRUE(eventually([&] {
       const Result<Inspection> seen = client_->backend().inspect({}, soon());
@@ -82,7 +82,7 @@ TEST_P(RedisHammer, NoTwoHoldTheSameOverALossOfState) {
   const std::uint64_t seed = test::test_seed();
   SCOPED_TRACE(test::describe_seed(seed));
   const HammerSize size = HammerSize::from_environment({.processes = 6, .names = 30, .time = 8s});
-  // One that is held all the time.
+  // A hold that lasts all the time.
   Options options;
   options.app = "keeper";
   options.lease = longest_lease;
@@ -102,13 +102,13 @@ TEST_P(RedisHammer, NoTwoHoldTheSameOverALossOfState) {
       EXPECT_EQ(client_->meet_busy({write("kept")}).holder, kept.stamp());
       ++times_kept;
     } else {
-      // So long away that nobody could renew in time.
+      // So long that nobody could renew in time.
       EXPECT_GT(away, longest_lease / 4) << "a hold was not registered again";
       AcquireOptions patiently;
       patiently.wait = test::patience;
       kept = locks.acquire({write("kept")}, patiently).value();
     }
-    // The others have found out that it is over; a busy machine takes a while.
+    // The processes have learned that it is over; a busy machine takes a while.
     const std::uintmax_t before = run.logged();
     ASSERT_TRUE(eventually([&] { return run.logged() > before + 5'000; }));
   }

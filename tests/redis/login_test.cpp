@@ -1,5 +1,5 @@
-// Who one is, and where: passwords, users, databases, sockets; what is refused, and that no
-// message tells a password.
+// Identities and addresses: passwords, users, databases, sockets; what is refused, and that no
+// message shows a password.
 #include <filesystem>
 #include <fstream>
 
@@ -17,7 +17,7 @@ class RedisLogin : public RedisServerTest {
     std::ofstream(file) << text;
     return file;
   }
-  // "app" with this password and all rights.
+  // Makes "app" with this password and all rights.
   void make_user(const std::string& password) {
     admin().say({"ACL", "SETUSER", "app", "on", ">" + password, "~*", "&*", "+@all"});
   }
@@ -52,7 +52,7 @@ TEST_F(RedisLogin, AsAUser) {
   EXPECT_TRUE(says(refused(at(off), Errc::misconfigured), "is on"));
 }
 
-// What is not of letters and digits is written as in any address.
+// Characters other than letters and digits are written as in any address.
 TEST_F(RedisLogin, APasswordOfSpecialCharacters) {
   if (!start()) return;
   make_user("p@ss:w/rd%?");
@@ -64,7 +64,7 @@ TEST_F(RedisLogin, APasswordFromTheEnvironment) {
   {
     const Environment variable("REDISCLI_AUTH", password());
     EXPECT_TRUE(works(at(Address{})));
-    // The address comes first.
+    // The address has priority.
     refused(at({.password = "guessed-wrong"}), Errc::misconfigured);
   }
   const Environment variable("REDISCLI_AUTH", "from-outside");
@@ -91,7 +91,7 @@ TEST_F(RedisLogin, AServerWithoutAPassword) {
   EXPECT_TRUE(says(message, "password")) << message;
 }
 
-// SEM 1: two databases are two independent sets of names
+// SEM 1: two databases are two independent spaces
 TEST_F(RedisLogin, DatabasesHaveSpacesOfTheirOwn) {
   if (!start()) return;
   const std::string other = at({.password = password(), .database = "1"});
@@ -104,7 +104,7 @@ TEST_F(RedisLogin, DatabasesHaveSpacesOfTheirOwn) {
   EXPECT_EQ(there.holds().size(), 1U);
   EXPECT_TRUE(here.release(mine));
   EXPECT_TRUE(there.is_live(theirs));
-  // Channels know no databases: the waiter is woken by its own space only, and in time.
+  // Channels have no databases: only the waiter's own space wakes it, and in time.
   const Busy busy = there.meet_busy({write("a")}, {.will_wait = true});
   EXPECT_TRUE(there.release(theirs));
   EXPECT_TRUE(there.backend().await_change(*busy.ticket, soon(), {}));
@@ -124,7 +124,7 @@ TEST_F(RedisLogin, ADatabaseThatIsNotThere) {
 TEST_F(RedisLogin, OverAUnixSocket) {
   if (!start()) return;
   const std::string path = (server().folder() / "socket" / "redis.sock").string();
-  // No server listens at the port: the socket takes the place of host and port.
+  // No server listens on the port: the socket replaces host and port.
   EXPECT_TRUE(works("redis://:" + password() + "@localhost:1/0?socket=" + path));
   EXPECT_TRUE(works("redis://:" + password() + "@/0?socket=" + path));
   const std::string nowhere = "redis://:" + password() + "@/0?socket=" + path + "x";

@@ -1,4 +1,4 @@
-// rediss: where the hiredis of the build has no TLS; else tls_test.cpp is built.
+// rediss: if the build's hiredis has no TLS; otherwise tls_test.cpp is built.
 #include "tests/redis/fixture.h"
 
 namespace lockset::redis_tests {

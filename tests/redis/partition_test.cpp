@@ -1,5 +1,6 @@
-// SEM 20: the network parts a primary from its replica, which is promoted while the old one goes on
-// with those whom it reaches. What holds then depends on a setting of the server's alone.
+// SEM 20: the network separates a primary from its replica. The replica is promoted while the old
+// primary continues with the clients that it reaches. Only a setting of the server decides what
+// holds.
 #include "tests/redis/fixture.h"
 #include "tests/support/tcp_proxy.h"
 
@@ -10,7 +11,7 @@ constexpr Duration lease = 6s;
 
 class RedisPartition : public RedisServerTest {
  protected:
-  // A primary, and a replica that hears it through a network of the test's.
+  // Starts a primary, and a replica that reaches it through a network of the test.
   bool start_pair() {
     // Copied at once, not after five seconds.
     if (!start_own({"repl-diskless-sync-delay 0"})) return false;
@@ -28,8 +29,8 @@ class RedisPartition : public RedisServerTest {
     return "redis://:" + password() + "@127.0.0.1:" + std::to_string(replica_->port()) + "/0";
   }
   RawRedis replica() { return RawRedis(replica_url()); }
-  // The link is up as soon as the copy has been loaded: what changed while it was made comes
-  // after that, and without it the replica counts with the leases of a new space.
+  // The link is up as soon as the copy has been loaded. Changes made during the copy come after
+  // that, and without them the replica uses the leases of a new space.
   bool replica_has_the_lease() {
     if (replica().info("master_link_status") != "up") return false;
     return replica().text({"HGET", "{lockset}", "max_lease"}) == std::to_string(lease / 1us);
@@ -43,7 +44,7 @@ class RedisPartition : public RedisServerTest {
   std::unique_ptr<PrivateServer> replica_;
 };
 
-// As the page on Redis asks for it: the old primary hears of no replica, and stops.
+// As the page on Redis recommends: the old primary reaches no replica, and stops.
 TEST_F(RedisPartition, APartedPrimaryThatNeedsItsReplicaStops) {
   if (!start_pair()) return;
   admin().say({"CONFIG", "SET", "min-replicas-to-write", "1"});
@@ -66,8 +67,8 @@ TEST_F(RedisPartition, APartedPrimaryThatNeedsItsReplicaStops) {
   EXPECT_TRUE(next.valid());
 }
 
-// Without it both grant the same name: asynchronous copies can't promise more. The stamps tell a
-// resource who came later.
+// Without it both grant the same name: asynchronous copies can't promise more. The stamps show a
+// resource which holder is the later one.
 TEST_F(RedisPartition, WithoutThatTwoPrimariesGrantTheSame) {
   if (!start_pair()) return;
   Locks mine = locks(url(), "mine");

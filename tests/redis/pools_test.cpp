@@ -1,4 +1,4 @@
-// SEM 16: its own connections, and enough of them from the start.
+// SEM 16: separate connections, and enough of them from the start.
 #include "tests/redis/fixture.h"
 #include "tests/support/tcp_proxy.h"
 
@@ -7,14 +7,14 @@ namespace {
 
 class RedisPools : public RedisServerTest {
  protected:
-  // Others have taken all connections that were free.
+  // Other clients have taken all free connections.
   void use_up_connections() {
     admin().say({"CONFIG", "SET", "maxclients", admin().info("connected_clients")});
     EXPECT_TRUE(says(refused(url(), Errc::unavailable), "maxclients"));
   }
 };
 
-// Acquires, and the renewals that have connections of their own
+// Acquires, and renewals, which have separate connections
 TEST_F(RedisPools, AnOpenClientGoesOnWhereNoFurtherConnectionIsToBeHad) {
   if (!start_own()) return;
   Client one = client();
@@ -25,7 +25,7 @@ TEST_F(RedisPools, AnOpenClientGoesOnWhereNoFurtherConnectionIsToBeHad) {
   EXPECT_TRUE(one.release(grant.stamp));
 }
 
-// SEM 10: on a slow way every round trip is taken from the lease that is to be renewed
+// SEM 10: on a slow network every round trip reduces the lease that is to be renewed
 TEST_F(RedisPools, ANewConnectionCostsOneRoundTrip) {
   if (!start()) return;
   test::TcpProxy proxy(server().port());
@@ -45,7 +45,7 @@ TEST_F(RedisPools, ANewConnectionCostsOneRoundTrip) {
   EXPECT_EQ(proxy.round_trips_by_connection().back(), 2U);
 }
 
-// Others may be waiting for the one that it would give up
+// Others may be waiting for a connection that it gives up
 TEST_F(RedisPools, ARefusalCostsNoConnection) {
   if (!start_own()) return;
   Client one = client();
@@ -59,8 +59,8 @@ TEST_F(RedisPools, ARefusalCostsNoConnection) {
   EXPECT_EQ(admin().info("total_connections_received"), before);
 }
 
-// SEM 10: to keep what is held takes no memory. The first change of a script decides, and for
-// a reader's renewal that is the lease itself
+// SEM 10: keeping a hold takes no memory. The first change in a script decides, and for a reader's
+// renewal that is the lease itself
 TEST_F(RedisPools, AServerWithoutMemoryRenewsAndReleases) {
   if (!start_own()) return;
   Client one = client();

@@ -1,4 +1,4 @@
-// SEM 8, 10, 20 where Redis loses its state, and what else only this store has.
+// SEM 8, 10, 20 if Redis loses its state, and other features of this store only.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -20,7 +20,7 @@ using test::Client;
 using test::eventually;
 using test::soon;
 
-// A server that keeps nothing over a restart, and one space in it.
+// A server that keeps nothing across a restart, with one space.
 class RedisTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -35,7 +35,7 @@ class RedisTest : public testing::Test {
   [[nodiscard]] Client open(const std::string& app) const {
     return Client(open_backend(url(), soon()).value(), app);
   }
-  // A client whose space has a brief quarantine: as long as what a test does in it may take on a
+  // A client whose space has a short quarantine: as long as a test's steps during it may take on a
   // busy machine.
   [[nodiscard]] Client open_brief(const std::string& app) const {
     Client client = open(app);
@@ -69,11 +69,11 @@ TEST_F(RedisTest, AfterFlushallALivingHolderStaysTheOnlyOne) {
   EXPECT_EQ(other.meet_busy({write("a")}).holder, grant.stamp);
   EXPECT_EQ(other.meet_busy({write("b")}).holder, grant.stamp);
   EXPECT_TRUE(holder.release(grant.stamp));
-  // SEM 8: above all stamps of before.
+  // SEM 8: above all earlier stamps.
   EXPECT_GT(other.take({write("a")}).stamp, grant.stamp);
 }
 
-// A hold that nobody registers is gone, and is not brought back later
+// A hold that nobody registers is gone, and can't be brought back later
 TEST_F(RedisTest, WhatIsNotRegisteredInTimeIsGone) {
   Client holder = open_brief("holder");
   const Grant grant = holder.take({write("a")}, {.lease = 30s});
@@ -85,7 +85,7 @@ TEST_F(RedisTest, WhatIsNotRegisteredInTimeIsGone) {
   EXPECT_GT(other.take({write("a")}).stamp, grant.stamp);
 }
 
-// SEM 9: a holder may let go of what the store has forgotten, once
+// SEM 9: a holder may release a hold that the store has forgotten, once
 TEST_F(RedisTest, AReleaseInQuarantineSucceedsOnce) {
   Client holder = open_brief("holder");
   const Grant grant = holder.take({write("a")}, {.lease = 30s});
@@ -95,7 +95,7 @@ TEST_F(RedisTest, AReleaseInQuarantineSucceedsOnce) {
   EXPECT_FALSE(holder.renew(grant.stamp, 30s)) << "released";
 }
 
-// SEM 6, 7: the configuration comes back from a living client
+// SEM 6, 7: a living client restores the configuration
 TEST_F(RedisTest, ALivingClientPutsTheConfigurationBack) {
   Client client = open_brief("client");
   client.set_permits("a", Mode::read, 5);
@@ -114,7 +114,7 @@ TEST_F(RedisTest, ANewcomerIsToldThatThereIsNoSpace) {
   EXPECT_NE(opened.error().message.find("lockset init"), std::string::npos);
 }
 
-// SEM 17: people see that nothing is granted, and how long
+// SEM 17: people see that nothing is granted, and for how long
 TEST_F(RedisTest, AnInspectionShowsTheQuarantine) {
   Client client = open("client");
   client.change(SetMaxLease{10s});
@@ -150,12 +150,12 @@ TEST_F(RedisTest, ARestartWithoutPersistenceIsAQuarantine) {
   EXPECT_EQ(other.meet_busy({write("a")}).holder, grant.stamp);
 }
 
-// SEM 20: of two that claim a name the later holder is the rightful one
+// SEM 20: if two claim a name, the later holder is the right one
 TEST_F(RedisTest, OfTwoRegistrationsTheLaterGrantWins) {
   Client early = open_brief("early");
   Client late = open("late");
   const Grant first = early.take({write("a")}, {.lease = 30s});
-  // It ends without the early client's knowing: broken by another.
+  // It ends without the early client's knowledge: somebody else breaks it.
   ASSERT_TRUE(late.break_hold(first.stamp));
   const Grant second = late.take({write("a")}, {.lease = 30s});
   admin_->say({"FLUSHALL"});
@@ -181,7 +181,7 @@ TEST_F(RedisTest, AReleaseInQuarantineIsNotUndone) {
   }
 }
 
-// SEM 17: whom a person has thrown out does not come back by its next renewal
+// SEM 17: a hold that a person broke does not come back at its next renewal
 TEST_F(RedisTest, ABreakInQuarantineIsNotUndone) {
   Client holder = open("holder");
   Client boss = open("boss");
@@ -196,7 +196,7 @@ TEST_F(RedisTest, ABreakInQuarantineIsNotUndone) {
   }
 }
 
-// SEM 9: nor does what another process of the application has released
+// SEM 9: nor does a hold that another process of the application has released
 TEST_F(RedisTest, AReleaseByAnotherProcessInQuarantineIsNotUndone) {
   Client holder = open("app");
   Client other = open("app");
@@ -208,7 +208,7 @@ TEST_F(RedisTest, AReleaseByAnotherProcessInQuarantineIsNotUndone) {
   EXPECT_FALSE(other.is_live(grant.stamp));
 }
 
-// The earlier of two claims gave way, and stays away when the later one ends.
+// The earlier of two claims gave way, and does not return when the later one ends.
 TEST_F(RedisTest, WhoGaveWayInQuarantineDoesNotComeBack) {
   Client early = open("early");
   Client late = open("late");
@@ -222,12 +222,12 @@ TEST_F(RedisTest, WhoGaveWayInQuarantineDoesNotComeBack) {
   EXPECT_FALSE(early.renew(first.stamp, 30s));
 }
 
-// SEM 9: that its last renewals were lost with the state takes nothing from its holder
+// SEM 9: if its last renewals were lost with the state, the holder loses nothing
 TEST_F(RedisTest, AHoldWhoseLastRenewalsWereLostCanBeReleased) {
   Client holder = open("holder");
   const Grant grant = holder.take({write("a")}, {.lease = 30s});
   const std::string stamp = std::to_string(grant.stamp.value);
-  admin_->say({"ZADD", "{lockset}:leases", stamp, stamp});  // it ended with its grant
+  admin_->say({"ZADD", "{lockset}:leases", stamp, stamp});  // as if it had ended with its grant
   admin_->say({"HSET", "{lockset}", "run", "another process"});
   admin_->say({"HDEL", "{lockset}", "calm"});
   expect_refused(holder, {write("x")});
@@ -235,7 +235,7 @@ TEST_F(RedisTest, AHoldWhoseLastRenewalsWereLostCanBeReleased) {
   EXPECT_FALSE(holder.renew(grant.stamp, 30s));
 }
 
-// What is noted of those that were ended goes when it has done its work
+// The notes about ended holds are removed after use
 TEST_F(RedisTest, WhatWasBrokenLeavesNothing) {
   Client holder = open("holder");
   Client boss = open("boss");
@@ -253,10 +253,10 @@ TEST_F(RedisTest, WhatWasBrokenLeavesNothing) {
   }));
 }
 
-// A server that keeps what it is told.
+// A server that keeps its data.
 class RedisKept : public RedisServerTest {};
 
-// SEM 17: the holder hears of it only after a restart, and is in quarantine by then
+// SEM 17: the holder learns of it only after a restart, during the quarantine
 TEST_F(RedisKept, ABreakShortlyBeforeARestartIsNotUndone) {
   if (!start_own()) return;
   Client holder = client("holder");

@@ -20,9 +20,8 @@ RawReply copied(const redisReply& reply) {
   return copy;
 }
 
-// {stamp, end, record, in how many places it stands of those that it should, is it live}.
-// Knows the keys and the records by itself, so that a mistake in the backend's own reading
-// is seen.
+// Returns {stamp, end, record, in how many of its places it is, whether it is live}. Reads the keys
+// and records independently, so that a mistake in the backend's own reading shows.
 const std::string looking = R"(
 local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]

@@ -1,4 +1,4 @@
-// A connection to Redis past the backend under test, for looking and meddling.
+// A connection to Redis that bypasses the backend under test, for looking and changing.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,10 @@ struct RawReply {
   bool is_error = false;
 };
 
-// Used by one thread at a time. Calls throw std::runtime_error when the connection fails.
+// Used by one thread at a time. Calls throw std::runtime_error if the connection fails.
 class RawRedis {
  public:
-  // `url`: redis://[user]:password@host:port[/db]; its parameters are of no account.
+  // `url`: redis://[user]:password@host:port[/db]; its parameters are ignored.
   explicit RawRedis(const std::string& url);
   RawRedis(const RawRedis&) = delete;
   RawRedis& operator=(const RawRedis&) = delete;
@@ -45,8 +45,8 @@ class RawRedis {
   redisContext* context_ = nullptr;
 };
 
-// What the space's keys say is held, by one script, so that it is one state of the store;
-// throws if a live hold is not whole.
+// The holds according to the space's keys, read by one script, so that it is one state of the
+// store. Throws if a live hold is incomplete.
 std::vector<conformance::RawHold> look_into(RawRedis& client, const std::string& space);
 
 }  // namespace lockset::test

@@ -1,4 +1,4 @@
-// What would break a promise is refused at opening, in one line that says what to do.
+// A setting that would break a promise is refused at opening, in one line that says what to do.
 #include "tests/redis/fixture.h"
 
 namespace lockset::redis_tests {
@@ -11,7 +11,7 @@ class RedisRefusals : public RedisServerTest {
   }
 };
 
-// SEM 20: with these the server throws keys away when its memory is used up
+// SEM 20: with these the server evicts keys when its memory is used up
 TEST_F(RedisRefusals, EveryPolicyThatEvicts) {
   if (!start()) return;
   for (const char* const policy : {"allkeys-lru", "allkeys-lfu", "allkeys-random", "volatile-lru",
@@ -23,7 +23,7 @@ TEST_F(RedisRefusals, EveryPolicyThatEvicts) {
     EXPECT_TRUE(says(message, "noeviction")) << message;
     EXPECT_TRUE(says(failed(init_space(url(), soon()), Errc::misconfigured), policy));
     EXPECT_TRUE(says(finding(url(), "maxmemory_policy"), "unsafe: ")) << policy;
-    // Nothing is thrown away without a limit. But somebody may set one.
+    // Without a limit nothing is evicted. But somebody may set one.
     set("maxmemory", "0");
     EXPECT_TRUE(open_backend(url(), soon())) << policy;
     EXPECT_TRUE(says(finding(url(), "maxmemory_policy"), "warning: ")) << policy;
@@ -38,13 +38,13 @@ TEST_F(RedisRefusals, AReplica) {
   if (!start()) return;
   Client running = client();
   const Stamp stamp = running.take({write("kept")}).stamp;
-  // Of nobody who answers; it is read-only all the same.
+  // A replica of nobody; it is still read-only.
   admin().say({"REPLICAOF", "127.0.0.1", "1"});
   const std::string message = refused(url(), Errc::misconfigured);
   EXPECT_TRUE(says(message, "127.0.0.1:1")) << message;
   EXPECT_TRUE(says(message, "primary")) << message;
   EXPECT_TRUE(says(finding(url(), "role"), "unsafe: "));
-  // A client that was there before: it may be promoted again, or another one take its place.
+  // A client from before: the server may be promoted again, or another one replace it.
   EXPECT_TRUE(
       says(failed(running.ask_once({write("a"), write("b")}), Errc::unavailable), "primary"));
   EXPECT_TRUE(
@@ -65,7 +65,7 @@ TEST_F(RedisRefusals, ANewerSpace) {
   EXPECT_EQ(keys_of_holds(), 0U);
 }
 
-// There is none yet that init could bring up to date.
+// There is no older version yet that init could upgrade.
 TEST_F(RedisRefusals, AnOlderSpace) {
   if (!start()) return;
   admin().say({"HSET", "{lockset}", "schema", "0"});

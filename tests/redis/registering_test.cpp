@@ -1,4 +1,4 @@
-// SEM 8, 10, 12, 20: which holds are registered again in quarantine, and which are not.
+// SEM 8, 10, 12, 20: which holds are registered again during a quarantine, and which are not.
 #include <future>
 
 #include "tests/redis/fixture.h"
@@ -14,7 +14,7 @@ class RedisRegistering : public RedisServerTest {
     server().start();
     reconnect();
   }
-  // The store's own end of the hold's lease has passed.
+  // Waits until the end of the hold's lease, as the store has it, has passed.
   void wait_for_end(Stamp stamp) {
     ASSERT_TRUE(eventually([&] {
       const test::RawReply time = admin().say({"TIME"});
@@ -30,7 +30,7 @@ class RedisRegistering : public RedisServerTest {
     const std::size_t at = all.find("cmdstat_evalsha:");
     return at == std::string::npos ? "" : all.substr(at, all.find(',', at) - at);
   }
-  // The first renewal finds the server again.
+  // The first renewal connects to the server again.
   static bool renewed(Client& client, Stamp stamp) {
     return eventually([&] {
       const RenewRequest request{client.known(stamp), 30s};
@@ -40,7 +40,7 @@ class RedisRegistering : public RedisServerTest {
   }
 };
 
-// SEM 10: a snapshot has an older end of the lease, which has passed by now
+// SEM 10: a snapshot contains an older end of the lease, which has passed by now
 TEST_F(RedisRegistering, ARenewalThatWasLostIsMadeUpFor) {
   if (!start_own({"appendonly no"})) return;
   Client holder = client("app");
@@ -49,7 +49,7 @@ TEST_F(RedisRegistering, ARenewalThatWasLostIsMadeUpFor) {
   ASSERT_TRUE(holder.renew(grant.stamp, 1min));
   kill_and_start();
   wait_for_end(grant.stamp);
-  // One that only knows the stamp can't claim it: for the store it has ended.
+  // A client that knows only the stamp can't claim it: for the store the hold has ended.
   Client stranger = client("app");
   EXPECT_FALSE(stranger.renew(grant.stamp, 30s));
   EXPECT_TRUE(renewed(holder, grant.stamp));
@@ -59,7 +59,7 @@ TEST_F(RedisRegistering, ARenewalThatWasLostIsMadeUpFor) {
   EXPECT_EQ(keys_of_holds(), 1U) << "that it has ended, until the quarantine is over";
 }
 
-// SEM 10: one whose lease has ended is not brought back
+// SEM 10: a hold whose lease has ended is not brought back
 TEST_F(RedisRegistering, AnEndedHoldIsNot) {
   if (!start_own({"appendonly no"})) return;
   Client holder = client("app");
@@ -74,7 +74,7 @@ TEST_F(RedisRegistering, AnEndedHoldIsNot) {
   EXPECT_FALSE(holder.is_live(grant.stamp));
 }
 
-// SEM 12: what a newer instance has ended stays ended
+// SEM 12: a hold that a newer instance has ended stays ended
 TEST_F(RedisRegistering, AReclaimedHoldIsNot) {
   if (!start()) return;
   const auto epoch = [&] {
@@ -90,12 +90,12 @@ TEST_F(RedisRegistering, AReclaimedHoldIsNot) {
   newer.reload();
   EXPECT_FALSE(newer.is_live(grant.stamp));
   admin().say({"FLUSHALL"});
-  newer.reload();  // puts the configuration back
+  newer.reload();  // restores the configuration
   EXPECT_FALSE(older.renew(grant.stamp, 1min));
   EXPECT_FALSE(newer.is_live(grant.stamp));
 }
 
-// SEM 20: the answer that says "quarantine" comes when it is over, so the store has to look
+// SEM 20: the answer "quarantine" arrives after the quarantine, so the store has to check
 TEST_F(RedisRegistering, AfterTheQuarantineNothingIs) {
   if (!start()) return;
   test::TcpProxy proxy(server().port());

@@ -1,6 +1,6 @@
-// SEM 7, 8, 20 where the state of the server changes beside its process, so that neither a restart
-// nor a key that is gone tells of it: an older dump, another space in the place of ours, a primary
-// that was none for a while. Nothing is granted then for the longest lease, and no version of the
+// SEM 7, 8, 20 if the state of the server changes without its process, so that neither a restart
+// nor a missing key shows it: an older dump, another space in place of ours, a primary that was
+// demoted for a while. Then nothing is granted for the longest lease, and no version of the
 // configuration comes again.
 #include <atomic>
 #include <filesystem>
@@ -13,7 +13,7 @@
 namespace lockset::redis_tests {
 namespace {
 
-// The quarantine: as long as what a test does in it may take on a busy machine.
+// The quarantine: as long as a test's steps during it may take on a busy machine.
 constexpr Duration brief = 4s;
 
 // The keys of the space at one moment, as backup tools copy them.
@@ -34,7 +34,7 @@ class Dump {
  private:
   struct Key {
     std::string name;
-    std::string left;  // of its life, in milliseconds
+    std::string left;  // the rest of its life, in milliseconds
     std::string value;
   };
   std::vector<Key> keys_;
@@ -42,7 +42,7 @@ class Dump {
 
 class RedisRestore : public RedisServerTest {
  protected:
-  // Clients of a space whose quarantine is brief; the first grant has opened the short way.
+  // Clients of a space with a short quarantine; the first grant has opened the short way.
   bool begin(const std::vector<std::string>& lines = {}) {
     if (!start_own(lines)) return false;
     Client first = client("first");
@@ -64,7 +64,7 @@ class RedisRestore : public RedisServerTest {
   static void wait_out(Client& client) {
     EXPECT_TRUE(eventually([&] { return !client.inspect().quarantine; }, 3 * test::patience));
   }
-  // The holder's next renewal keeps the lock, and nobody else gets it.
+  // The holder's next renewal keeps the lock, and no other client gets it.
   void expect_kept(Client& holder, Client& other, Stamp stamp) {
     EXPECT_TRUE(holder.renew(stamp, 1min)) << "it registers again";
     wait_out(other);
@@ -74,7 +74,7 @@ class RedisRestore : public RedisServerTest {
   }
 };
 
-// SEM 7: the copy of the configuration that a living client has is not that of a later one
+// SEM 7: a living client's copy of the configuration is not mistaken for a later one
 TEST_F(RedisRestore, AVersionDoesNotComeAgain) {
   if (!begin()) return;
   Client living = client("living");
@@ -120,7 +120,7 @@ TEST_F(RedisRestore, AVersionDoesNotComeAgainFromAFile) {
   EXPECT_FALSE(second && std::holds_alternative<Grant>(*second)) << test::describe(second);
 }
 
-// A newcomer has seen nothing that the dump lacks, and may be the first that calls
+// A newcomer knows nothing that the dump lacks, and may be the first to call
 TEST_F(RedisRestore, AnOlderDumpBeginsTheQuarantine) {
   if (!begin()) return;
   Client holder = client("holder");
@@ -132,7 +132,7 @@ TEST_F(RedisRestore, AnOlderDumpBeginsTheQuarantine) {
   expect_kept(holder, newcomer, stamp);
 }
 
-// One who was there before and has seen no more than the dump has
+// A client from before that has seen no more than the dump contains
 TEST_F(RedisRestore, ABystanderMeetsTheQuarantineToo) {
   if (!begin()) return;
   Client holder = client("holder");
@@ -145,7 +145,7 @@ TEST_F(RedisRestore, ABystanderMeetsTheQuarantineToo) {
   expect_kept(holder, bystander, stamp);
 }
 
-// A dump that is put in without its space being emptied before
+// A dump that is loaded into a space that was not emptied before
 TEST_F(RedisRestore, KeysThatAreReplacedAreNoticed) {
   if (!begin()) return;
   Client bystander = client("bystander");
@@ -156,7 +156,7 @@ TEST_F(RedisRestore, KeysThatAreReplacedAreNoticed) {
   expect_quarantine(bystander, {write("a")});
 }
 
-// `lockset init` after a wipe makes an empty space. Who lived through it protects what it holds.
+// `lockset init` after a wipe makes an empty space. A client that lived protects its holds.
 TEST_F(RedisRestore, AWipeAndAnInitAreNoticedByWhoLivedThroughThem) {
   for (const char* const wipe : {"FLUSHALL", "FLUSHDB", "DEL"}) {
     if (!begin()) return;
@@ -175,7 +175,7 @@ TEST_F(RedisRestore, AWipeAndAnInitAreNoticedByWhoLivedThroughThem) {
     holder.reload();
     expect_quarantine(newcomer, {write("a")});
     expect_kept(holder, newcomer, stamp);
-    // Long after it, another one who lived through it changes nothing.
+    // Long after it, another client that lived changes nothing.
     expect_no_quarantine(newcomer);
   }
 }
@@ -209,7 +209,7 @@ TEST_F(RedisRestore, ADatabaseInThePlaceOfOursIsNoticed) {
   EXPECT_TRUE(holder.renew(stamp, 1min));
 }
 
-// --- a primary that was none for a while; the process is the same ---
+// --- a primary that was demoted for a while; the process is the same ---
 
 class RedisDemoted : public RedisRestore {
  protected:
@@ -229,7 +229,7 @@ class RedisDemoted : public RedisRestore {
   std::unique_ptr<RawRedis> replica_admin_;
 };
 
-// It has taken the state of one that had not heard of the last grant.
+// It has taken the state of a server that missed the last grant.
 TEST_F(RedisDemoted, AndTookAnOlderStateBeginsTheQuarantine) {
   if (!begin_pair()) return;
   Client holder = client("holder");
@@ -248,7 +248,7 @@ TEST_F(RedisDemoted, AndTookAnOlderStateBeginsTheQuarantine) {
   expect_kept(holder, bystander, stamp);
 }
 
-// Meanwhile another one may have granted what this one does not know of.
+// Meanwhile another one may have granted something that this one does not know.
 TEST_F(RedisDemoted, AndKeptItsStateBeginsTheQuarantine) {
   if (!begin()) return;
   Client bystander = client("bystander");
@@ -256,9 +256,9 @@ TEST_F(RedisDemoted, AndKeptItsStateBeginsTheQuarantine) {
   for (int i = 0; i < 2; ++i) {
     admin().say({"REPLICAOF", "127.0.0.1", "1"});
     promote(admin());
-    // Longer ago than another primary would need to grant anything.
+    // Longer ago than another primary would need before it may grant.
     admin().say({"HSET", "{lockset}", "seen", "1"});
-    // Who was connected all the time, and who was not.
+    // One client was connected all the time, one was not.
     if (i == 0) {
       expect_quarantine(bystander, {write("a")});
     } else {
@@ -270,7 +270,7 @@ TEST_F(RedisDemoted, AndKeptItsStateBeginsTheQuarantine) {
   }
 }
 
-// While it is none it answers nobody from what it has.
+// While it is demoted it answers nobody from its data.
 TEST_F(RedisDemoted, ItAnswersNothing) {
   if (!begin()) return;
   Client mine = client();
@@ -280,11 +280,11 @@ TEST_F(RedisDemoted, ItAnswersNothing) {
   EXPECT_TRUE(says(message, "replica")) << message;
   failed(mine.backend().release(stamp, mine.owner().app, soon()), Errc::unavailable);
   failed(mine.ask_once({write("b")}), Errc::unavailable);
-  // Who comes new has the wrong address.
+  // A newcomer has the wrong address.
   refused(url(), Errc::misconfigured);
 }
 
-// Notes that the store had trouble under an acquire.
+// Records that the store failed during an acquire.
 class Retries : public Observer {
  public:
   void on_event(const Event& event) noexcept override {
@@ -293,8 +293,8 @@ class Retries : public Observer {
   std::atomic<int> count = 0;
 };
 
-// SEM 13: a failover is something that a waiter outlasts. Its next calls meet the one that they are
-// connected to, and later ones the one that they connect to anew.
+// SEM 13: a waiter survives a failover. Its next calls reach the server that they are connected to,
+// and later ones the server that they connect to then.
 TEST_F(RedisDemoted, AWaiterWaitsOn) {
   if (!begin()) return;
   Client boss = client("boss");
@@ -315,7 +315,7 @@ TEST_F(RedisDemoted, AWaiterWaitsOn) {
   }));
 }
 
-// What happens to a primary without anybody's granting elsewhere is no reason for a quarantine.
+// Events at a primary are no reason for a quarantine if nobody grants elsewhere.
 TEST_F(RedisDemoted, AFirstReplicaBeginsNoQuarantine) {
   if (!begin()) return;
   Client bystander = client("bystander");

@@ -1,5 +1,4 @@
-// The user that programs run as: the rule that docs/backends/redis.md prints, no more and no
-// less.
+// The user for programs: exactly the rule that docs/backends/redis.md prints.
 #include "backends/redis/rights.h"
 
 #include <fstream>
@@ -13,8 +12,8 @@
 namespace lockset::redis_tests {
 namespace {
 
-// The words of the page's "redis-cli ACL SETUSER app ..." behind "redis-cli", as the shell
-// hands them over.
+// The words after "redis-cli" in the page's "redis-cli ACL SETUSER app ...", as the shell passes
+// them.
 std::vector<std::string> printed_rule() {
   std::ifstream page(LOCKSET_REDIS_PAGE);
   std::vector<std::string> words;
@@ -68,7 +67,7 @@ TEST_F(RedisRights, AsPrintedAreEnoughForAllThatAProgramDoes) {
   EXPECT_EQ(mine.inspect({.match = InspectQuery::Match::name, .text = "b"}).holds.size(), 1U);
   EXPECT_TRUE(other.take({write("many")}).stamp);
   EXPECT_TRUE(boss.break_hold(set));
-  // Woken, not left to look again by itself.
+  // Woken, not looking again on its own.
   const TimePoint began = BootClock::now();
   EXPECT_TRUE(other.backend().await_change(*busy.ticket, began + 1min, {}));
   EXPECT_LT(BootClock::now(), began + 30s);
@@ -86,7 +85,7 @@ TEST_F(RedisRights, AsPrintedAreEnoughForAllThatAProgramDoes) {
   EXPECT_TRUE(says(finding(user_url(), "appendfsync"), "good: always"));
 }
 
-// SEM 20: a lost state is put back with these rights as well
+// SEM 20: with these rights a lost state is restored as well
 TEST_F(RedisRights, AsPrintedAreEnoughAfterALoss) {
   if (!start()) return;
   allow(printed_rule());
@@ -123,15 +122,15 @@ TEST_F(RedisRights, AsPrintedReachNothingElse) {
   EXPECT_TRUE(says(refused(user_url("space=other"), Errc::misconfigured), "right"));
 }
 
-// Any right that is missing: one line that names it; and nothing is half taken, for a script
-// that is refused in its midst is not undone.
+// Any missing right: one line that names it; and nothing is half taken, although a script that is
+// refused during its run is not undone.
 TEST_F(RedisRights, EachThatIsMissingIsNamedAtOpening) {
   if (!start()) return;
   const std::vector<std::string> rule = printed_rule();
   std::size_t commands = 0;
   for (const std::string& right : rule) {
     if (!right.starts_with("+") || right == "+subscribe" || right == "+publish") continue;
-    // Rules of before lack it: see WithoutHscanFewWaitersAreSwept.
+    // Earlier rules lack it: see WithoutHscanFewWaitersAreSwept.
     if (right == "+hscan") continue;
     // Only for the names that people see in CLIENT LIST, and for another database.
     if (right == "+client|setname" || right == "+select") continue;
@@ -166,7 +165,7 @@ TEST_F(RedisRights, WithoutChannelsWaitersPoll) {
   EXPECT_TRUE(mine.take({write("a")}, {.will_wait = true, .ticket = busy.ticket}).stamp);
 }
 
-// What was given to programs before suffices, where there are not too many dead waiters.
+// The rights of earlier programs are enough if there are not too many dead waiters.
 TEST_F(RedisRights, WithoutHscanFewWaitersAreSwept) {
   if (!start()) return;
   allow(printed_rule());
@@ -196,7 +195,7 @@ TEST_F(RedisRights, TakenAwayAreALineOfTheRightKind) {
   EXPECT_TRUE(mine.release(stamp));
 }
 
-// The page prints what `lockset init --program` gives.
+// The page prints the rule that `lockset init --program` sets.
 TEST(RedisRightsPage, PrintsTheRuleOfPrograms) {
   std::vector<std::string> printed = printed_rule();
   std::erase_if(printed, [](const std::string& word) {
@@ -209,7 +208,7 @@ TEST(RedisRightsPage, PrintsTheRuleOfPrograms) {
   EXPECT_EQ(printed, given);
 }
 
-// The look at the rights knows every command of every script.
+// The check of the rights knows every command of every script.
 TEST(RedisRightsScript, TriesWhatTheScriptsCall) {
   std::set<std::string> tried;
   const std::string trial = redis::trial_script();

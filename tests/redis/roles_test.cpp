@@ -1,5 +1,5 @@
 // Programs and operators: who may change the configuration and break holds, and what a program
-// can't do even with scripts of its own.
+// can't do even with its own scripts.
 #include "tests/redis/fixture.h"
 
 namespace lockset::redis_tests {
@@ -63,7 +63,7 @@ TEST_F(RedisRoles, AProgramMayNotChangeTheConfigurationOrBreakHolds) {
   EXPECT_TRUE(program.renew(own, 2min));
   EXPECT_TRUE(program.release(own));
   EXPECT_EQ(program.meet_busy({write("a")}).holder, stamp);
-  // The same through the public door.
+  // The same through the public interface.
   Locks locks = lockset::open(url_of("app")).value();
   expect_refused(locks.set_permits("a", Mode::read, 5));
 }
@@ -88,7 +88,7 @@ TEST_F(RedisRoles, AnOperatorMay) {
   EXPECT_EQ(program.config().permits_of("x").read, 1000U);
 }
 
-// Whatever it runs, others see the operators' configuration.
+// Whatever it runs, other clients see the operators' configuration.
 TEST_F(RedisRoles, AProgramCanNotForgeTheConfiguration) {
   if (!begin()) return;
   Client boss = as("ops");
@@ -108,21 +108,21 @@ TEST_F(RedisRoles, AProgramCanNotForgeTheConfiguration) {
            {"EVAL", "return redis.call('PEXPIRE', '{lockset}:config', '1')", "0"}}) {
     EXPECT_TRUE(user.ask(command).is_error) << command.front();
   }
-  // What it may write is not believed.
+  // What it can write is not trusted.
   user.say({"HSET", "{lockset}:kept", "version", "9000000000000000", "r:x", "1000"});
   user.say({"HSET", "{lockset}", "max_lease", "3600000000", "phase", "3", "version", of_before});
   Client reader = client("reader");
   EXPECT_EQ(reader.config().permits_of("x").read, 1U);
   EXPECT_EQ(reader.config().max_lease, boss.config().max_lease);
   EXPECT_EQ(reader.config().migration_phase, 0);
-  // The copy of before is older than the last change, whatever the program says.
+  // The earlier copy is older than the last change, whatever the program claims.
   EXPECT_GT(reader.config().version, boss.config().version);
   EXPECT_TRUE(reader.take({read("x")}).stamp);
   const auto second = program.ask_once({read("x")});
   EXPECT_TRUE(second && std::holds_alternative<Stale>(*second)) << test::describe(second);
 }
 
-// SEM 6, 7: nobody but programs is there when all is lost
+// SEM 6, 7: only programs run when everything is lost
 TEST_F(RedisRoles, ProgramsPutTheConfigurationBack) {
   if (!begin()) return;
   Client boss = as("ops");
@@ -140,7 +140,7 @@ TEST_F(RedisRoles, ProgramsPutTheConfigurationBack) {
   Client newcomer = as("app");
   EXPECT_EQ(newcomer.config(), before);
   EXPECT_FALSE(program.is_live(stamp)) << "ended by the reclaim";
-  // The next change makes it the operators' again.
+  // The next change makes it an operators' configuration again.
   for (int way = 0; way < 2; ++way) {
     if (way == 0) init_space(url_of("ops"), soon()).value();
     if (way == 1) boss.set_permits("y", Mode::read, 2);
@@ -157,7 +157,7 @@ TEST_F(RedisRoles, ProgramsPutTheConfigurationBack) {
   EXPECT_EQ(newcomer.config().permits_of("y").read, 2U);
 }
 
-// SEM 7: an older configuration comes with a dump, and a program knows the newer one
+// SEM 7: a dump brings an older configuration back, and a program knows the newer one
 TEST_F(RedisRoles, AProgramsCopyDoesNotOutliveARestoredDump) {
   if (!begin()) return;
   Client program = as("app");
@@ -189,7 +189,7 @@ TEST_F(RedisRoles, ARoleKeepsPasswordsAndOtherRights) {
   EXPECT_TRUE(user.ask({"LPUSH", "read:x", "y"}).is_error);
   EXPECT_EQ(user.text({"GET", "read:x"}), "");
   EXPECT_EQ(user.text({"PUBLISH", "mine", "x"}), "0");
-  // A rule of before there were roles.
+  // A rule from before there were roles.
   admin().say({"ACL", "SETUSER", "app", "resetkeys", "~{lockset}*"});
   lockset::allow(url(), Role::programs, "app", soon()).value();
   expect_refused(as("app").backend().change_config(SetMaxLease{5min}, soon()));
@@ -224,7 +224,7 @@ TEST_F(RedisRoles, WhatCanNotBeGivenIsALine) {
   EXPECT_TRUE(says(refusal(url(), Role::programs, "app", Errc::misconfigured), "selector"));
 }
 
-// The text does the same as the call.
+// The printed text does the same as the call.
 TEST_F(RedisRoles, TheScriptIsForRedisCli) {
   if (!begin()) return;
   const auto words = [&](Role role, const std::string& user) {
@@ -248,7 +248,7 @@ TEST_F(RedisRoles, TheScriptIsForRedisCli) {
   EXPECT_EQ(words(Role::programs, "t\xc3\xb6ne").at(2), "\"t\\xc3\\xb6ne\"");
 }
 
-// A space that an older program made: nothing that is held or set is lost.
+// A space that an older program made: no hold and no setting is lost.
 TEST_F(RedisRoles, AnOlderSpaceIsBroughtUpToDate) {
   if (!begin()) return;
   Client boss = client("ops");
@@ -257,7 +257,7 @@ TEST_F(RedisRoles, AnOlderSpaceIsBroughtUpToDate) {
   const Stamp stamp = boss.take({write("a"), read("x")}, {.lease = 5min}).stamp;
   const std::int64_t epoch = boss.take({write("@app:ops")}).stamp.value;
   boss.reload();
-  // As version 2 had it.
+  // As in version 2.
   admin().say({"HSET", "{lockset}", "schema", "2"});
   admin().say({"HDEL", "{lockset}", "born", "line", "mark", "seen"});
   admin().say({"HDEL", "{lockset}:config", "version", "max_lease", "phase", "base"});

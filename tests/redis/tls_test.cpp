@@ -1,4 +1,4 @@
-// rediss: is TLS, with a server whose certificate is checked. Built where hiredis has TLS; else
+// rediss: is TLS, with a server whose certificate is checked. Built if hiredis has TLS; otherwise
 // no_tls_test.cpp is.
 #include <cstdlib>
 #include <fstream>
@@ -10,7 +10,7 @@ namespace {
 
 class RedisTls : public RedisServerTest {
  protected:
-  // From now on the server's port speaks TLS alone; `settings` besides.
+  // From now on the server's port accepts only TLS; `settings` are added.
   void speak_tls(const std::vector<std::string>& settings = {}) {
     make_certificates();
     server().stop();
@@ -52,11 +52,11 @@ class RedisTls : public RedisServerTest {
   }
 };
 
-// All that a client does, waiting and being woken as well
+// Everything that a client does, including waiting and being woken
 TEST_F(RedisTls, Works) {
   if (!start_own()) return;
   speak_tls();
-  // A space of the new server's: it has no quarantine of the restart.
+  // A new space of the new server: the restart causes no quarantine in it.
   Address address = tls("ca.pem");
   address.parameters += "&space=encrypted";
   init_space(at(address), soon()).value();
@@ -66,7 +66,7 @@ TEST_F(RedisTls, Works) {
   EXPECT_TRUE(mine.renew(stamp, 1min));
   const Busy busy = other.meet_busy({write("b")}, {.will_wait = true});
   EXPECT_TRUE(mine.release(stamp));
-  // Woken, not left to look again by itself.
+  // Woken, not looking again on its own.
   const TimePoint began = BootClock::now();
   EXPECT_TRUE(other.backend().await_change(*busy.ticket, began + 1min, {}));
   EXPECT_LT(BootClock::now(), began + 30s);
@@ -76,7 +76,7 @@ TEST_F(RedisTls, Works) {
   for (int i = 0; i < 256; ++i) many.push_back(write(std::to_string(i) + std::string(250, 'x')));
   EXPECT_TRUE(mine.release(mine.take(many).stamp));
   EXPECT_TRUE(other.release(next));
-  // On a Unix socket there is nobody to hide from.
+  // A Unix socket needs no encryption.
   const std::string local = "&socket=" + (server().folder() / "socket/redis.sock").string();
   address.parameters += local;
   EXPECT_TRUE(says(failed(opens(address), Errc::invalid), "socket"));
@@ -87,7 +87,7 @@ TEST_F(RedisTls, AsksForTheRightCertificate) {
   speak_tls();
   EXPECT_TRUE(opens(tls("ca.pem")));
   EXPECT_TRUE(says(failed(opens(tls("wrong-ca.pem")), Errc::misconfigured), "certificate"));
-  // Signed by the right one, but made out to somebody else.
+  // Signed by the right authority, but for another name.
   Address other = tls("ca.pem");
   other.host = "127.0.0.1";
   EXPECT_TRUE(says(failed(opens(other), Errc::misconfigured), "certificate"));
@@ -119,7 +119,7 @@ TEST_F(RedisTls, AServerWithoutIt) {
       says(failed(opens({.password = password(), .scheme = "rediss"}), Errc::unavailable), "TLS"));
 }
 
-// A handshake that nobody answers ends at the deadline.
+// A handshake without an answer ends at the deadline.
 TEST_F(RedisTls, AServerThatStandsStill) {
   if (!start_own()) return;
   speak_tls();

@@ -1,4 +1,4 @@
-// SEM 5, 10, 19: what has ended leaves nothing in the store.
+// SEM 5, 10, 19: ended holds and waiters leave nothing in the store.
 #include <optional>
 #include <set>
 
@@ -17,7 +17,7 @@ class RedisTraces : public RedisServerTest {
   [[nodiscard]] std::string string_of(const std::string& name) {
     return admin().text({"GET", "{lockset}:name:" + name});
   }
-  // Sooner than the strings' own ends, which come a minute after the leases'.
+  // Sooner than the strings expire, a minute after the leases.
   static void sweep_all(Client& client) {
     EXPECT_TRUE(eventually([&] { return client.holds().empty(); }));
     while (client.backend().sweep(soon()).value() > 0) {
@@ -50,7 +50,7 @@ TEST_F(RedisTraces, ASweepLeavesNothing) {
   EXPECT_EQ(keys(), before);
 }
 
-// A person who looks with GET is shown the holder, not the one before
+// A person who looks with GET sees the holder, not the earlier one
 TEST_F(RedisTraces, WhoFollowsADeadWriterTakesItsPlace) {
   if (!start()) return;
   Client one = client();
@@ -72,7 +72,7 @@ TEST_F(RedisTraces, AReaderTidiesUpAfterADeadWriter) {
   EXPECT_EQ(string_of("a"), "");
 }
 
-// SEM 10: it ends whole; the name that nobody asks for goes with the sweep
+// SEM 10: it ends as a whole; the sweep removes the name that nobody asks for
 TEST_F(RedisTraces, ADeadSetOfWhichOneNameWasTakenLeavesNothing) {
   if (!start()) return;
   Client one = client();
@@ -85,7 +85,7 @@ TEST_F(RedisTraces, ADeadSetOfWhichOneNameWasTakenLeavesNothing) {
   EXPECT_EQ(keys(), before);
 }
 
-// The waiter stands in the lines of both names, and nobody ever releases "b".
+// The waiter is in the lines of both names, and nobody ever releases "b".
 TEST_F(RedisTraces, ADeadWaiterOfNamesThatNobodyReleasesLeavesNothing) {
   if (!start()) return;
   Client one = client();
@@ -94,9 +94,9 @@ TEST_F(RedisTraces, ADeadWaiterOfNamesThatNobodyReleasesLeavesNothing) {
   {
     Client two = client();
     two.meet_busy({write("a"), write("b")}, {.will_wait = true});
-  }  // without a goodbye
+  }  // without leaving the line
   EXPECT_EQ(admin().number({"HLEN", "{lockset}:waiters"}), 1);
-  EXPECT_TRUE(one.release(first.stamp));  // nobody hears that it is woken
+  EXPECT_TRUE(one.release(first.stamp));  // nobody learns that it is woken
   EXPECT_EQ(one.inspect().waiters.size(), 0U);
   EXPECT_EQ(admin().number({"EXISTS", "{lockset}:wait:b"}), 1);
   sweep_all(one);

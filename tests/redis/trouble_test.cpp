@@ -1,5 +1,5 @@
-// SEM 5, 14: the server refuses or is in trouble: an error of the right kind, no part of a set
-// is left held, and the client goes on by itself afterwards.
+// SEM 5, 14: the server refuses or fails: an error of the right kind, no part of a set stays held,
+// and the client continues on its own afterwards.
 #include <hiredis/hiredis.h>
 
 #include <thread>
@@ -13,7 +13,8 @@ namespace {
 
 class RedisTrouble : public RedisServerTest {
  protected:
-  // While the server takes no changes: nothing new, nothing half; and afterwards all is well.
+  // While the server accepts no changes: nothing new, nothing half; and afterwards everything
+  // works.
   void expect_no_grant(Client& mine, const std::string& words) {
     const std::size_t before = keys_of_holds();
     for (const Wanted& wanted : {Wanted{write("a")}, Wanted{write("a"), read("b"), write("c")}}) {
@@ -43,7 +44,7 @@ TEST_F(RedisTrouble, NoConnectionIsLeft) {
   const std::string message = refused(url(), Errc::unavailable);
   EXPECT_TRUE(says(message, "maxclients")) << message;
   occupants.clear();
-  // The server may not have noticed yet that they have gone.
+  // The server may not have noticed yet that they are gone.
   ASSERT_TRUE(eventually([&] { return open_backend(url(), soon()).ok(); }));
   Client mine = client();
   expect_grant(mine);
@@ -57,7 +58,7 @@ TEST_F(RedisTrouble, NoMemoryIsLeft) {
   const Stamp kept = mine.take({write("kept"), read("read")}).stamp;
   admin().say({"CONFIG", "SET", "maxmemory", "1"});
   expect_no_grant(mine, "maxmemory");
-  // What was granted goes on, and ends.
+  // Existing holds continue, and can end.
   EXPECT_TRUE(mine.renew(kept, 2min));
   EXPECT_TRUE(mine.is_live(kept));
   EXPECT_TRUE(mine.release(released));
@@ -82,7 +83,7 @@ TEST_F(RedisTrouble, NoReplicaKeepsUp) {
   expect_grant(mine);
 }
 
-// Somebody else's script that does not end
+// Another program's script that does not end
 TEST_F(RedisTrouble, AScriptKeepsTheServerBusy) {
   if (!start_own({"busy-reply-threshold 1"})) return;
   Client mine = client();
@@ -96,7 +97,7 @@ TEST_F(RedisTrouble, AScriptKeepsTheServerBusy) {
   expect_grant(mine);
 }
 
-// Scripts are forgotten by a restart, a failover and SCRIPT FLUSH, at any time.
+// A restart, a failover and SCRIPT FLUSH make the server forget scripts, at any time.
 TEST_F(RedisTrouble, EveryCallSendsAForgottenScriptAgain) {
   if (!start()) return;
   Client mine = client();
@@ -135,14 +136,14 @@ TEST_F(RedisTrouble, EveryCallSendsAForgottenScriptAgain) {
   EXPECT_TRUE(mine.backend().load_config(soon())) << "it is put back by a script, too";
 }
 
-// A client whose server stands still is closed all the same, with all its connections in use.
+// A client whose server hangs can still be closed, with all its connections in use.
 TEST_F(RedisTrouble, AClientClosesWhileTheServerStandsStill) {
   if (!start()) return;
   auto backend = open_backend(url(), soon()).value();
   std::shared_ptr<Backend> shared = std::move(backend);
   auto mine = std::make_unique<Client>(shared);
   const Stamp stamp = mine->take({write("a")}).stamp;
-  // With the connection that listens.
+  // Includes the listening connection.
   ASSERT_TRUE(mine->meet_busy({write("a")}, {.will_wait = true}).ticket);
   server().pause();
   const TimePoint by = BootClock::now() + 200ms;
@@ -165,7 +166,7 @@ TEST_F(RedisTrouble, ConnectionsThatAreKilledAreMadeAnew) {
   expect_grant(mine);
 }
 
-// Errors are values, also this one.
+// Errors are values, including this one.
 TEST_F(RedisTrouble, NoThreadIsToBeHad) {
   if (!start()) return;
   EXPECT_TRUE(test::succeeds_without_threads([&](const auto& limit) {
@@ -173,7 +174,7 @@ TEST_F(RedisTrouble, NoThreadIsToBeHad) {
     Locks locks = lockset::open(url()).value();
     mine.take({write("a")});
     limit();
-    // Who was connected goes on; nobody listens for its wake-ups.
+    // An existing connection continues; nobody listens for its wake-ups.
     const Busy busy = mine.meet_busy({write("a")}, {.will_wait = true});
     const auto tried = locks.try_acquire({write("b")});
     const auto opened = open_backend(url(), soon());
@@ -185,12 +186,12 @@ TEST_F(RedisTrouble, NoThreadIsToBeHad) {
   }));
 }
 
-// SEM 8: beyond 2^53 Lua counts by twos, so one stamp would be given twice
+// SEM 8: beyond 2^53 Lua counts in steps of two, so one stamp would be used twice
 TEST_F(RedisTrouble, NoStampIsGivenTwiceAtTheEndOfThem) {
   if (!start()) return;
   Client mine = client();
   constexpr std::int64_t last = (std::int64_t{1} << 53) - 1;
-  // Where others once let a base come so near.
+  // Earlier changes could bring a base this close.
   failed(mine.backend().change_config(RaiseStampBase{Stamp{last - 2}}, soon()), Errc::invalid);
   admin().say({"HSET", "{lockset}", "base", std::to_string(last - 2)});
   admin().say({"HDEL", "{lockset}", "calm"});
@@ -203,7 +204,7 @@ TEST_F(RedisTrouble, NoStampIsGivenTwiceAtTheEndOfThem) {
   EXPECT_TRUE(mine.release(Stamp{last - 1}));
 }
 
-// Redis 7.2 writes a score in the shortest way.
+// Redis 7.2 writes a score in the shortest form.
 TEST(RedisReply, ANumberMayHaveAnExponent) {
   const auto number = [](const std::string& text) {
     redisReader* const reader = redisReaderCreate();

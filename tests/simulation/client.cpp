@@ -54,7 +54,7 @@ class ToldOfSteps final : public Observer {
 
 bool Client::expects(const Error& error, TimePoint) const {
   if (error.code != Errc::rolled_back) return false;
-  // The store may have forgotten that it took its application over.
+  // The store may have forgotten that this instance took its application over.
   const bool forgotten = reclaims() && truth_.lost_state() != TimePoint::max();
   return forgotten || profile_.world == Profile::World::restored;
 }
@@ -105,7 +105,7 @@ void Client::run() {
   }
   work(*locks, 0);
   for (Fiber* const each : threads) world_.join(*each);
-  // Stays, as services do: what is in doubt is tidied up by those who live.
+  // Stays, as services do: living clients tidy up what is in doubt.
   sleep_until(profile_.settled + 1ms, process_.killed.get_token());
   if (profile_.world == Profile::World::stepped && told_.renewed_after_step &&
       !told_.told_of_step && !process_.dead) {
@@ -116,7 +116,7 @@ void Client::run() {
 
 void Client::work(Locks& locks, std::uint32_t thread) {
   for (int rounds = 0; rounds < 8 && !process_.dead; ++rounds) {
-    // Two of them when all is calm again.
+    // The last two, after all is calm again.
     if (rounds == 6) sleep_until(profile_.calm, process_.killed.get_token());
     const auto chance =
         world_.schedule().draw(Kind::round, process_.actor, 1, 0, std::int64_t{1} << 40);
@@ -141,7 +141,8 @@ void Client::administer() {
     }
     Random random(static_cast<std::uint64_t>(*drawn));
     TimePoint next = world_.now() + random.between(100ms, 3s);
-    // Who restores a store looks after it, and sets anew what that has undone.
+    // An administrator who restores a store checks it afterwards, and repeats what the restore
+    // undid.
     const bool after_it = world_.now() < profile_.disturbed && next > profile_.disturbed;
     if (after_it) next = profile_.disturbed + random.between(1ms, 100ms);
     sleep_until(next, process_.killed.get_token());

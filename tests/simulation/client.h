@@ -1,5 +1,5 @@
-// A program that uses Lockset's public interface, and a store that is far away: opens, does rounds
-// of work on a few names, dies and is started again. Records what it asks and hears.
+// A program that uses Lockset's public interface over a distant store: it opens, does rounds of
+// work on a few names, dies and is started again. Records what it asks and what it is told.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace lockset::simulation {
 
-// The resource that the locks are for: takes stamps, and refuses those below the greatest floor.
+// The resource that the locks protect: accepts stamps, and refuses those below the greatest floor.
 class Resource {
  public:
   explicit Resource(World& world) : world_(world) {}
@@ -28,10 +28,10 @@ class Resource {
 // One life of a program.
 class Client {
  public:
-  // How it comes to a backend.
+  // How it gets a backend.
   using Connect = std::function<Result<std::unique_ptr<Backend>>(TimePoint by)>;
 
-  // All must outlive it.
+  // All references must outlive it.
   Client(World& world, Truth& truth, Resource& resource, const Profile& profile, Process& process,
          Connect connect)
       : world_(world),
@@ -44,23 +44,23 @@ class Client {
   Client& operator=(const Client&) = delete;
   virtual ~Client() = default;
 
-  // On a fiber of its own process. Returns when all is done or the process was killed.
+  // Runs on a fiber of its own process. Returns when all is done or the process was killed.
   virtual void run();
-  // Changes permits now and then, instead.
+  // Changes permits now and then instead of working.
   void administer();
 
-  // When all is calm and settled: is anything left in the store that nobody knows of any more?
+  // When all is calm and settled: checks that the store contains nothing that nobody knows of.
   void check_settled();
 
  protected:
-  // A program's connection to the store, tried for again until `until`.
+  // A program's connection to the store; retries until `until`.
   std::optional<Locks> open(TimePoint until);
-  // One round of its work, decided by this number.
+  // One round of its work; `chance` decides what it does.
   void round(Locks& locks, std::uint64_t chance);
   void sleep(Duration time);
   [[nodiscard]] bool reclaims() const { return profile_.reclaim && process_.actor < 2; }
   void complain(const std::string& rule, Stamp stamp, const std::string& why) const;
-  // Whether it may be told so of what it asked then, although nothing went wrong.
+  // Whether this error is a legal answer to a request of that time, although nothing went wrong.
   [[nodiscard]] virtual bool expects(const Error& error, TimePoint asked) const;
 
   World& world_;

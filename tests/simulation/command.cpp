@@ -60,7 +60,7 @@ void tell(const Simulation& simulation, std::uint64_t seed, const Outcome& outco
               static_cast<unsigned long long>(seed), schedule_file.c_str());
 }
 
-// How many of the runs break each promise, and which does first.
+// How many of the runs break each promise, and the first run that does.
 int survey(const Simulation& simulation, std::uint64_t first, std::uint64_t runs) {
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> broken;
   for (std::uint64_t seed = first; seed < first + runs; ++seed) {
@@ -122,7 +122,7 @@ int simulate(const Simulation& simulation, std::uint64_t first, std::uint64_t ru
   return shows_enough(simulation, counts, runs) ? 0 : 1;
 }
 
-// The first seed whose run breaks one of the promises that are to be broken.
+// The first seed whose run breaks one of the promises that it has to break.
 int hunt(const Simulation& simulation, std::uint64_t first, std::uint64_t runs) {
   const auto broken = [&](std::uint64_t seed) {
     std::vector<std::string> stories;
@@ -166,10 +166,10 @@ int command(const Simulation& simulation, int argc, char** argv) {
           test::number_from_environment("LOCKSET_SIM_RUNS", simulation.runs)),
       "how many seeds (LOCKSET_SIM_RUNS)")("tries", po::value(&tries)->default_value(3000),
                                            "how many runs to spend on making a failure small")(
-      "survey", "go on after failures, and count them")(
+      "survey", "continue after failures, and count them")(
       "schedule", po::value(&schedule_file), "one run, with these decisions instead of the seed's")(
-      "events", "one run, with all that happened")("save", po::value(&folder),
-                                                   "one run, its history in this folder");
+      "events", "one run, with all its events")("save", po::value(&folder),
+                                                "one run, its history in this folder");
   po::variables_map given;
   try {
     po::store(po::parse_command_line(argc, argv, options), given);

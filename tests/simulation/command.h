@@ -1,5 +1,5 @@
-// The program around a simulation: runs seeds, and shows what is wrong with the first that breaks a
-// promise (docs/testing.md).
+// The program around a simulation: runs seeds, and shows what is wrong with the first one that
+// breaks a promise (docs/testing.md).
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace lockset::simulation {
 
 struct Simulation {
   std::string name;  // of the program
-  // With all that the seed decides, or with the listed decisions alone.
+  // With everything that the seed decides, or with the listed decisions only.
   std::function<Outcome(std::uint64_t seed, const std::vector<Decision>* decisions)> run;
-  std::uint64_t runs = 0;  // unless said otherwise
-  // What has to happen in 1000 runs at least, or they show nothing.
+  std::uint64_t runs = 0;  // the default
+  // What has to happen in 1000 runs at least; otherwise they show nothing.
   std::vector<std::pair<std::string, std::uint64_t>> enough;
-  // Not empty: something was done wrong on purpose, and one of these has to be broken.
+  // Not empty: there is a deliberate mistake, and one of these promises has to be broken.
   std::set<std::string> must_break;
 };
 

@@ -40,7 +40,7 @@ class NewerConfigOnly final : public ForwardingBackend {
   SpaceConfig newest_;
 };
 
-// As a client whose connection stands for its holds, and to which nobody says that they are gone.
+// Acts as a client whose connection stands for its holds, and that never learns that they are gone.
 class OwnRenewals final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
@@ -54,7 +54,7 @@ class OwnRenewals final : public ForwardingBackend {
   }
 };
 
-// Says of a lease that it lasts as long again as the answer took.
+// Adds the time that the answer took to the lease.
 class FromTheAnswer final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;

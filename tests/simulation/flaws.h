@@ -1,4 +1,4 @@
-// What is done wrong on purpose in a run, so that it is known that it would show.
+// Deliberate mistakes, which prove that the simulation would show them.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,23 @@ namespace lockset::simulation {
 
 enum class Flaw : std::uint8_t {
   none,
-  // The store's.
-  counted_versions,  // the configuration's versions are counted, and come again after a restore
-  counted_stamps,    // so are the stamps
-  demoted_grants,    // it goes on granting when another one was promoted in its place
-  // The clients'.
-  newer_config_only,  // one takes no configuration over that is older than its own
-  own_renewals,       // one takes no denial of a renewal, and believes that it has what it had
+  // In the store.
+  counted_versions,  // versions of the configuration are counted, and come again after a restore
+  counted_stamps,    // stamps are counted, and come again too
+  demoted_grants,    // it continues to grant after another one was promoted in its place
+  // In the clients.
+  newer_config_only,  // one never takes over a configuration that is older than its own
+  own_renewals,       // one ignores denied renewals, and believes that it still holds
   from_the_answer,    // one counts its validity from the answer, not from the request
   unguarded_fork,     // a forked child takes its parent's locks for its own
 };
 
-// "counted-versions". Flaw::none for a name that is none.
+// From a name such as "counted-versions". Flaw::none for an unknown name.
 Flaw flaw_of(std::string_view name);
-// The promises that it breaks.
+// The promises that this flaw breaks.
 std::set<std::string> broken_by(Flaw flaw);
 
-// A client's way to the store, with what this flaw does to it.
+// A client's way to the store, with the effect of this flaw.
 std::unique_ptr<Backend> with_flaw(Flaw flaw, std::unique_ptr<Backend> store);
 
 }  // namespace lockset::simulation

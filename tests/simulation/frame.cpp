@@ -26,11 +26,11 @@ history::Rules rules_of(const Profile& profile) {
   history::Rules rules;
   rules.late = 2 * profile.io_timeout;
   rules.lost_delay = 0ms;
-  // A try, the question what became of it, once more with a new configuration, and to give
-  // back what came too late.
+  // A try, the question what became of it, a second try with a new configuration, and giving back a
+  // grant that came too late.
   rules.reply = 1s + 6 * profile.io_timeout;
   rules.spurious_busy = 0;
-  // Whoever has been superseded is told nothing else, and asks on.
+  // A superseded client gets no other answer, and keeps asking.
   rules.recovery = Duration::max();
   rules.least = {};
   return rules;

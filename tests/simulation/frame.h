@@ -1,4 +1,4 @@
-// What every run begins and ends with, whatever is simulated in between.
+// The common beginning and end of every run.
 #pragma once
 
 #include <functional>
@@ -12,17 +12,17 @@
 
 namespace lockset::simulation {
 
-// As the profile says, for all names.
+// Sets the permits of the profile, for all names.
 void set_permits(Backend& store, const Profile& profile);
 // For the names that the clients use.
 void record_permits(World& world, const Profile& profile);
 
-// What the promises allow on this network; the slack, and what else is special, is the caller's.
+// What the promises allow on this network; the caller sets the slack and other special rules.
 history::Rules rules_of(const Profile& profile);
 
 // Adds the world's complaints and the history's violations to the failures, and moves the history
-// and the counts over. Without `excused` all is promised. The report, if the history makes
-// sense.
+// and the counts there. Without `excused` every promise counts. Returns the report, if the history
+// makes sense.
 std::optional<history::Report> judge(Outcome& outcome, World& world, const history::Rules& rules,
                                      const std::function<bool(history::Invariant)>& excused = {});
 

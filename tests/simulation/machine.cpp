@@ -1,5 +1,5 @@
-// The machine under the core (core/machine.h, core/alarm.h), made of the running World. The linker
-// takes these instead of the library's.
+// The machine under the core (core/machine.h, core/alarm.h), made from the running World. The
+// linker uses these definitions instead of the library's.
 #include "core/machine.h"
 
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace {
 using simulation::Fiber;
 using simulation::World;
 
-// Threads of the core run on fibers only.
+// Threads of the core run only on fibers.
 Fiber& fiber() {
   World* const world = World::running();
   if (world == nullptr || world->current() == nullptr) std::abort();
@@ -72,7 +72,7 @@ void Thread::join() {
   impl_.reset();
 }
 
-// --- alarms: bell_ is 1 when rung; who waits is found by the alarm's address ---
+// --- alarms: bell_ is 1 when rung; the alarm's address identifies the waiting fiber ---
 
 namespace {
 

@@ -1,5 +1,5 @@
-// The core on simulated time: docs/testing.md. With --mutant NAME something is done wrong on
-// purpose, and it has to show.
+// The core on simulated time: docs/testing.md. --mutant NAME makes a deliberate mistake, which has
+// to show.
 #include <cstdio>
 #include <string_view>
 #include <vector>
@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
       .run = [flaw](std::uint64_t seed,
                     const std::vector<Decision>* only) { return run(seed, only, flaw); },
       .runs = 10'000,
-      // A quarter of what does happen.
+      // A quarter of what usually happens.
       .enough = {{"grants", 5000},
                  {"overlaps", 9000},
                  {"busy", 1400},

@@ -20,7 +20,7 @@ Outcome minimise(const Rerun& rerun, Outcome failed, std::size_t tries) {
       const auto from = fewer.begin() + static_cast<std::ptrdiff_t>(at);
       fewer.erase(from, from + static_cast<std::ptrdiff_t>(std::min(piece, fewer.size() - at)));
       Outcome outcome = rerun(fewer);
-      // What is listed and does not come to pass is dropped as well.
+      // Listed decisions that do not happen are dropped as well.
       if (breaks(outcome) && outcome.decisions.size() < best.decisions.size()) {
         best = std::move(outcome);
         smaller = true;

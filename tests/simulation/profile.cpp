@@ -34,13 +34,13 @@ Profile make_worldly_profile(std::uint64_t seed, Flaw flaw) {
       if (!one_in(3)) {
         profile.backup = profile.disturbed - random.between(10ms, (profile.disturbed - start) / 2);
       }
-      // Stamps go up if the calendar does: it is all that is left of those that were lost.
+      // Stamps go up only if the calendar does: it is all that is left after they were lost.
       profile.walls = 0;
-      // By what was restored and what was undone one can see who keeps to what is in force.
+      // Restored and undone changes show whether clients obey the configuration in force.
       if (one_in(2)) profile.changes_permits = true;
       break;
     case Profile::World::slow:
-      // There and back takes up to a whole lease of the shortest ones.
+      // A round trip takes up to a whole lease of the shortest ones.
       profile.most_travel = random.between(150ms, 600ms);
       profile.least_travel = profile.most_travel / 3;
       break;
@@ -63,7 +63,7 @@ Profile make_profile(std::uint64_t seed) {
 
   profile.io_timeout = one_in(4) ? 3s : 1s;
   profile.patience = random.between(500ms, 6s);
-  // Each kind of trouble is absent from many runs: it hides others.
+  // Many runs have no trouble of one kind: it would hide others.
   if (!one_in(3)) profile.loss = up_to(0.2);
   if (!one_in(2)) profile.refusal = up_to(0.1);
   if (!one_in(2)) profile.repeat = up_to(0.15);
@@ -96,7 +96,7 @@ Profile make_profile(std::uint64_t seed) {
 
   profile.calm = TimePoint(1h) + random.between(6s, 15s);
   const Duration in_flight = std::max(2 * profile.io_timeout, profile.longest_pause);
-  // Between two attempts to tidy up lie 5 s at most.
+  // Two attempts to tidy up are at most 5 s apart.
   profile.settled = profile.calm + in_flight + 7s;
   return profile;
 }

@@ -1,4 +1,4 @@
-// What kind of run a seed makes: which faults, how often, with which promises.
+// The kind of run that a seed makes: which faults, how often, with which promises.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@ namespace lockset::simulation {
 
 struct Profile {
   enum class World : std::uint8_t {
-    promised,  // all that Lockset relies on holds: so must all its promises
-    stepped,   // the store's clock is stepped ahead by far more than the margin
-    restored,  // the store loses its state, and its calendar goes back by hours besides
-    lost,      // the store loses its state: it is wiped, or goes on from a backup
-    slow,      // each message takes a good part of a lease
-    demoted,   // the store is demoted, and a copy of it promoted that some reach later
+    promised,  // everything that Lockset relies on is true, so all its promises must hold
+    stepped,   // the store's clock is stepped ahead by much more than the margin
+    restored,  // the store loses its state, and its calendar also goes back by hours
+    lost,      // the store loses its state: it is wiped, or continues from a backup
+    slow,      // each message takes a large part of a lease
+    demoted,   // the store is demoted, and a copy of it promoted, which some clients reach later
   };
   World world = World::promised;
   // When the world is disturbed.
   TimePoint disturbed;
-  // When the backup was made that a store which lost its state goes on from; unset: it is wiped.
+  // The time of the backup from which a store that lost its state continues; unset: it is wiped.
   std::optional<TimePoint> backup;
   Flaw flaw = Flaw::none;
 
-  // How long a message takes when nothing is wrong. More: the store is slow, and lives.
+  // How long a message takes without a fault. With more, the store is slow, but alive.
   Duration least_travel = std::chrono::microseconds(100);
   Duration most_travel = std::chrono::milliseconds(20);
 
@@ -35,7 +35,7 @@ struct Profile {
   double refusal = 0;
   double repeat = 0;
   double slow = 0;
-  Duration slowest{};  // less than twice the I/O timeout: nothing comes later than that
+  Duration slowest{};  // less than twice the I/O timeout: no message is later than that
   double hint_loss = 0;
   // Shares of clock readings and of requests.
   double pauses = 0;
@@ -46,32 +46,32 @@ struct Profile {
   double steps = 0;
   double walls = 0;
 
-  // The store's clock runs at 1 + drift, and is at most `ahead` off: together less than the
-  // margin of any lease in use, also of what is left of one (50 ms of 500).
+  // The store's clock runs at 1 + drift, and is at most `ahead` off: together less than the margin
+  // of any lease in use, even of the rest of one (50 ms of 500).
   double drift = 0;
   Duration ahead{};
 
   std::uint32_t clients = 2;
-  std::uint32_t threads = 1;  // of each client
+  std::uint32_t threads = 1;  // per client
   Duration io_timeout{};
   Duration patience{};
   bool reclaim = false;  // clients 0 and 1 are one application
   bool changes_permits = false;
   bool long_leases = true;  // some, and some without end
   bool breaks = true;       // clients break each other's holds
-  bool pictures = true;     // of the store are taken
-  bool forks = false;       // clients do, in the midst of a hold
+  bool pictures = true;     // snapshots of the store are taken
+  bool forks = false;       // clients fork while they hold something
   std::uint32_t reads = 1;
   std::uint32_t writes = 1;
   Traits traits;
   // When the faults end.
   TimePoint calm;
-  // By then all that was in flight or in doubt has to be tidied up.
+  // By then everything that was in flight or in doubt has to be tidied up.
   TimePoint settled;
 };
 
 Profile make_profile(std::uint64_t seed);
-// The same in a world of its own, where the seed says so.
+// The same in its own world, if the seed says so.
 Profile make_worldly_profile(std::uint64_t seed, Flaw flaw);
 
 }  // namespace lockset::simulation

@@ -17,15 +17,15 @@ Error indeterminate() { return {Errc::indeterminate, "no answer"}; }
 
 }  // namespace
 
-// A question under way.
+// A request under way.
 template <class Reply>
 struct Remote::Open {
   std::function<Result<Reply>(Backend&)> ask;
   std::optional<Result<Reply>> reply;
-  Fiber* waiting = nullptr;  // null: nobody waits for it any more
-  bool asked = false;        // the store was
-  bool old = false;          // and it was the demoted one
-  bool twice = false;        // it is asked twice at once
+  Fiber* waiting = nullptr;  // null: nobody waits for the answer any more
+  bool asked = false;        // the request reached the store
+  bool old = false;          // and it was the demoted store
+  bool twice = false;        // it reaches the store twice at once
 };
 
 std::optional<Duration> Line::chance(Kind kind, double share, Duration least, Duration most) {
@@ -49,7 +49,7 @@ void Remote::send(const std::shared_ptr<Open<Reply>>& open, Duration travel_time
   world_.after(travel_time, [&line = line_, open, network] {
     if (open->waiting == nullptr) ++line.world.counts["requests that came when nobody waited"];
     const bool again = std::exchange(open->asked, true);
-    // What comes twice comes to the same store.
+    // A repeated request reaches the same store.
     if (!again) open->old = line.store.reaches_demoted(line.process);
     // A server that is down resets the connection.
     std::optional<Result<Reply>> result;
@@ -63,12 +63,12 @@ void Remote::send(const std::shared_ptr<Open<Reply>>& open, Duration travel_time
             open->ask(line.store.serve(&line.process, again, unheard, open->old)).ok());
       }
     }
-    // The answer to what came twice is that to what came first.
+    // The answer to the first delivery counts.
     if (again) return;
     if (const auto how = line.chance(Kind::lose_reply, line.profile.loss, {}, 1ns)) {
       ++line.world.counts["replies lost"];
       if (how->count() == 0) return;
-      result.emplace(indeterminate());  // the connection was cut, and it is seen
+      result.emplace(indeterminate());  // the connection was cut, and that is noticed
     }
     line.world.after(line.travel(Kind::reply, Kind::slow_reply, network),
                      [&line, open, result = std::move(*result)] {
@@ -216,7 +216,7 @@ Result<SpaceConfig> Remote::load_config(TimePoint by) {
 }
 
 Result<SpaceConfig> Remote::change_config(const ConfigChange& change, TimePoint by) {
-  // These may come late: a compare-and-set, and what only grows.
+  // These may come late: a compare-and-set, and changes that only raise a value.
   const auto* const phase = std::get_if<SetMigrationPhase>(&change);
   const bool harmless = (phase != nullptr && phase->only_at_version) ||
                         std::holds_alternative<RaiseStampBase>(change);

@@ -9,14 +9,14 @@
 
 namespace lockset::simulation {
 
-// What a message needs on its way, also when whoever sent it is gone. Lives as long as the run.
+// What a message needs on its way, even after its sender is gone. Lives as long as the run.
 class Line {
  public:
   Line(World& of, Store& to, const Profile& like, Process& from)
       : world(of), store(to), profile(like), process(from) {}
 
-  // prompt: a repeated request comes at once, for one that came later would prolong a lease
-  // that all believe to have ended. orderly: nothing is repeated or late, for that could undo
+  // prompt: a repeated request comes at once, because a later one would prolong a lease that
+  // everybody believes to have ended. orderly: nothing is repeated or late, because that could undo
   // a later change.
   enum class Network { any, prompt, orderly };
   // Null while the world is calm, and for the dead.

@@ -96,7 +96,7 @@ void Client::Round::acquire() {
   ++world_.counts["busy"];
 }
 
-// What else was taken on the way, or may have been: each is an acquire of unknown outcome.
+// Records everything else that was taken, or may have been: each is an acquire of unknown outcome.
 void Client::Round::note_attempts(Stamp except) {
   for (const Told::Attempt& each : std::exchange(told_.attempts[world_.current()], {})) {
     if (each.stamp && each.stamp == except) continue;
@@ -137,12 +137,12 @@ void Client::Round::not_granted(const Error& error) {
       ++world_.counts[std::string(to_string(error.code))];
       break;
   }
-  // It has to open anew: it ends, and is started again.
+  // It has to open the space again: it ends, and is started again.
   if (error.code == Errc::rolled_back && client_.reclaims() && !world_.calm()) {
     ++world_.counts["instances that were forgotten"];
     world_.after(10ms, [&world = world_, &process = client_.process_] { world.kill(process); });
   }
-  // A hold may be lost before it could be made permanent.
+  // A hold may be lost before it can be made permanent.
   const bool troubled = client_.process_.troubles != troubles_ || lease_ == no_lease;
   const bool expected =
       (troubled && error.code != Errc::rolled_back) || client_.expects(error, asked_);
@@ -192,7 +192,7 @@ void Client::Round::look() {
   if (asked >= promised()) {
     client_.complain("validity ends in time", stamp_, "valid() is true after its end");
   }
-  // What the store has forgotten is valid as long as it was promised before.
+  // A hold that the store has forgotten is valid as long as it was promised before.
   const bool forgotten = told_.promised_before_loss(stamp_, client_.truth_.lost_state(), asked);
   const bool promised_there = client_.profile_.world != Profile::World::stepped;
   if (!live && !ended && !forgotten && promised_there) {
@@ -204,20 +204,20 @@ void Client::Round::look() {
 void Client::Round::use() {
   if (!valid()) return;
   const auto drawn = world_.schedule().draw(Kind::use, client_.process_.actor, 1, 0, 1000);
-  // Most uses come at once, some when all may be over.
+  // Most uses come at once, some when everything may be over.
   const Duration late = !drawn || *drawn < 700 ? 1ms : Duration(*drawn - 700) * 15'000'000;
   const std::size_t which = random_.below(wanted_.size());
   const std::string name = wanted_[which].name;
   const Stamp floor = plain_ ? stamp_ : hold_.floor(name);
-  // Without its floor a hold that is shared can't be told from a stale one.
+  // Without its floor, a shared hold can't be distinguished from a stale one.
   if (plain_ || client_.process_.dead) return;
   world_.after(late, [&resource = client_.resource_, name, stamp = stamp_, floor] {
     resource.use(name, stamp, floor);
   });
 }
 
-// The child has what its parent had, as it was at that moment: here the very same objects, so that
-// whatever it did to them would show in the parent, too.
+// The child has what its parent had at that moment. Here these are the very same objects, so that
+// anything that the child did to them would show in the parent, too.
 void Client::Round::fork() {
   if (client_.process_.dead) return;
   ++world_.counts["forks"];
@@ -259,7 +259,7 @@ void Client::Round::hold() {
     look();
     use();
     if (client_.profile_.forks && one_in(6)) fork();
-    // By stamp whatever is there is renewed, lost here or not.
+    // A renewal by stamp renews whatever exists, even if it is lost here.
     if (one_in(8) && valid()) {
       static_cast<void>(plain_ ? locks_.renew_locks(stamp_, lease_).ok() : hold_.renew().ok());
       look();
@@ -323,7 +323,7 @@ void Client::Round::settle_release(Stamp stamp, const Status& status, bool was_v
     const bool by_others =
         fate != nullptr && (fate->end == Fate::End::broken || fate->end == Fate::End::reclaimed);
     if (by_others) {
-      // After a lost answer it can't be told who ended it (semantics 9).
+      // After a lost answer nobody knows who ended it (semantics 9).
       record(history::ReleaseUnknown{stamp});
     } else {
       record(history::Released{stamp});
@@ -335,7 +335,7 @@ void Client::Round::settle_release(Stamp stamp, const Status& status, bool was_v
     }
     return;
   }
-  // A hold that was given up here may still be there: then the store was not asked.
+  // A hold that was given up here may still exist: then the store was not asked.
   const bool said_so =
       status.error().code == Errc::not_held && told_.is_gone(stamp, client_.truth_.lost_state());
   if (said_so) {
@@ -362,9 +362,9 @@ void Client::Round::break_somebody() {
   const Result<Inspection> found = locks_.inspect();
   if (!found || found->holds.empty()) return;
   const HoldInfo& hold = found->holds[random_.below(found->holds.size())];
-  // In a history who breaks a hold of its own process releases it.
+  // A history would show a break of the own process's hold as a release.
   const bool own = hold.owner.label == client_.process_.name;
-  // Nor can it tell how long a hold is valid that is broken and ends with its application's.
+  // Nor can a history show how long a broken hold is valid that also ends with its application's.
   const bool hangs_on_another = hold.owner.epoch > 0;
   if (own || hangs_on_another || hold.items.front().name.starts_with('@')) return;
   record(history::Release{hold.stamp});

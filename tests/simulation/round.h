@@ -1,5 +1,5 @@
-// One round of a client's work: takes a set in one of the ways there are, holds it for a while,
-// and lets go of it in one of the ways there are.
+// One round of a client's work: takes a set in one of the possible ways, holds it for a while, and
+// ends the hold in one of the possible ways.
 #pragma once
 
 #include <memory>
@@ -48,11 +48,11 @@ class Client::Round {
   std::vector<LockRequest> wanted_;
   Duration lease_{};
   Duration wait_{};
-  bool plain_ = false;  // by stamp instead of Hold
+  bool plain_ = false;  // uses the stamp instead of Hold
   std::uint64_t op_ = 0;
   TimePoint asked_;
   std::uint64_t troubles_ = 0;
-  Stamp highest_;  // granted here before
+  Stamp highest_;  // the highest granted here before
 
   Stamp stamp_;
   Hold hold_;

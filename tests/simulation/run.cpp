@@ -56,7 +56,7 @@ class Run {
   }
 
  private:
-  // One that dies is started again.
+  // A client that dies is started again.
   void start(std::uint32_t actor, int life) {
     Process& process =
         world_.add_process("client-" + std::to_string(actor) + "." + std::to_string(life), actor);
@@ -78,7 +78,7 @@ class Run {
                                  });
   }
 
-  // At the very moment at which they come to be in force.
+  // Records them at the very moment at which they come into force.
   void note_permits(const SpaceConfig& config) {
     for (const char* const name : {"a", "b", "c", "d"}) {
       const Permits now = config.permits_of(name);
@@ -95,7 +95,7 @@ class Run {
     world_.spawn(process, [&client] { client.administer(); });
   }
 
-  // Of a store whose clock was stepped, or whose calendar went back, only part is promised.
+  // If the store's clock was stepped, or its calendar went back, only part is promised.
   [[nodiscard]] bool excused(history::Invariant invariant) const {
     using history::Invariant;
     switch (profile_.world) {

@@ -1,4 +1,4 @@
-// One run: a world made from a seed, or from a list of decisions, and what was wrong with it.
+// One run: a world made from a seed, or from a list of decisions, and what was wrong.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,18 @@ struct Outcome {
     std::string story;
   };
   std::vector<Failure> failures;
-  std::vector<Decision> decisions;  // that were taken: with them alone the run is the same
+  std::vector<Decision> decisions;  // the decisions taken: with only these the run is the same
   history::History history;
   std::map<std::string, std::uint64_t> counts;
   TimePoint ended;
 };
 
-// With all that the seed decides, or with the listed decisions alone; the seed still says what kind
-// of run it is.
+// With everything that the seed decides, or with the listed decisions only; the seed still decides
+// what kind of run it is.
 Outcome run(std::uint64_t seed, const std::vector<Decision>* decisions, Flaw flaw);
 
-// Leaves out of the decisions of a failed run what it does not need to break the same rule.
-// `rerun`: with these decisions alone. `tries` bounds the work.
+// Removes from the decisions of a failed run those that are not needed to break the same rule.
+// `rerun` runs with these decisions only. `tries` bounds the work.
 using Rerun = std::function<Outcome(const std::vector<Decision>& decisions)>;
 Outcome minimise(const Rerun& rerun, Outcome failed, std::size_t tries);
 

@@ -1,6 +1,6 @@
-// What chance does to one run, decision by decision: how long a message takes, whether it is
-// lost, when a client is stopped. Each is drawn from the seed and its own name alone, so that one
-// can be left out and the others stay what they were: that is how a failure is made small.
+// The random events of one run, decision by decision: how long a message takes, whether it is lost,
+// when a client is stopped. Each is drawn only from the seed and its own name, so one can be left
+// out without changing the others: that is how a failing run is made small.
 #pragma once
 
 #include <cstdint>
@@ -17,28 +17,28 @@ namespace lockset::simulation {
 
 enum class Kind : std::uint8_t {
   round,         // a client's round of work; the value decides what it does
-  request,       // a request travels that long instead of 1 ms
-  reply,         // an answer travels that long
+  request,       // a request takes that long instead of 1 ms
+  reply,         // an answer takes that long
   slow_request,  // it takes that long: perhaps longer than anybody waits
   slow_reply,
-  lose_request,  // it never arrives; 1: and the connection is seen to be cut
+  lose_request,  // it never arrives; 1: and the end of the connection is noticed
   lose_reply,
-  refuse,  // the connection can't be had: surely nothing is sent
+  refuse,  // the connection can't be opened: certainly nothing is sent
   repeat,  // a request arrives a second time, that long after it was sent
-  hint,    // a wake-up travels that long
+  hint,    // a wake-up takes that long
   lose_hint,
-  use,    // a message to the fenced resource travels that long
-  pause,  // all of a process stands still that long, in the midst of reading the clock
+  use,    // a message to the fenced resource takes that long
+  pause,  // a whole process stops for that long, while it reads the clock
   crash,  // a process dies that long after a request, and is started again
-  step,   // the store's clock is set to so much ahead
-  wall,   // the store's calendar is set to so much ahead
-  down,   // the store restarts: for so long it answers nobody
-  life,   // of a program that takes part in a migration: says how long, and how it is configured
-  steer,  // a step of a migration: says which, and when
+  step,   // the store's clock is set this far ahead
+  wall,   // the store's calendar is set this far ahead
+  down,   // the store restarts: it answers nobody for this long
+  life,   // the length and the configuration of a program's life in a migration
+  steer,  // a step of a migration: which one, and when
   stick,  // a client reaches the demoted store instead of the promoted one for that long
 };
 
-// Number `count` of its kind for one actor: a client, or the store.
+// The `count`-th decision of its kind for one actor: a client, or the store.
 struct Decision {
   Kind kind{};
   std::uint32_t actor = 0;
@@ -48,12 +48,12 @@ struct Decision {
 
 class Schedule {
  public:
-  // Draws by the seed.
+  // Draws from the seed.
   explicit Schedule(std::uint64_t seed) : seed_(seed) {}
-  // Lets happen what is listed, and nothing else.
+  // Makes exactly the listed events happen.
   Schedule(std::uint64_t seed, const std::vector<Decision>& listed);
 
-  // Whether it happens this time, and the value: between `least` and `most`.
+  // Whether it happens this time, and its value: between `least` and `most`.
   std::optional<std::int64_t> draw(Kind kind, std::uint32_t actor, double share, std::int64_t least,
                                    std::int64_t most);
 
@@ -69,7 +69,7 @@ class Schedule {
   std::vector<Decision> taken_;
 };
 
-// A line for each: kind, actor, count, value (durations in ns): "crash 1 4 12000000".
+// One line each: kind, actor, count, value (durations in ns): "crash 1 4 12000000".
 std::string print(const std::vector<Decision>& decisions);
 Result<std::vector<Decision>> parse_decisions(std::string_view text);
 

@@ -34,7 +34,7 @@ std::chrono::system_clock::time_point StoreClock::wall() const noexcept {
 
 namespace {
 
-// Has no calendar as long as it lives, where this is done wrong.
+// For this mistake: it has no calendar as long as it lives.
 class NoCalendar {
  public:
   NoCalendar(StoreClock& clock, bool wrong) : clock_(clock) { clock_.no_calendar = wrong; }
@@ -46,7 +46,7 @@ class NoCalendar {
   StoreClock& clock_;
 };
 
-// As a replica that is behind: changes nothing, and goes on answering.
+// Acts as a replica that is behind: changes nothing, and continues to answer.
 class ReadOnly final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
@@ -82,7 +82,7 @@ class Store::Front final : public ForwardingBackend {
     Result<AcquireOutcome> outcome = inner().try_acquire(request);
     if (const Grant* grant = std::get_if<Grant>(&*outcome)) {
       const auto [at, fresh] = store_.fates_.try_emplace(grant->stamp);
-      if (fresh) {  // otherwise it was asked for twice, and is the same grant
+      if (fresh) {  // otherwise the request was repeated, and this is the same grant
         at->second.token = request.token;
         at->second.process = asking;
         at->second.granted = store_.world_.now();
@@ -91,7 +91,7 @@ class Store::Front final : public ForwardingBackend {
         at->second.epoch = request.owner->epoch;
         at->second.stray = again;
         at->second.tag = migrate::tag_of(request.owner->instance);
-        // Nobody hears of it at once; the attempt after it may be granted besides.
+        // Nobody learns of it at once; the next attempt may be granted in addition.
         if (again || unheard) store_.note_stray(request);
       }
     }
@@ -130,7 +130,7 @@ class Store::Front final : public ForwardingBackend {
       if (store_.live(stamp)) continue;
       Fate& fate = store_.fates_[stamp];
       fate.end = Fate::End::reclaimed;
-      // Its holder goes by a hold on the application that a backup let end before its time.
+      // Its holder relies on a hold on the application that a backup let end early.
       if (!store_.known_epochs_.contains(fate.epoch)) continue;
       store_.world_.record(history::Release{stamp});
       store_.world_.record(history::Released{stamp});
@@ -202,7 +202,7 @@ Duration Store::slack(Duration longest_lease) const {
 void Store::note_stray(const AcquireRequest& request) {
   ++world_.counts["strays"];
   if (is_reserved_name(request.set->items().front().name)) return;
-  // Apart from those of another store.
+  // Different from those of another store.
   const std::uint64_t op = std::uint64_t{actor_} << 32 | ++strays_;
   history::Ask ask{op, {}, request.lease, Duration::zero()};
   for (const LockRequest& item : request.set->items()) {
@@ -277,7 +277,7 @@ void Store::back_up() {
   backup_ = Backup{copy_memory_store(*memory_, clock_), fates_, world_.now()};
 }
 
-// Nobody is told, and who waits in the store is forgotten as well.
+// Nobody is told, and waiters in the store are forgotten as well.
 void Store::lose_state() {
   ++world_.counts[backup_ ? "stores restored" : "stores wiped"];
   std::map<Stamp, Fate> fates = fates_;
@@ -309,7 +309,7 @@ void Store::lose_state() {
   if (config_changed) config_changed(config);
 }
 
-// The copy has all that was confirmed.
+// The copy contains everything that was confirmed.
 void Store::demote() {
   ++world_.counts["stores demoted"];
   demoted_at_ = world_.now();

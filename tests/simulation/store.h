@@ -1,5 +1,5 @@
-// The store: the memory backend on a clock of its own, which is not to be trusted, and the truth
-// about what became of each grant.
+// The store: the memory backend on a separate, unreliable clock, and the truth about what became of
+// each grant.
 #pragma once
 
 #include <functional>
@@ -25,14 +25,14 @@ class StoreClock final : public Clock {
 
   Duration ahead{};
   Duration wall_ahead{};
-  bool no_calendar = false;  // it is 1970
+  bool no_calendar = false;  // it always shows 1970
 
  private:
   const World& world_;
   const double rate_;
 };
 
-// One waiter: told when something may have become free.
+// One waiter: notified when something may have become free.
 struct Ticket final : WaitTicket {
   explicit Ticket(std::uint32_t of) : actor(of) {}
   const std::uint32_t actor;
@@ -40,17 +40,17 @@ struct Ticket final : WaitTicket {
   Fiber* waiting = nullptr;
 };
 
-// What clients reach over the network (remote.h). Answers at once; runs on no fiber.
+// What clients reach over the network (remote.h). It answers at once; it does not run on a fiber.
 class Store final : public Truth {
  public:
-  // `actor`: whose decisions apply to it.
+  // `actor`: the actor whose decisions apply to it.
   Store(World& world, const Profile& profile, std::uint32_t actor = 100);
   ~Store() override;
 
-  // The store as `process` asks it; `again`: with a request that was answered before; `unheard`:
-  // with one whose answer nobody waits for any more; `old`: by the store that was demoted.
+  // The store as `process` asks it. `again`: with a request that was answered before. `unheard`:
+  // with a request whose answer nobody waits for any more. `old`: the demoted store.
   Backend& serve(Process* process, bool again = false, bool unheard = false, bool old = false);
-  // Whether its requests come to the demoted store at this time, if there is one.
+  // Whether its requests reach the demoted store at this time, if there is one.
   [[nodiscard]] bool reaches_demoted(const Process& process);
   [[nodiscard]] bool down() const noexcept { return world_.now() < down_until_; }
   void listen(const std::shared_ptr<Ticket>& ticket) { listeners_.emplace_back(ticket); }
@@ -58,24 +58,24 @@ class Store final : public Truth {
   [[nodiscard]] bool ended(Stamp stamp) const override;
   [[nodiscard]] const Fate* fate(Stamp stamp) const override;
   [[nodiscard]] const std::map<Stamp, Fate>& fates() const override { return fates_; }
-  // The most that a hold can outlive its lease on the true clock.
+  // How long a hold can outlive its lease on the true clock at most.
   [[nodiscard]] Duration slack(Duration longest_lease) const;
   [[nodiscard]] TimePoint stepped() const override { return stepped_; }
   [[nodiscard]] TimePoint lost_state() const override { return lost_state_; }
 
-  // Is told of every change of the configuration, also by a restore.
+  // Called for every change of the configuration, also by a restore.
   std::function<void(const SpaceConfig&)> config_changed;
 
-  // How far its calendar is ahead; with the seed's decisions it jumps besides.
+  // How far its calendar is ahead; with the seed's decisions it also jumps.
   void set_calendar(Duration ahead) noexcept { clock_.wall_ahead = ahead; }
 
-  // Starts what happens to the store by itself: restarts, clocks, pictures of it.
+  // Starts the store's own events: restarts, clocks, snapshots.
   void begin();
-  // Ends the run: permanent holds of the dead are broken, expired ones swept, the rest counted.
+  // Ends the run: breaks permanent holds of the dead, sweeps expired ones, counts the rest.
   void finish();
 
  private:
-  class Front;  // passes calls on to the memory backend, and notes what came of them
+  class Front;  // forwards calls to the memory backend, and notes their results
   void tick();
   void take_picture();
   void disturb_world();
@@ -98,8 +98,8 @@ class Store final : public Truth {
   };
   std::optional<Backup> backup_;
   TimePoint lost_state_ = TimePoint::max();
-  std::set<std::int64_t> known_epochs_;  // to the store as it was restored
-  // The store that was demoted, and by client: until when it is reached instead of the promoted
+  std::set<std::int64_t> known_epochs_;  // known to the store as it was restored
+  // The demoted store; and for each client, until when it reaches this one instead of the promoted
   // one.
   std::unique_ptr<Backend> demoted_;
   TimePoint demoted_at_{};

@@ -34,7 +34,7 @@ Result<AcquireOutcome> Noting::try_acquire(const AcquireRequest& request) {
   } else if (const Grant* grant = std::get_if<Grant>(&*outcome)) {
     told_.attempts[self].push_back({sent, world_.now(), grant->stamp});
     promised(grant->stamp, sent, grant->lease);
-    // Too late to be of use is trouble, too.
+    // A grant that comes too late to be useful is trouble, too.
     if (promise(sent, grant->lease) <= world_.now()) ++process_.troubles;
     if (app) told_.app = grant->stamp;
   } else if (const Busy* busy = std::get_if<Busy>(&*outcome)) {
@@ -61,7 +61,7 @@ Result<RenewReply> Noting::renew(const Owner& owner, std::span<const RenewReques
   const bool by_renewer = requests.front().hold.known();
   for (const RenewRequest& each : requests) {
     world_.record(process_, history::Renew{each.hold.stamp});
-    // One pass of the renewer may have begun before the end. (Who renews by stamp wants it so.)
+    // One pass of the renewer may have begun before the end. (A renewal by stamp is intended.)
     const auto over = told_.over.find(each.hold.stamp);
     if (by_renewer && over != told_.over.end() && ++over->second > 1) {
       world_.complain("renewal after the end",
@@ -73,13 +73,13 @@ Result<RenewReply> Noting::renew(const Owner& owner, std::span<const RenewReques
   Result<RenewReply> reply = inner().renew(owner, requests, by);
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const Stamp stamp = requests[i].hold.stamp;
-    // Of two stores one may have been silent.
+    // One of two stores may not have answered.
     const bool unanswered = !reply || (!reply->unanswered.empty() && reply->unanswered[i]);
     if (unanswered) {
       world_.record(process_, history::RenewUnknown{stamp});
     } else if (const auto& renewal = reply->renewals[i]) {
       ++world_.counts["renewals"];
-      // What had ended before this was heard is lost, and stays so.
+      // A hold that had ended before this answer came is lost, and stays so.
       const auto before = told_.promised.find(stamp);
       const bool lost = before != told_.promised.end() && before->second < world_.now();
       if (!lost || stamp != told_.app) promised(stamp, sent, renewal->lease);
@@ -93,7 +93,7 @@ Result<RenewReply> Noting::renew(const Owner& owner, std::span<const RenewReques
       told_.gone[stamp] = sent;
     }
   }
-  // Only what the renewer hears is compared with its clock.
+  // Only the renewer's answers are compared with its clock.
   const TimePoint stepped = truth_.stepped();
   if (reply && by_renewer) {
     if (world_.now() < stepped) {
@@ -105,14 +105,14 @@ Result<RenewReply> Noting::renew(const Owner& owner, std::span<const RenewReques
   return reply;
 }
 
-// What ends with the application's hold lasts longer now, too.
+// Holds that end with the application's hold are valid longer now, too.
 void Noting::app_renewed(TimePoint sent) {
   if (process_.dead) return;
   std::vector<history::Event>& log = world_.history[process_.log].events;
   for (const Stamp stamp : told_.known) {
     if (told_.over.contains(stamp)) continue;
-    // What was not confirmed itself since the store was upset is not confirmed by this, either, and
-    // is valid longer all the same.
+    // A hold that was not confirmed itself since the store was disturbed is not confirmed by this,
+    // either, but is still valid longer.
     const TimePoint upset = std::min(truth_.lost_state(), truth_.stepped());
     const TimePoint own = told_.promised[stamp];
     const bool live = truth_.live(stamp);
@@ -128,8 +128,8 @@ void Noting::app_renewed(TimePoint sent) {
 
 Result<bool> Noting::release(const HoldRef& hold, std::string_view app, TimePoint by) {
   told_.given_back.insert(hold.stamp);
-  // A renewal may be noted here that its caller, who stood still, takes for too late: then it ends
-  // the hold before it can tell of the loss.
+  // This may record a renewal that its stopped caller considers too late: then the caller ends the
+  // hold before it can report the loss.
   if (told_.known.contains(hold.stamp) && !told_.let_go.contains(hold.stamp) &&
       !told_.over.contains(hold.stamp)) {
     world_.record(process_, history::Release{hold.stamp});

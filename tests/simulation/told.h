@@ -1,4 +1,4 @@
-// What a process was told by the store that it uses, so that what it makes of that can be judged.
+// What the store told a process, so that the process's conclusions can be checked.
 #pragma once
 
 #include <algorithm>
@@ -14,20 +14,20 @@
 
 namespace lockset::simulation {
 
-// Semantics 10 in this program's own words: until when a hold may be relied upon if what
+// Semantics 10 in this program's own implementation: until when a hold is valid if the request that
 // confirmed it was sent then.
 TimePoint promise(TimePoint sent, Duration lease);
 
 // What a process was told, and what it told its callers.
 struct Told {
-  // Until when a hold may be relied upon, by all answers so far.
+  // Until when a hold is valid, by all answers so far.
   std::map<Stamp, TimePoint> promised;
-  // By those alone that were asked for before the store lost its state.
+  // Only by answers that were asked for before the store lost its state.
   std::map<Stamp, TimePoint> promised_before;
   // With reclaim: the hold on the application, with which all others end.
   Token app_token;
   Stamp app;
-  // Attempts of the acquire under way on each fiber that may have taken something.
+  // The attempts of the acquire under way on each fiber that may have taken something.
   struct Attempt {
     TimePoint sent;
     TimePoint answered;
@@ -35,18 +35,18 @@ struct Told {
   };
   std::map<Fiber*, std::vector<Attempt>> attempts;
   std::map<Fiber*, Busy> busy;
-  // Grants whose caller has them; what was let go of, and how often it was renewed since.
+  // Grants that their callers have; released ones, and how often each was renewed since.
   std::set<Stamp> known;
   std::map<Stamp, int> over;
-  // What its caller wants released.
+  // The holds that their callers want released.
   std::set<Stamp> let_go;
-  // What it asked the store to release.
+  // The holds that the process asked the store to release.
   std::set<Stamp> given_back;
   // The store said that it has no such hold: when that was last asked.
   std::map<Stamp, TimePoint> gone;
-  // Released, and the caller was told that this is not confirmed: by when.
+  // Released, but the caller was told that this is not confirmed: by when.
   std::map<Stamp, TimePoint> unconfirmed;
-  // The last renewal that came back before the store's clock was stepped, and the first after.
+  // Whether a renewal came back before the store's clock was stepped, and whether one did after.
   bool renewed_before_step = false;
   bool renewed_after_step = false;
   bool told_of_step = false;
@@ -57,12 +57,12 @@ struct Told {
     const auto at = gone.find(stamp);
     return at != gone.end() && (lost_state == TimePoint::max() || at->second > lost_state);
   }
-  // Whether it may be relied upon by what a store said that has forgotten it since.
+  // Whether it is valid by an answer from a store that has forgotten it since.
   [[nodiscard]] bool promised_before_loss(Stamp stamp, TimePoint lost_state, TimePoint now) const {
     const auto at = promised_before.find(stamp);
     return lost_state != TimePoint::max() && at != promised_before.end() && now < at->second;
   }
-  // Until when valid() may be true, by all that was heard.
+  // Until when valid() may be true, by all answers.
   [[nodiscard]] TimePoint until(Stamp stamp) const {
     const auto own = promised.find(stamp);
     if (own == promised.end()) return {};
@@ -71,10 +71,10 @@ struct Told {
   }
 };
 
-// Stands between the core and its store, notes what passes, and records renewals.
+// Sits between the core and its store, notes what passes, and records renewals.
 class Noting final : public ForwardingBackend {
  public:
-  // All but `inner` must outlive it.
+  // All references but `inner` must outlive it.
   Noting(std::unique_ptr<Backend> inner, World& world, Truth& truth, Process& process, Told& told)
       : ForwardingBackend(std::move(inner)),
         world_(world),

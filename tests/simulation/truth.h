@@ -1,4 +1,4 @@
-// What became of each grant in truth, which only the simulation knows.
+// What really became of each grant; only the simulation knows.
 #pragma once
 
 #include <map>
@@ -12,21 +12,21 @@ namespace lockset::simulation {
 
 struct Process;
 
-// What became of a grant.
+// The end of a grant.
 struct Fate {
-  // forgotten: it was live when the store lost its state, and is not in what the store goes on
-  // from.
+  // forgotten: it was live when the store lost its state, and is missing in the state from which
+  // the store continues.
   enum class End : std::uint8_t { none, released, broken, reclaimed, forgotten };
   Token token;
-  Process* process = nullptr;  // that asked for it
+  Process* process = nullptr;  // the process that asked for it
   TimePoint granted;
   bool of_application = false;  // "@app:..."
-  bool reserved = false;        // for any other of Lockset's own names
+  bool reserved = false;        // any other of Lockset's own names
   bool permanent = false;
-  std::int64_t epoch = 0;  // of who asked for it
-  // By a request that came once more after it had been answered: nobody will ask for it.
+  std::int64_t epoch = 0;  // the epoch of the asking instance
+  // Made by a request that was repeated after its answer: nobody will ask for it.
   bool stray = false;
-  // Of a client that follows a migration: what its record says.
+  // For a client that follows a migration: the tag of its record.
   std::optional<migrate::HoldTag> tag;
   End end = End::none;  // none: it is live, or its lease has ended
   // It had ended, and a restored backup brought it back.
@@ -34,7 +34,7 @@ struct Fate {
   Process* ended_by = nullptr;
 };
 
-// Of the store, or the stores, that clients use; by the stamps that they know.
+// For the store or stores that clients use, by the stamps that clients know.
 class Truth {
  public:
   Truth() = default;
@@ -42,14 +42,14 @@ class Truth {
   Truth& operator=(const Truth&) = delete;
   virtual ~Truth() = default;
 
-  // Whether all of the hold is live at this instant.
+  // Whether the whole hold is live at this instant.
   [[nodiscard]] virtual bool live(Stamp stamp) = 0;
-  // Whether it, or a part of it, was ended by a call.
+  // Whether a call ended it, or a part of it.
   [[nodiscard]] virtual bool ended(Stamp stamp) const = 0;
-  // Null: nobody was granted it.
+  // Null: it was granted to nobody.
   [[nodiscard]] virtual const Fate* fate(Stamp stamp) const = 0;
   [[nodiscard]] virtual const std::map<Stamp, Fate>& fates() const = 0;
-  // A caller was granted it.
+  // A caller got this grant.
   virtual void handed_over(Stamp) {}
   // When the store's clock was stepped far ahead; TimePoint::max(): never.
   [[nodiscard]] virtual TimePoint stepped() const = 0;

@@ -10,7 +10,7 @@ namespace lockset::simulation {
 namespace {
 
 World* the_running = nullptr;
-// What a run takes is some ten thousand steps.
+// A run takes some ten thousand steps.
 constexpr std::uint64_t endless = 2'000'000;
 
 boost::context::pooled_fixedsize_stack& stacks() {
@@ -29,7 +29,7 @@ World::World(Schedule& schedule) : schedule_(schedule) {
 
 World::~World() {
   the_running = nullptr;
-  // To unwind what did not end would run destructors that want to wait. It is leaked.
+  // Unwinding an unfinished fiber would run destructors that want to wait. So it is leaked.
   for (auto& fiber : fibers_) {
     if (!fiber->done_) static_cast<void>(fiber.release());
   }
@@ -87,7 +87,7 @@ void World::enter(Fiber& fiber) {
   for (Fiber* const each : fiber.joining_) wake(*each);
 }
 
-// The end of a wait. What stands still comes back later.
+// The end of a wait. A stopped process comes back later.
 void World::resume(Fiber& fiber, std::uint64_t wait) {
   if (!fiber.waiting_ || fiber.wait_ != wait) return;
   Process& process = fiber.process_;
@@ -95,7 +95,7 @@ void World::resume(Fiber& fiber, std::uint64_t wait) {
     at(process.stopped_until, [this, &fiber, wait] { resume(fiber, wait); });
     return;
   }
-  if (process.stopped == &fiber) return;  // the end of its pause is planned
+  if (process.stopped == &fiber) return;  // the end of its pause is scheduled
   fiber.waiting_ = false;
   enter(fiber);
 }
@@ -151,7 +151,7 @@ TimePoint World::read_clock() {
     resume(fiber, wait);
   });
   fiber.outside_ = std::move(fiber.outside_).resume();
-  // Half of them stand still before the reading, half behind it.
+  // Half of them stop before the reading, half after it.
   return *pause % 2 == 0 ? read : now_;
 }
 
@@ -160,7 +160,7 @@ void World::kill(Process& process) {
   record(history::Kill{process.name});
   ++counts["crashes"];
   process.dead = true;
-  // Its fibers go on, so that they end; but nobody hears of them any more.
+  // Its fibers continue, so that they end; but nobody sees them any more.
   process.killed.request_stop();
 }
 

@@ -1,5 +1,5 @@
-// Simulated time and simulated processes. All of a process runs on fibers of one real thread, and
-// only one runs at a time, until it waits: so a run is the same whenever it is repeated.
+// Simulated time and simulated processes. A process runs entirely on fibers of one real thread, and
+// only one fiber runs at a time, until it waits: so every repetition of a run is the same.
 #pragma once
 
 #include <boost/context/fiber.hpp>
@@ -24,16 +24,16 @@ class Fiber;
 
 struct Process {
   std::string name;
-  std::uint32_t actor = 0;  // whose decisions apply: that of its client
-  Random chance;            // the core's own: jitter, tokens
-  std::size_t log = 0;      // in World::history
+  std::uint32_t actor = 0;  // its client's decisions apply
+  Random chance;            // for the core: jitter, tokens
+  std::size_t log = 0;      // its index in World::history
   bool dead = false;
-  std::stop_source killed;  // ends what a dead process waits for
-  // Stands still until then; `stopped` goes on first.
+  std::stop_source killed;  // ends the waits of a dead process
+  // Stopped until then; `stopped` continues first.
   TimePoint stopped_until{};
   Fiber* stopped = nullptr;
   std::uint64_t ops = 0;
-  // How often something was wrong that the process can notice.
+  // How often something went wrong that the process can notice.
   std::uint64_t troubles = 0;
 };
 
@@ -50,7 +50,7 @@ class Fiber {
   std::function<void()> run_;
   boost::context::fiber inside_;
   boost::context::fiber outside_;
-  std::uint64_t wait_ = 0;  // the number of the wait under way
+  std::uint64_t wait_ = 0;  // the number of the present wait
   bool waiting_ = false;
   bool done_ = false;
   std::vector<Fiber*> joining_;
@@ -63,7 +63,7 @@ class World {
   World& operator=(const World&) = delete;
   ~World();
 
-  // The one that runs; the core's clock, threads and sleep are its (machine.cpp). Null: none.
+  // The running world; the core's clock, threads and sleep use it (machine.cpp). Null: none.
   static World* running() noexcept;
 
   [[nodiscard]] TimePoint now() const noexcept { return now_; }
@@ -71,47 +71,47 @@ class World {
   void at(TimePoint when, std::function<void()> what);
   void after(Duration delay, std::function<void()> what) { at(now_ + delay, std::move(what)); }
 
-  // Until nothing is planned any more. False if it would not end.
+  // Runs until nothing is scheduled any more. False if it would not end.
   bool run();
 
   Process& add_process(std::string name, std::uint32_t actor);
   Fiber& spawn(Process& process, std::function<void()> run);
   void kill(Process& process);
-  // How likely a process stands still at one reading of its clock, and for how long.
+  // How likely a process stops at a reading of its clock, and for how long at most.
   void set_pauses(double share, Duration most) {
     pause_share_ = share;
     longest_pause_ = most;
   }
-  // Whether a child can tell that it is one.
+  // Whether a child can detect that it is one.
   void set_fork_guard(bool guards) noexcept { guards_forks_ = guards; }
   [[nodiscard]] bool guards_forks() const noexcept { return guards_forks_; }
   // From now on nothing goes wrong any more.
   void calm_down() noexcept { calm_ = true; }
   [[nodiscard]] bool calm() const noexcept { return calm_; }
 
-  // --- for what runs on a fiber ---
+  // --- for code on a fiber ---
   [[nodiscard]] Fiber* current() const noexcept { return current_; }
   // Waits until then, or until woken.
   void wait(TimePoint until);
   void wake(Fiber& fiber);
   void join(Fiber& fiber);
-  // For a thread that would not wait although it was about to: one that never does stands out.
+  // For a thread that was about to wait and does not: one that never waits is reported.
   void not_waiting();
-  // The clock as the fiber reads it; the whole process may stand still meanwhile.
+  // The clock as the fiber reads it; the whole process may be stopped meanwhile.
   TimePoint read_clock();
 
   // --- what happened ---
   history::History history;
   void record(Process& process, history::What what);
-  void record(history::What what);  // about all of it
-  // A promise was broken that no history shows.
+  void record(history::What what);  // about the whole run
+  // Reports a broken promise that no history shows.
   void complain(const std::string& rule, const std::string& story);
   struct Complaint {
     std::string rule;
     std::string story;
   };
   [[nodiscard]] const std::vector<Complaint>& complaints() const noexcept { return complaints_; }
-  // How often a thing happened, so that it is seen whether it does.
+  // How often each event happened, to see that it does happen.
   std::map<std::string, std::uint64_t> counts;
 
  private:

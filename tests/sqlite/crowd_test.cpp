@@ -1,5 +1,5 @@
-// SEM 13, 14: many processes at one file. What they do at its gate is done here by hand, so that it
-// does not take a thousand of them.
+// SEM 13, 14: many processes on one file. The test imitates their behaviour at the gate, so that it
+// does not need a thousand of them.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 using sqlite::FileGate;
 using sqlite::SideFile;
 
-// Somebody inside a write transaction, past all gates.
+// A process inside a write transaction that used no gate.
 class Writer {
  public:
   explicit Writer(const std::string& path) {
@@ -39,18 +39,18 @@ class Writer {
   sqlite3* db_ = nullptr;
 };
 
-// A line that never ends: somebody else always goes next, and they go through.
+// A line that never ends: another process always goes next, and they pass.
 class Crowd {
  public:
   explicit Crowd(const std::string& path)
       : next_(SideFile::open(path).value()), inside_(SideFile::open(path).value()) {
     EXPECT_TRUE(next_->try_lock(0));
-    ++next_->word(sleepers_of_turn);  // nobody goes straight through
+    ++next_->word(sleepers_of_turn);  // nobody passes at once
     thread_ = std::thread([this] {
       FileGate gate(*inside_);
       while (!end_) {
         const FileGate::Pass pass = gate.enter(BootClock::now() + 1s, FileGate::Line::ahead);
-        std::this_thread::sleep_for(1ms);  // the time that a transaction takes
+        std::this_thread::sleep_for(1ms);  // the duration of a transaction
       }
     });
   }
@@ -81,10 +81,10 @@ class SqliteCrowd : public testing::Test {
   const std::string path_ = folder_.file("locks.db");
 };
 
-// Long enough for the crowd to be seen to move.
+// Long enough to see that the crowd moves.
 constexpr Duration some_time = 1500ms;
 
-// A call that may wait is busy, not failed: others are being served
+// A call that may wait is busy, not failed, because others are being served
 TEST_F(SqliteCrowd, WhoMayWaitWaits) {
   Client mine(open());
   Busy busy;
@@ -98,7 +98,7 @@ TEST_F(SqliteCrowd, WhoMayWaitWaits) {
     EXPECT_FALSE(busy.holder);
     EXPECT_NE(busy.holder_label.find("many others"), std::string::npos) << busy.holder_label;
     ASSERT_TRUE(busy.ticket);
-    // Nothing to wake up for: the next look is the core's to time.
+    // There is no wake-up: the core decides when to look next.
     const TimePoint began = BootClock::now();
     EXPECT_TRUE(mine.backend().await_change(*busy.ticket, began + some_time, {}));
     EXPECT_GE(BootClock::now(), began + some_time);
@@ -106,7 +106,7 @@ TEST_F(SqliteCrowd, WhoMayWaitWaits) {
   EXPECT_TRUE(mine.take({write("a")}, {.will_wait = true, .ticket = busy.ticket}).stamp);
 }
 
-// A call that may not wait is told of the contention
+// A call that may not wait reports the contention
 TEST_F(SqliteCrowd, WhoMayNotWaitIsToldOfTheCrowd) {
   Client mine(open());
   const Writer writer(path_);
@@ -118,7 +118,7 @@ TEST_F(SqliteCrowd, WhoMayNotWaitIsToldOfTheCrowd) {
       << outcome.error().message;
 }
 
-// Somebody who is stopped, or sits in a shell, is another matter
+// A process that is stopped, or a person in a shell, is no crowd
 TEST_F(SqliteCrowd, AStoppedUserIsNoCrowd) {
   Client mine(open());
   const Writer writer(path_);
@@ -129,7 +129,7 @@ TEST_F(SqliteCrowd, AStoppedUserIsNoCrowd) {
   EXPECT_NE(outcome.error().message.find("stopped"), std::string::npos) << outcome.error().message;
 }
 
-// What others wait for does not stand behind them
+// Releases and renewals, which others wait for, do not queue behind them
 TEST_F(SqliteCrowd, AReleaseAndARenewalGoAhead) {
   Client mine(open());
   const Stamp stamp = mine.take({write("a")}).stamp;
@@ -143,7 +143,7 @@ TEST_F(SqliteCrowd, AReleaseAndARenewalGoAhead) {
   EXPECT_LT(BootClock::now(), began + 30s);
 }
 
-// To open what is there waits for nobody who writes
+// Opening an existing space waits for no writer
 TEST_F(SqliteCrowd, OpeningStandsInNoLine) {
   static_cast<void>(open());
   const Writer writer(path_);

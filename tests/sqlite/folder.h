@@ -1,4 +1,4 @@
-// A folder of the test's own, with the lock databases in it.
+// A folder of the test, with the lock databases in it.
 #pragma once
 
 #include <stdlib.h>

@@ -25,7 +25,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// By the backend alone, which starts no thread.
+// Uses only the backend, which starts no thread.
 bool refused(const std::string& url) {
   const Result<std::unique_ptr<Backend>> backend = open_backend(url, soon());
   return !backend && backend.error().code == Errc::misconfigured &&
@@ -83,7 +83,7 @@ TEST_F(SqliteFork, AnAncestorOfAnAncestorCounts) {
   EXPECT_EQ(found, 0);
 }
 
-// A fork of which the C library tells nobody.
+// A fork that the C library reports to nobody.
 TEST_F(SqliteFork, AForkWithoutHandlersCountsToo) {
   const Client mine = client(url_);
   const pid_t child = _Fork();
@@ -111,7 +111,7 @@ TEST_F(SqliteFork, TheDoctorIsRefused) {
   EXPECT_EQ(found, 0);
 }
 
-// What a child inherits it does not close: the parent has it open.
+// A child does not close what it inherits, because the parent has it open.
 TEST_F(SqliteFork, AChildClosesNothingOfItsParents) {
   auto mine = open_backend(url_, soon()).value();
   const int before = open_descriptors_of(folder_.file("locks.db"));
@@ -123,8 +123,8 @@ TEST_F(SqliteFork, AChildClosesNothingOfItsParents) {
   EXPECT_EQ(found, 0);
 }
 
-// Else a child could not trust that SQLite's lists are empty once all is closed: SQLite keeps a
-// descriptor of a file that was closed in the middle of others' transactions.
+// Otherwise a child could not trust that SQLite's lists are empty once everything is closed: SQLite
+// keeps a descriptor of a file that was closed during other transactions.
 TEST_F(SqliteFork, TheLastToCloseLeavesNoDescriptor) {
   const std::string file = folder_.file("locks.db");
   std::jthread writer([&](const std::stop_token& stop) {
@@ -146,7 +146,7 @@ TEST_F(SqliteFork, TheLastToCloseLeavesNoDescriptor) {
   EXPECT_EQ(client(url_).holds().size(), 51U);
 }
 
-// While threads open and close it, a child is refused, or what it is granted stands.
+// While threads open and close it, a child is refused, or its grants are valid.
 TEST_F(SqliteFork, BetweenOpeningsAndClosings) {
   client(url_);
   std::vector<std::jthread> threads;
@@ -173,8 +173,8 @@ TEST_F(SqliteFork, BetweenOpeningsAndClosings) {
   EXPECT_EQ(client(url_).holds().size(), granted);
 }
 
-// SQLite's mutexes for the whole process: a thread that is inside one at the fork is not in the
-// child, which would find it locked for ever.
+// SQLite's process-wide mutexes: a thread that is inside one at the fork does not exist in the
+// child, which would find the mutex locked for ever.
 TEST_F(SqliteFork, AChildMayOpenAnotherFileWhateverThreadsDo) {
   std::vector<std::jthread> threads;
   for (int i = 0; i < 3; ++i) {

@@ -1,4 +1,4 @@
-// Files of a lock database that are mounted by themselves, in mount namespaces of the test's own.
+// Single files of a lock database that are mounted, in mount namespaces of the test.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -26,7 +26,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// As root, else as the root of a user namespace. REQUIRES: one thread.
+// As root, otherwise as the root of a user namespace. REQUIRES: one thread.
 bool enter_mount_namespace() {
   const std::string user = std::to_string(geteuid());
   if (unshare(CLONE_NEWNS) != 0) {
@@ -50,7 +50,7 @@ bool refused(const std::string& url, const std::string& file) {
   return !backend && says(backend.error(), "\"" + file + "\"");
 }
 
-// `here` has the database, and `there` is another folder.
+// The database is in `here`; `there` is another folder.
 class SqliteMounts : public testing::Test {
  protected:
   void SetUp() override {
@@ -92,7 +92,7 @@ TEST_F(SqliteMounts, AFileOfItsOwnIsRefused) {
   EXPECT_EQ(end, 0);
 }
 
-// In place, as for a service that may write this file alone.
+// Mounted onto itself, as for a service that may write only this file.
 TEST_F(SqliteMounts, AFileMountedOverItselfIsRefused) {
   const std::string file = here_.file("locks.db");
   const int end = in_namespace([&] {
@@ -107,7 +107,7 @@ TEST_F(SqliteMounts, ASideFileOfItsOwnIsRefused) {
     const std::string side = here_.file("locks.db" + suffix);
     const std::string other = there_.file("other" + suffix);
     const int end = in_namespace([&] {
-      // The side files are there while somebody has it open.
+      // The side files exist while a process has it open.
       const auto user = open_backend(here_.url("locks.db"), soon()).value();
       std::filesystem::copy_file(side, other);
       if (!bind_at(other, side)) return 1;
@@ -142,7 +142,7 @@ TEST_F(SqliteMounts, AFileInAMountedDirectoryIsTheSame) {
   client.meet_busy({write("b")});
 }
 
-// What older kernels are asked gives the same answer.
+// The list that older kernels have gives the same answer.
 TEST_F(SqliteMounts, TheListOfMountsTellsTheSame) {
   const std::string file = there_.file("with blank.db");
   std::ofstream(file).flush();

@@ -1,4 +1,4 @@
-// A database that is restored from a backup under a client that lived through it.
+// A database that is restored from a backup while a client lives.
 #include <gtest/gtest.h>
 #include <sqlite3.h>
 
@@ -26,7 +26,7 @@ Handle handle_of(const std::string& path) {
   return handle;
 }
 
-// What `sqlite3 TO ".restore FROM"` and `sqlite3 FROM ".backup TO"` do, in one transaction.
+// Does what `sqlite3 TO ".restore FROM"` and `sqlite3 FROM ".backup TO"` do, in one transaction.
 void copy(const std::string& from, const std::string& to) {
   const Handle source = handle_of(from);
   const Handle target = handle_of(to);
@@ -46,7 +46,7 @@ class SqliteRestore : public testing::Test {
   const std::string url_ = folder_.url("locks.db");
 };
 
-// SEM 7: else it would be granted two reads where one is allowed.
+// SEM 7: otherwise it would be granted two reads where one is allowed.
 TEST_F(SqliteRestore, PermitsOfBeforeTheRestoringAreStale) {
   Locks locks = open(url_, {.refresh_config = 1h}).value();
   Locks admin = open(url_).value();
@@ -65,7 +65,7 @@ TEST_F(SqliteRestore, PermitsOfBeforeTheRestoringAreStale) {
   EXPECT_EQ(locks.try_locks({read("x")}).value(), Stamp{}) << "one read is allowed";
 }
 
-// SEM 7: and one that was changed by nobody since is not the one from before it either.
+// SEM 7: nor is an unchanged configuration the same as the one from before
 TEST_F(SqliteRestore, TheRestoredConfigurationCountsAtOnce) {
   Locks locks = open(url_, {.refresh_config = 1h}).value();
   Locks admin = open(url_).value();

@@ -17,8 +17,8 @@ Result<AcquireOutcome> at_once(Backend& backend, const AcquireRequest& request) 
   return backend.try_acquire(request);
 }
 
-// How often the test that runs has asked, and asked again. A store whose sessions end now and then
-// is sound; one that fails the first attempt again and again is not.
+// How often the running test has asked, and asked again. A store whose sessions end now and then is
+// sound; one that often fails the first attempt is not.
 class Repeats {
  public:
   void asked() {
@@ -32,7 +32,7 @@ class Repeats {
   }
   void failed(const Error& error) {
     const std::lock_guard lock(mutex_);
-    // Each of the first few may be a session that a busy machine let end.
+    // A busy machine may have ended a session in each of the first few.
     if (++failed_ <= 5 + asked_ / 10) return;
     ADD_FAILURE() << failed_ << " of " << asked_ << " attempts failed, which is too many for ends "
                   << "of sessions; the last one: " << error.message;
@@ -136,7 +136,7 @@ Result<AcquireOutcome> Client::ask_once(const Wanted& wanted, const Ask& ask, At
 }
 
 Result<AcquireOutcome> Client::ask(const Wanted& wanted, const Ask& ask, Attempt& attempt) {
-  // Bounded: a backend that answers stale for ever must fail a test, not hang it.
+  // Bounded: a backend that always answers stale must fail a test, not hang it.
   for (int i = 0; i < 1000; ++i) {
     Result<AcquireOutcome> outcome = ask_once(wanted, ask, attempt);
     if (!outcome || !std::holds_alternative<Stale>(*outcome)) return outcome;

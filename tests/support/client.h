@@ -1,8 +1,8 @@
-// A caller of the backend interface, as thin as a test wants it: knows its owner
-// and a configuration, and leaves waiting and renewing to the test.
+// A caller of the backend interface, as thin as a test wants it: knows its owner and a
+// configuration, and leaves waiting and renewing to the test.
 //
-// What a test takes for granted throws std::runtime_error when it is not so, which
-// fails the test with a line that says what happened.
+// If something that a test relies on goes wrong, it throws std::runtime_error; that fails the test
+// with a line that says what happened.
 //
 // Thread-safety: one thread per Client; many clients may share one backend.
 #pragma once
@@ -21,7 +21,7 @@ namespace lockset::test {
 
 using Wanted = std::vector<LockRequest>;
 
-// One attempt's particulars; what is unset is chosen sensibly.
+// The particulars of one attempt; unset members get sensible defaults.
 struct Ask {
   Duration lease = std::chrono::minutes(1);
   Stamp min_stamp{};
@@ -31,19 +31,19 @@ struct Ask {
   std::optional<TimePoint> by{};  // unset: soon
 };
 
-// Prints "granted 17", "busy: ...", "stale" or the error, for messages.
+// "granted 17", "busy: ...", "stale" or the error, for messages.
 std::string describe(const Result<AcquireOutcome>& outcome);
 
 // Sorted by name. For expectations over Inspection::holds and the like.
 Wanted sorted(Wanted items);
 
-// The set, reserved names allowed. Throws if it can't be made.
+// The set; reserved names are allowed. Throws if it can't be made.
 LockSet make_set(Wanted wanted);
 
-// As try_acquire, until `request.by`; but where holds live in sessions (Traits::session_leases),
-// asks again what a session's end took with it. The shortest leases need sessions of 200 ms, and
-// a machine that stands still for that long ends them: no fault of the store. Fails the test if it
-// has to do so more than now and then.
+// As try_acquire, until `request.by`. But if holds live in sessions (Traits::session_leases), it
+// asks again for what a session's end took away. The shortest leases need sessions of 200 ms, and a
+// machine that stalls that long ends them, which is no fault of the store. Fails the test if that
+// happens more than now and then.
 Result<AcquireOutcome> outlasting_sessions(Backend& backend, const AcquireRequest& request);
 
 class Client {
@@ -56,13 +56,13 @@ class Client {
   [[nodiscard]] const SpaceConfig& config() const noexcept { return config_; }
   void set_label(std::string label) { owner_.label = std::move(label); }
 
-  // Exactly one request, made from the configuration known here, which a stale
-  // answer does not change.
+  // Sends exactly one request, made from the configuration known here. A stale answer does not
+  // change that configuration.
   Result<AcquireOutcome> ask_once(const Wanted& wanted, const Ask& ask = {});
-  // As the core does it: takes the configuration of a stale answer over and asks again.
+  // As the core does: takes over the configuration of a stale answer and asks again.
   Result<AcquireOutcome> ask(const Wanted& wanted, const Ask& ask = {});
 
-  // All three outlast sessions.
+  // All three survive the end of sessions.
   // Unset: busy. Throws on anything else.
   std::optional<Grant> try_take(const Wanted& wanted, const Ask& ask = {});
   // Throws if busy.
@@ -70,7 +70,7 @@ class Client {
   // Throws unless busy.
   Busy meet_busy(const Wanted& wanted, const Ask& ask = {});
 
-  // These tell the backend all that is known here of a hold or an attempt, as the core does.
+  // These tell the backend all that this client knows about a hold or an attempt, as the core does.
   bool release(Stamp stamp);
   bool break_hold(Stamp stamp);
   std::optional<Renewal> renew(Stamp stamp, Duration lease);
@@ -80,13 +80,13 @@ class Client {
   std::vector<HoldInfo> holds() { return inspect().holds; }
   [[nodiscard]] bool is_live(Stamp stamp);
 
-  // Changes the space's configuration and takes the result over.
+  // Changes the space's configuration and takes over the result.
   void set_permits(const std::string& name, Mode mode, std::optional<std::uint32_t> permits);
   void change(const ConfigChange& change);
   void reload();
 
-  // What this client knows of a hold or an attempt: the stamp or the token alone, unless it asked
-  // for it itself and the lease that it knows of has not ended. Valid as long as the client.
+  // What this client knows about a hold or an attempt: only the stamp or the token, unless it asked
+  // for the hold itself and the lease that it knows of has not ended. Valid as long as the client.
   [[nodiscard]] HoldRef known(Stamp stamp) const;
   [[nodiscard]] HoldRef known(const Token& token) const;
   [[nodiscard]] std::vector<HoldRef> known(std::span<const Stamp> stamps) const;

@@ -1,4 +1,5 @@
-// The tests' client where holds live in sessions: it asks again, and no store passes by that.
+// The tests' client if holds live in sessions: it asks again, and no faulty store passes because of
+// that.
 #include "tests/support/client.h"
 
 #include <gtest/gtest-spi.h>
@@ -13,7 +14,7 @@
 namespace lockset::test {
 namespace {
 
-// As if the session ended under the first of each `every` attempts.
+// Acts as if the session ended under the first of every `every` attempts.
 class EndingSessions final : public ForwardingBackend {
  public:
   EndingSessions(std::shared_ptr<Backend> inner, int every)

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "socket:[INODE]" of the connections whose local port is this one, and of the listener.
+// "socket:[INODE]" for each connection with this local port, and for the listener.
 std::set<std::string> sockets_of(std::uint16_t port, bool listening) {
   std::set<std::string> links;
   for (const char* const table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
@@ -49,7 +49,7 @@ std::set<std::string> sockets_of(std::uint16_t port, bool listening) {
   return links;
 }
 
-// The descriptors of a process that are among these sockets.
+// The descriptors of a process that refer to these sockets.
 std::set<int> descriptors_of(const fs::path& process, const std::set<std::string>& links) {
   std::set<int> found;
   std::error_code error;
@@ -60,7 +60,7 @@ std::set<int> descriptors_of(const fs::path& process, const std::set<std::string
   return found;
 }
 
-// Whose listener this is.
+// The process that listens on this port.
 fs::path process_of(std::uint16_t port) {
   const std::set<std::string> listener = sockets_of(port, true);
   for (const auto& entry : fs::directory_iterator("/proc")) {

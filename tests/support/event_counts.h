@@ -1,4 +1,4 @@
-// What a program's Observer was told, counted.
+// Counts what a program's Observer was told.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@
 
 namespace lockset::test {
 
-// Thread-safe. "busy": an acquire has met resistance, and waits if it may.
+// Thread-safe. "busy": an acquire found the set taken, and waits if it may.
 class EventCounts final : public Observer {
  public:
   void on_event(const Event& event) noexcept override {

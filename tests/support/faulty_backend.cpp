@@ -20,7 +20,7 @@ struct OwnedRequest {
         permits(original.permits.begin(), original.permits.end()),
         owner(*original.owner),
         request(original) {
-    // The waiter is gone by the time the request arrives.
+    // The waiter is gone when the request arrives.
     request.ticket = nullptr;
     request.will_wait = false;
   }
@@ -124,7 +124,7 @@ void FaultyBackend::postpone(std::function<void()> request) {
   late_.push_back(std::move(request));
 }
 
-// `later` makes the request once more, when nobody waits for its answer.
+// `later` makes the request again, when nobody waits for its answer.
 template <class Apply, class Later>
 auto FaultyBackend::changing(Call call, Apply apply, Later later) -> decltype(apply()) {
   const bool deliver = [&] {
@@ -150,8 +150,7 @@ auto FaultyBackend::changing(Call call, Apply apply, Later later) -> decltype(ap
   return apply();
 }
 
-// A call that changes nothing can't be half done: whatever went wrong, it is
-// unavailable.
+// A call that changes nothing can't be half done: any failure is unavailable.
 template <class Apply>
 auto FaultyBackend::reading(Call call, Apply apply) -> decltype(apply()) {
   switch (next_fault(call)) {

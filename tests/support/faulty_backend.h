@@ -1,17 +1,17 @@
 // A backend behind a bad network: the decorator of all tests with faults.
 //
 //   fail_before  nothing reaches the store; Errc::unavailable.
-//   lose_reply   the store does it, the answer is lost: Errc::indeterminate
+//   lose_reply   the store applies it, the answer is lost: Errc::indeterminate
 //                (Errc::unavailable for a call that only reads).
-//   delay        the caller gives up, the request is still on its way: it is
-//                answered like lose_reply, at once so that no test waits for it, and
-//                reaches the store with deliver_late(), or by itself before a later
+//   delay        the caller gives up, and the request is still on its way. It is
+//                answered like lose_reply, at once so that no test waits for it. It
+//                reaches the store with deliver_late(), or on its own before a later
 //                call if deliver_by_itself(true). For a call that only reads, and
 //                for await_change, the same as lose_reply.
-//   duplicate    the store gets it twice; the second answer is the caller's.
+//   duplicate    the store gets it twice; the caller gets the second answer.
 //
-// Faults come by script (the next call of a kind suffers the fault) or by dice
-// (seeded rates). A scripted fault goes first.
+// Faults come by script (the next call of a kind suffers the fault) or at random (seeded rates). A
+// scripted fault has priority.
 //
 // Thread-safety: as every backend.
 #pragma once
@@ -50,7 +50,7 @@ enum class Call : std::uint8_t {
 
 enum class Fault : std::uint8_t { none, fail_before, lose_reply, delay, duplicate };
 
-// Probabilities of each fault per call; the rest goes well. The sum is at most 1.
+// The probability of each fault per call; other calls succeed. The sum is at most 1.
 struct FaultRates {
   double fail_before = 0;
   double lose_reply = 0;
@@ -62,19 +62,19 @@ class FaultyBackend final : public ForwardingBackend {
  public:
   FaultyBackend(std::shared_ptr<Backend> inner, std::uint64_t seed);
 
-  void set_rates(const FaultRates& rates);             // of all kinds of calls
-  void set_rates(Call call, const FaultRates& rates);  // of one kind
-  // The next call of this kind that no earlier script waits for.
+  void set_rates(const FaultRates& rates);             // for all kinds of calls
+  void set_rates(Call call, const FaultRates& rates);  // for one kind
+  // Applies to the next call of this kind that no earlier script is waiting for.
   void script(Call call, Fault fault);
 
-  // Hands the delayed requests to the store, in the order of their coming. Their
+  // Delivers the delayed requests to the store, in the order in which they came. Returns their
   // number.
   std::size_t deliver_late();
   void deliver_by_itself(bool on);
 
   [[nodiscard]] std::size_t calls(Call call) const;
   [[nodiscard]] std::size_t injected(Fault fault) const;
-  // Seed and what was injected: for SCOPED_TRACE or a failure's message.
+  // The seed and the faults so far: for SCOPED_TRACE or a failure message.
   [[nodiscard]] std::string describe() const;
 
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override;

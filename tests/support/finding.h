@@ -1,4 +1,4 @@
-// What doctor says about one subject.
+// What doctor reports about one subject.
 #pragma once
 
 #include <string>

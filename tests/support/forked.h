@@ -1,4 +1,4 @@
-// Children of the test's own process, which run on from where it forked.
+// Children forked from the test's own process, which continue from there.
 #pragma once
 
 #include <sys/types.h>
@@ -7,15 +7,15 @@
 
 namespace lockset::test {
 
-// Runs `body` in a child, which must not run anything of the test framework, and ends it there; an
-// exception counts as 99. A child that hangs dies after a minute.
+// Runs `body` in a child and ends the child there, so that it runs nothing of the test framework.
+// An exception counts as 99. A child that hangs is killed after a minute.
 pid_t start_child(const std::function<int()>& body);
-// Waits for its end; its exit code, or 128 + the signal.
+// Waits until it ends; returns its exit code, or 128 + the signal.
 int end_of(pid_t child);
 int in_child(const std::function<int()>& body);
 
-// One byte at a time from one process to the other. Make it before the fork; whoever waits for one
-// that died hears of it.
+// One byte at a time from one process to the other. Make it before the fork. If one process dies, a
+// wait in the other ends.
 class Signal {
  public:
   Signal();
@@ -23,11 +23,11 @@ class Signal {
   Signal& operator=(const Signal&) = delete;
   ~Signal();
 
-  // Each for one of the two processes, before anything else.
+  // Call one of these in each of the two processes, before anything else.
   void only_sends();
   void only_hears();
   [[nodiscard]] bool send() const;
-  // Waits. False: nobody is left to send one.
+  // Waits. False: no process is left that could send one.
   [[nodiscard]] bool heard() const;
 
  private:

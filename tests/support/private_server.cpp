@@ -13,7 +13,7 @@ namespace lockset::test {
 
 namespace {
 
-// A server on a busy machine may take its time.
+// A server on a busy machine may start slowly.
 constexpr Duration start_limit = std::chrono::seconds(120);
 
 std::string first_line(const std::filesystem::path& path) {
@@ -29,7 +29,7 @@ std::filesystem::path new_folder() {
   return path;
 }
 
-// The beginning of a command that shall see these variables.
+// The beginning of a command that gets these variables.
 std::vector<std::string> with(const std::vector<std::string>& environment) {
   std::vector<std::string> argv{"/usr/bin/env"};
   argv.insert(argv.end(), environment.begin(), environment.end());
@@ -43,7 +43,7 @@ struct PrivateServer::Impl {
   std::filesystem::path folder;
   std::string url;
   std::uint16_t port = 0;
-  // Holds the server by its standard input, whose other end closes with this process.
+  // Controls the server through its standard input, whose other end closes with this process.
   std::unique_ptr<tools::Child> script;
 
   void command(const std::string& what, int member = 0) const {
@@ -69,7 +69,7 @@ std::optional<std::string> PrivateServer::unavailable(const std::string& kind,
   std::string why;
   try {
     why = check.receive();
-  } catch (const std::runtime_error&) {  // it has nothing to say
+  } catch (const std::runtime_error&) {  // there is nothing to say
   }
   if (check.wait() == 0) return {};
   return why.empty() ? "scripts/server knows no " + kind : why;
@@ -96,7 +96,7 @@ PrivateServer::~PrivateServer() {
   try {
     impl_->script->close_input();
     impl_->script->wait(start_limit);
-  } catch (const std::exception&) {  // its guard ends it all the same
+  } catch (const std::exception&) {  // its guard ends it anyway
   }
 }
 
@@ -112,8 +112,8 @@ void PrivateServer::kill() { impl_->command("kill"); }
 void PrivateServer::stop() { impl_->command("stop"); }
 void PrivateServer::start() {
   impl_->command("start");
-  // One that stands alone leaves whoever came while it started without an answer and without an
-  // end (docs/backends/zookeeper.md): their ends come from here.
+  // A single server gives clients that came while it started neither an answer nor an end
+  // (docs/backends/zookeeper.md): so end their connections from here.
   if (impl_->kind == "zookeeper") cut_connections(port());
 }
 

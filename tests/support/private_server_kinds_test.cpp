@@ -1,4 +1,4 @@
-// What only some kinds of private servers have.
+// Features that only some kinds of private servers have.
 #include <gtest/gtest.h>
 
 #include <boost/asio.hpp>
@@ -20,7 +20,7 @@ class RedisSession {
     socket_.connect({asio::ip::address_v4::loopback(), port});
   }
 
-  // The answer's first line, and for a value the value.
+  // The first line of the answer; if it announces a value, the value.
   std::string ask(const std::string& line) {
     asio::write(socket_, asio::buffer(line + "\r\n"));
     const std::string answer = receive();
@@ -101,7 +101,7 @@ TEST(PrivateEnsemble, AnotherOneLeadsWhenTheLeaderIsKilled) {
   server.start(first);
   EXPECT_EQ(server.leader(), second);
 
-  // Back together after all were killed, and when one is paused meanwhile.
+  // They find each other again after all were killed, even if one is paused meanwhile.
   server.kill();
   server.start();
   const int third = server.leader();

@@ -16,8 +16,8 @@ namespace {
 
 namespace asio = boost::asio;
 
-// A server of any kind says something to its greeting: PostgreSQL answers a request for TLS,
-// the MySQL family greets whoever comes, Redis answers a line, ZooKeeper its four letters.
+// A server of any kind answers its greeting: PostgreSQL a request for TLS, Redis a line, ZooKeeper
+// its four letters; the MySQL family greets every client first.
 std::string greeting(const std::string& kind) {
   if (kind == "redis") return "PING\r\n";
   if (kind.starts_with("zookeeper")) return "srvr";

@@ -29,7 +29,7 @@ Recorder::~Recorder() {
   if (file_ >= 0) ::close(file_);
 }
 
-// One call for each line, so no mutex: O_APPEND makes each a whole.
+// One system call per line, so no mutex is needed: with O_APPEND each line stays whole.
 void Recorder::write(const std::string& text) {
   if (::write(file_, text.data(), text.size()) == static_cast<ssize_t>(text.size())) return;
   std::fprintf(stderr, "the history of %s can't be written: %s\n", log_.process.c_str(),

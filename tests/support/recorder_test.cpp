@@ -19,7 +19,7 @@
 namespace lockset::test {
 namespace {
 
-// Of a child that does this; 0 if none.
+// The signal that ends a child that does this; 0 if none.
 int signal_that_ends(const std::function<void()>& body) {
   const pid_t child = fork();
   if (child == 0) {
@@ -112,7 +112,7 @@ TEST_F(RecorderTest, WhoIsKilledLosesNothingThatWasRecorded) {
 TEST_F(RecorderTest, WhatCantBeWrittenEndsTheProcess) {
   EXPECT_EQ(signal_that_ends([&] {
               Recorder recorder("p", path());
-              const rlimit none{0, RLIM_INFINITY};  // of the size of any file
+              const rlimit none{0, RLIM_INFINITY};  // the limit for the size of any file
               setrlimit(RLIMIT_CORE, &none);
               setrlimit(RLIMIT_FSIZE, &none);
               static_cast<void>(std::signal(SIGXFSZ, SIG_IGN));

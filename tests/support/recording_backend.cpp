@@ -18,8 +18,8 @@ void RecordingBackend::note_grant(const Open& asked, const Grant& grant) {
       history::Granted{asked.op, grant.stamp, validity_end(asked.sent, grant.lease), grant.floors});
 }
 
-// An attempt whose reply was lost may be granted beside the one that the caller is answered
-// for. So is one whose grant came when it was over: the core gives it back.
+// An attempt whose reply was lost may be granted next to the one that gives the caller its answer.
+// So may one whose grant came too late: the core gives it back.
 Result<AcquireOutcome> RecordingBackend::beneath_api(const AcquireRequest& request) {
   const TimePoint sent = recorder_->now();
   Result<AcquireOutcome> outcome = inner().try_acquire(request);
@@ -138,7 +138,7 @@ Result<SpaceConfig> RecordingBackend::change_config(const ConfigChange& change, 
   const Permits after = changed(*before, change).permits_of(permits->name);
   recorder_->record(history::PermitsBegin{permits->name, after.read, after.write});
   Result<SpaceConfig> answer = inner().change_config(change, by);
-  // Without its end the change counts as under way for ever, which is what is known of it.
+  // Without its end the change counts as under way for ever: that is all that is known.
   if (answer) recorder_->record(history::PermitsEnd{permits->name, after.read, after.write});
   return answer;
 }

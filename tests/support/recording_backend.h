@@ -1,18 +1,19 @@
 // Records what passes between the core (or a test) and a store.
 //
-//   attempts      everything: each try_acquire is an acquire of its own that does not wait, and
-//                 is answered by the store's own word; a later resolve() that finds a grant is
-//                 noted as the late answer of its attempt. Renewals, releases, breaks, changes of
-//                 permits, and inspections of the whole store as pictures of it.
-//   beneath_api   for those who record acquires and releases at the level of Locks and Hold,
-//                 what does not show there: renewals; and attempts that were perhaps granted, for
-//                 the core may go on to another one and answer for that (semantics 14).
+//   attempts      everything: each try_acquire is a separate acquire that does not wait, and
+//                 its answer is the store's; a later resolve() that finds a grant is
+//                 recorded as the late answer of its attempt. Also renewals, releases, breaks,
+//                 changes of permits, and inspections of the whole store as snapshots.
+//   beneath_api   for programs that record acquires and releases at the level of Locks and
+//                 Hold. Records what is not visible there: renewals, and attempts that were
+//                 perhaps granted, because the core may go on to another attempt and answer
+//                 for that (semantics 14).
 //
-// A grant or a renewal is noted as promised until validity_end() of it, as the core promises
-// it. Not recorded: reclaim(), which ends holds that the checker then misses, changes of the
-// permits of `*`, and permanent holds' end. So don't check runs that do that.
+// A grant or a renewal is recorded as promised until its validity_end(), which the core promises.
+// Not recorded: reclaim(), which ends holds that the checker then misses; changes of the permits of
+// `*`; and the end of permanent holds. So don't check runs that contain these.
 //
-// To find what a broken backend does, record above it: Recording(Broken(store)).
+// To find out what a broken backend does, record above it: Recording(Broken(store)).
 //
 // Thread-safety: as every backend.
 #pragma once
@@ -31,7 +32,7 @@ class RecordingBackend final : public ForwardingBackend {
  public:
   enum class Level : std::uint8_t { attempts, beneath_api };
 
-  // One Recorder may serve several: they are then one process of the history.
+  // Several backends may share one Recorder: they are then one process of the history.
   RecordingBackend(std::shared_ptr<Backend> inner, std::shared_ptr<Recorder> recorder,
                    Level level = Level::attempts);
 
@@ -57,10 +58,10 @@ class RecordingBackend final : public ForwardingBackend {
   const Level level_;
   std::mutex mutex_;
   std::map<Token, Open> open_;  // attempts whose outcome is not known
-  std::mutex picture_;          // one at a time in a process
+  std::mutex picture_;          // one snapshot at a time in a process
 };
 
-// The whole picture as events, between SeenBegin at `from` and SeenEnd now.
+// Records a whole snapshot as events, between SeenBegin at `from` and SeenEnd now.
 void record_picture(Recorder& recorder, TimePoint from, const Inspection& inspection);
 
 }  // namespace lockset::test

@@ -69,7 +69,7 @@ TEST_F(RecordingBackendTest, WhatWasPerhapsDoneIsRecordedAsSuch) {
   EXPECT_FALSE(attempts_.ask({write("a")}, {.token = token}));
   EXPECT_TRUE(attempts_.resolve(token));  // the late answer of the same attempt
   const Stamp stamp = last<history::Granted>().stamp;
-  EXPECT_TRUE(attempts_.resolve(token));  // said once
+  EXPECT_TRUE(attempts_.resolve(token));  // recorded once only
   store_->script(Call::renew, Fault::lose_reply);
   const RenewRequest renewal{stamp, std::chrono::seconds(10)};
   EXPECT_FALSE(attempts_.backend().renew(attempts_.owner(), {&renewal, 1}, soon()));
@@ -83,7 +83,7 @@ TEST_F(RecordingBackendTest, WhatWasPerhapsDoneIsRecordedAsSuch) {
 TEST_F(RecordingBackendTest, AnOldConfigurationIsARefusal) {
   attempts_.set_permits("a", Mode::read, 3);
   EXPECT_EQ(last<history::PermitsEnd>(), (history::PermitsEnd{"a", 3, 1}));
-  beneath_.take({read("a")});  // takes the new one over
+  beneath_.take({read("a")});  // takes over the new configuration
   Client other{std::make_shared<RecordingBackend>(store_, recorder_)};
   attempts_.set_permits("a", Mode::write, 2);
   EXPECT_EQ(last<history::PermitsEnd>(), (history::PermitsEnd{"a", 3, 2}));
@@ -108,7 +108,7 @@ TEST_F(RecordingBackendTest, BeneathTheApiOnlyWhatDoesNotShowThere) {
 }
 
 TEST_F(RecordingBackendTest, AGrantThatCameTooLateIsOnePerhapsGranted) {
-  // Its lease is over by the time that it is answered: the margin of a lease is 50 ms at least.
+  // Its lease is over before it is answered: the margin of a lease is at least 50 ms.
   const Grant late = beneath_.take({write("a")}, {.lease = std::chrono::milliseconds(1)});
   EXPECT_TRUE(late.stamp);
   EXPECT_EQ(kinds(), "ask unknown");

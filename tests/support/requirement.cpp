@@ -25,7 +25,7 @@ bool required(std::string_view name) {
 
 namespace {
 
-// Both keep the test's body from being run.
+// Both prevent the test's body from running.
 void skip(const std::string& why) { GTEST_SKIP() << why; }
 void fail(const std::string& why) { FAIL() << why; }
 

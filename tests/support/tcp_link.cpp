@@ -10,7 +10,7 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-// A server that has been silent for this long has said all that it had to say.
+// A server that was silent for this long has finished its reply.
 constexpr auto quiet = std::chrono::milliseconds(50);
 
 }  // namespace
@@ -42,10 +42,10 @@ void TcpLink::deliver_held() {
                     [self = shared_from_this(), late](Error error, std::size_t) {
                       self->delivering_ = false;
                       if (error) return self->end(TcpProxy::Ending::reset);
-                      // Behind what has come meanwhile.
+                      // After what has come meanwhile.
                       if (self->holds()) return self->deliver_held();
                       self->holding_ = false;
-                      // Nobody is there to hear the answer: once it has come, hang up.
+                      // Nobody is left to hear the answer: hang up once it has come.
                       if (!self->client_.is_open() && !self->asked_) self->end_when_silent();
                     });
 }
@@ -109,7 +109,7 @@ void TcpLink::arrived(Flow& flow, Error error, std::size_t size) {
 // One side has closed its connection.
 void TcpLink::ended(const Flow& flow, Error error) {
   const auto ending = error == asio::error::eof ? TcpProxy::Ending::close : TcpProxy::Ending::reset;
-  // The request on its way knows nothing of it.
+  // A request on its way does not notice that.
   if (flow.to_server && holding_) return close(client_, ending);
   end(ending);
 }
@@ -131,7 +131,7 @@ void TcpLink::from_client(Flow& flow) {
   write(flow, server_, flow.size);
 }
 
-// Whether this is the end of the connection.
+// Whether the connection ends here.
 bool TcpLink::caught_by_weather() {
   if (!state_.weather) return false;
   const TcpProxy::Weather& weather = *state_.weather;
@@ -189,7 +189,7 @@ void TcpLink::from_server(Flow& flow) {
   on_its_way_.expires_after(state_.delay);
   on_its_way_.async_wait([self = shared_from_this(), &flow, size](Error error) {
     if (error) return;
-    self->asked_ = false;  // what the client has sent meanwhile needed no answer
+    self->asked_ = false;  // anything that the client has sent meanwhile needed no answer
     self->write(flow, self->client_, size);
   });
 }
@@ -209,7 +209,7 @@ void TcpLink::write(Flow& flow, Socket& to, std::size_t size) {
 void TcpLink::end_when_silent() {
   silence_.expires_after(quiet);
   silence_.async_wait([self = shared_from_this()](Error error) {
-    if (error) return;  // it spoke again
+    if (error) return;  // the server spoke again
     const auto ending = self->cutting_ ? self->cutting_->ending : TcpProxy::Ending::close;
     if (ending == TcpProxy::Ending::reset_all) return self->state_.reset_all();
     self->end(ending);

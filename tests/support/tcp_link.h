@@ -1,5 +1,5 @@
-// Inside of TcpProxy: one connection that it passes on, and what it is told to do to it. All
-// of it belongs to the proxy's thread alone.
+// Internals of TcpProxy: one connection that it forwards, and what to do to it. Only the proxy's
+// thread uses this.
 #pragma once
 
 #include <array>
@@ -17,13 +17,13 @@
 
 namespace lockset::test {
 
-// Of the whole proxy.
+// State of the whole proxy.
 struct ProxyState {
-  // What the proxy is told to do to the next request.
+  // What to do to the next request.
   struct Trap {
     enum class Kind : std::uint8_t { cut_reply, change_reply, hold_request };
     Kind kind;
-    std::size_t pass = 0;  // so many bytes of the reply are as they were
+    std::size_t pass = 0;  // this many bytes of the reply stay unchanged
     TcpProxy::Ending ending = TcpProxy::Ending::reset;
   };
 
@@ -31,14 +31,14 @@ struct ProxyState {
   bool caught = false;
   bool blocked_to_server = false;
   bool blocked_to_client = false;
-  std::chrono::milliseconds delay{0};  // of what the server says
+  std::chrono::milliseconds delay{0};  // for what the server sends
   std::optional<TcpProxy::Weather> weather;
   std::mt19937_64 dice;
-  std::size_t hits = 0;  // of the weather
+  std::size_t hits = 0;  // requests caught by the weather
   std::function<void()> reset_all;
 };
 
-// One client's connection and the one to the server that belongs to it.
+// The connection of one client, and the matching one to the server.
 class TcpLink : public std::enable_shared_from_this<TcpLink> {
  public:
   using Socket = boost::asio::ip::tcp::socket;
@@ -53,7 +53,7 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
   void expose(bool to_trap) { exposed_ = to_trap; }
   [[nodiscard]] bool holds() const { return !held_.empty(); }
   void deliver_held();
-  void go_on();  // after a block is lifted
+  void go_on();  // called after a block is lifted
   void end(TcpProxy::Ending ending);
 
  private:
@@ -85,12 +85,12 @@ class TcpLink : public std::enable_shared_from_this<TcpLink> {
   Flow up_{.to_server = true};
   Flow down_{.to_server = false};
   bool exposed_ = false;                     // to the trap
-  std::optional<ProxyState::Trap> cutting_;  // its reply
+  std::optional<ProxyState::Trap> cutting_;  // what to do to its reply
   std::optional<std::size_t> changing_;      // this byte of its reply
   bool holding_ = false;
   std::string held_;
   bool delivering_ = false;
-  bool client_told_end_ = false;  // it hears nothing more
+  bool client_told_end_ = false;  // it gets nothing more
   bool tell_server_end_ = false;  // once the request has left
   bool asked_ = false;            // the client spoke last
   std::size_t round_trips_ = 0;

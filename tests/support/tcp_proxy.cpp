@@ -40,8 +40,8 @@ struct TcpProxy::Impl {
   // Bound to the port, but not listening: connections to it are refused.
   std::unique_ptr<tcp::acceptor> bound(std::uint16_t to_port) {
     auto made = std::make_unique<tcp::acceptor>(context, tcp::v4());
-    // So that the next one can be bound before this one is closed, and nobody else
-    // gets the port between.
+    // So that the next one can be bound before this one is closed, and nobody else gets the port in
+    // between.
     const int on = 1;
     if (setsockopt(made->native_handle(), SOL_SOCKET, SO_REUSEPORT, &on, sizeof on) != 0) {
       throw std::runtime_error("SO_REUSEPORT is refused");
@@ -62,7 +62,7 @@ struct TcpProxy::Impl {
     });
   }
 
-  // Runs `action` on the proxy's thread, and returns when it is done.
+  // Runs `action` on the proxy's thread, and returns after it.
   template <class Action>
   auto on_thread(Action action) {
     std::packaged_task<decltype(action())()> task(std::move(action));

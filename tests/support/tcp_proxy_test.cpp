@@ -71,7 +71,7 @@ class Caller {
     socket_.connect({asio::ip::address_v4::loopback(), port});
   }
   void send(const std::string& text) { asio::write(socket_, asio::buffer(text)); }
-  // What is there within the limit; "EOF", "RESET" or "" for nothing.
+  // What arrives within the limit; "EOF", "RESET" or "" for nothing.
   std::string receive(Duration limit = patience) {
     pollfd ready{socket_.native_handle(), POLLIN, 0};
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(limit).count();
@@ -284,7 +284,7 @@ TEST_F(Proxy, CutsAll) {
   EXPECT_EQ(Caller(proxy.port()).ask("y\n"), "y\n");
 }
 
-// Asks on new connections until the weather has caught one; what that one got.
+// Asks on new connections until the weather has caught one; returns what that one got.
 std::string caught(TcpProxy& proxy, const TcpProxy::Weather& weather) {
   proxy.weather(weather);
   for (int i = 0; i < 1000; ++i) {
@@ -313,7 +313,7 @@ TEST_F(Proxy, WeatherHoldsRequestsAndTheyComeLate) {
     Caller caller(proxy.port());
     caller.send("late\n");
     EXPECT_TRUE(eventually([&] { return proxy.holding() == 1; }));
-    proxy.heal();  // what is held comes all the same, though nobody waits for it
+    proxy.heal();  // a held request still arrives, although nobody waits for it
   }
   EXPECT_TRUE(eventually([&] { return server.lines == 1; }));
   EXPECT_GE(BootClock::now() - began, 200ms);

@@ -1,4 +1,4 @@
-// Threads of a test: an exception in one is a failure of the test, not its end.
+// Threads of a test: an exception in a thread fails the test and does not end it.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace lockset::test {
 
-// Runs body(0) .. body(count - 1) at once, started together, and joins them all.
+// Runs body(0) .. body(count - 1), all started together, and joins them.
 void run_threads(std::size_t count, const std::function<void(std::size_t)>& body);
 
 }  // namespace lockset::test

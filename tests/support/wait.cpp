@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Less than this is how a sleep ends on a machine that does nothing else.
+// On an idle machine a sleep ends less late than this.
 constexpr Duration usual = 5ms;
 
 }  // namespace
@@ -44,7 +44,7 @@ void Stopwatch::nap() {
 Duration Stopwatch::elapsed() const {
   const std::lock_guard lock(mutex_);
   const TimePoint now = BootClock::now();
-  // The control may not have come to note its last stall.
+  // The control thread may not have noted its last stall yet.
   return now - began_ - stalled_ - overslept(now);
 }
 
@@ -63,7 +63,7 @@ void pause_after_try(TimePoint began) {
 void linger(Duration time) {
   const TimePoint until = BootClock::now() + time;
   if (time > 2ms) std::this_thread::sleep_for(time);
-  // A short time ends more exactly so, and a sleep may end early by BootClock.
+  // This ends a short wait more exactly, and a sleep may end early by BootClock.
   while (BootClock::now() < until) std::this_thread::yield();
 }
 

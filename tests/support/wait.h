@@ -1,4 +1,4 @@
-// Waiting for a condition, never for a time.
+// Waits for a condition, never for a fixed time.
 #pragma once
 
 #include <atomic>
@@ -10,7 +10,7 @@
 
 namespace lockset::test {
 
-// Generous: reached only when something is broken.
+// Generous: it is reached only if something is broken.
 inline constexpr Duration patience = std::chrono::seconds(10);
 
 // A moment of BootClock.
@@ -20,12 +20,11 @@ inline TimePoint in(Duration time) { return BootClock::now() + time; }
 // The deadline of a call to the store that should not take long.
 TimePoint soon();
 
-// Looks every millisecond until `condition` is true (then true) or `patience` is
-// over (then false).
+// Checks every millisecond until `condition` is true (then true) or the limit is over (then false).
 bool eventually(const std::function<bool()>& condition, Duration limit = patience);
 
-// Whether several who contend get on: stuck once none of them has taken a step for `patience`.
-// How many steps a store takes in a time is no matter of theirs. Thread-safe.
+// Whether contending threads make progress: they are stuck once none of them has taken a step for
+// `patience`. It does not matter how many steps a store takes in a time. Thread-safe.
 class Progress {
  public:
   void step() noexcept { last_ = BootClock::now(); }
@@ -35,10 +34,10 @@ class Progress {
   std::atomic<TimePoint> last_{BootClock::now()};
 };
 
-// The time that has passed since it was made, less the time for which the machine ran nobody: a
-// control thread sleeps for a few milliseconds again and again, and what it oversleeps does not
-// count. So an upper bound on a call's time is one on the call, also on a busy machine. Lower
-// bounds are for BootClock. elapsed() is thread-safe.
+// The time since it was made, minus the time in which the machine ran nobody: a control thread
+// sleeps for a few milliseconds again and again, and the time that it oversleeps does not count. So
+// an upper bound on a call's time is a bound on the call, even on a busy machine. Use BootClock for
+// lower bounds. elapsed() is thread-safe.
 class Stopwatch {
  public:
   Stopwatch();
@@ -51,7 +50,7 @@ class Stopwatch {
 
  private:
   void nap();
-  // How much of its present nap the control has overslept. REQUIRES: mutex_.
+  // How long the control thread has overslept its present nap. REQUIRES: mutex_.
   [[nodiscard]] Duration overslept(TimePoint now) const;
 
   const TimePoint began_ = BootClock::now();
@@ -61,13 +60,12 @@ class Stopwatch {
   std::jthread control_;  // the last member: it uses the others
 };
 
-// Lets others run for this long: time to do wrong in, for those who could. Never a
-// way to wait for something.
+// Lets others run for this long, so that they could do something wrong. Never a way to wait for
+// something.
 void linger(Duration time);
 
-// The pause of a client that asks again and again, after a try in vain that began then: it sleeps
-// for as long as the try took. Without it the losers take the processor from the holder and the
-// server.
+// The pause of a client that asks again and again, after a failed try that began then: it sleeps as
+// long as the try took. Otherwise the losers take the processor from the holder and the server.
 void pause_after_try(TimePoint began);
 
 }  // namespace lockset::test

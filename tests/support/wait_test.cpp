@@ -1,4 +1,4 @@
-// The stopwatch that upper bounds on times go by.
+// Tests the stopwatch that upper bounds on times use.
 #include "tests/support/wait.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ TEST(Stopwatch, CountsWhatPasses) {
   EXPECT_LE(counted, BootClock::now() - watch.began());
 }
 
-// One that stands still for a second, as far as it can tell, has not been slow.
+// A thread that stalls for a second, as far as the stopwatch can see, was not slow.
 TEST(Stopwatch, LeavesOutWhatAStandstillTook) {
   Signal runs;
   Signal stood;
@@ -49,7 +49,7 @@ TEST(Stopwatch, LeavesOutWhatAStandstillTook) {
   EXPECT_EQ(end_of(child), 0);
 }
 
-// The time of a processor that lingering takes is next to none.
+// Lingering takes almost no processor time.
 TEST(Linger, Sleeps) {
   const TimePoint began = BootClock::now();
   const std::clock_t before = std::clock();

@@ -1,4 +1,4 @@
-// What a library does where no thread is to be had.
+// Tests what a library does if no thread can be started.
 #pragma once
 
 #include <sys/resource.h>
@@ -10,15 +10,15 @@
 
 namespace lockset::test {
 
-// Calls body(limit) in a child of this process: once it has called limit(), no further thread can
-// be started in it. True if the body returned true; a message otherwise goes to standard error.
+// Calls body(limit) in a child of this process: after the body calls limit(), no further thread can
+// be started there. True if the body returned true; otherwise a message goes to standard error.
 template <class Body>
 bool succeeds_without_threads(const Body& body) {
   const pid_t child = ::fork();
   if (child < 0) return false;
   if (child == 0) {
     const auto limit = [] {
-      // Root is not kept to it.
+      // The limit does not apply to root.
       constexpr uid_t nobody = 65534;
       if (::geteuid() == 0 && ::setresuid(nobody, nobody, nobody) != 0) ::_exit(3);
       const rlimit none{1, 1};

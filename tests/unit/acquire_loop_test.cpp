@@ -93,8 +93,8 @@ TEST_F(AcquireLoopTest, AConfigurationThatNeverRestsEndsTheTry) {
   EXPECT_EQ(error_code(action), Errc::unavailable);
 }
 
-// A try bears one trouble in all: with a store that hardly answers and a configuration that
-// changes meanwhile it ends as well.
+// A try has one patience in total: it ends even if the store hardly answers and the configuration
+// keeps changing.
 TEST_F(AcquireLoopTest, AStaleConfigurationDoesNotRenewThePatienceOfATry) {
   auto l = loop(single_try());
   l.begin(at(0s));
@@ -162,13 +162,13 @@ TEST_F(AcquireLoopTest, AnAttemptThatIsNotThereStaysInDoubt) {
   const Token first = expect<AcquireLoop::Attempt>(l.begin(at(0s))).token;
   l.attempted(fails(Errc::indeterminate), at(5s));
   expect<AcquireLoop::Attempt>(l.resolved(std::optional<Grant>(), at(6s)));
-  // Its ghost may be what is in the way: it is looked up before each further try.
+  // Its ghost may be in the way: it is looked up before each further try.
   const auto wait = expect<AcquireLoop::Wait>(l.attempted(busy(), at(7s)));
   EXPECT_EQ(expect<AcquireLoop::Resolve>(l.waited(wait.until)).token, first);
   EXPECT_EQ(granted(l.resolved(std::optional(Grant{Stamp{9}, 20s, 0, {}}), at(8s))), Stamp{9});
 }
 
-// SEM 14: never a reported success, never "surely not applied" of what may be
+// SEM 14: never a reported success, never "certainly not applied" for a possible grant
 TEST_F(AcquireLoopTest, WhatStaysUnknownIsIndeterminate) {
   auto l = loop(single_try());
   l.begin(at(0s));

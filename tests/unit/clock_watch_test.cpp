@@ -15,7 +15,7 @@ using test::at;
 TEST(ClockWatch, KeepsQuietWhileTheClocksAgree) {
   ClockWatch watch;
   EXPECT_FALSE(watch.observe({at(0s), at(1s), 5'000'000}, 50ms));
-  // 10 s passed there; here between 9 s and 11 s.
+  // 10 s passed there; here it was between 9 s and 11 s.
   EXPECT_FALSE(watch.observe({at(10s), at(11s), 15'000'000}, 50ms));
 }
 

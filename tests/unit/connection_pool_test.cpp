@@ -21,9 +21,9 @@ struct FakeServer {
   std::atomic<int> opened{0};
   std::atomic<int> open_now{0};
   std::atomic<int> most_open{0};
-  std::atomic<bool> down{false};  // hangs up on everybody, refuses the new
-  std::atomic<int> limit{1000};   // connections that it takes
-  std::promise<void> answer;      // with `slow`, opening waits for it
+  std::atomic<bool> down{false};  // hangs up on everybody, and refuses new connections
+  std::atomic<int> limit{1000};   // the most connections that it accepts
+  std::promise<void> answer;      // with `slow`, opening a connection waits for it
   std::atomic<bool> slow{false};
 };
 
@@ -71,7 +71,7 @@ TEST(ConnectionPool, TheSameConnectionServesOneCallAfterTheOther) {
   EXPECT_EQ(server.opened, 1);
 }
 
-// Nobody who waits without end may burn the processor meanwhile.
+// A caller that waits without end must not use the processor meanwhile.
 TEST(ConnectionPool, WaitingForEverIsSleeping) {
   FakeServer server;
   FakePool pool(1, opener(server));
@@ -84,7 +84,7 @@ TEST(ConnectionPool, WaitingForEverIsSleeping) {
     EXPECT_TRUE(pool.take(TimePoint::max()));
   });
   EXPECT_TRUE(test::eventually([&] { return waits.load(); }));
-  burnt = std::clock();  // of the whole process
+  burnt = std::clock();  // for the whole process
   std::this_thread::sleep_until(std::chrono::steady_clock::now() + milliseconds(500));
   burnt = std::clock() - burnt;
   taken.reset();
@@ -124,7 +124,7 @@ TEST(ConnectionPool, WhenAllAreInUseItGivesUpInTimeAndSaysSo) {
   EXPECT_GE(BootClock::now() - began, milliseconds(30));
 }
 
-// A process that was stopped between two calls has one connection at most, and no time left.
+// A process that was stopped between two calls has at most one connection, and no time left.
 TEST(ConnectionPool, WithNoTimeLeftItSaysSoAndBlamesNoOtherCaller) {
   FakeServer server;
   FakePool pool(2, opener(server));
@@ -157,7 +157,7 @@ TEST(ConnectionPool, AServerThatDoesNotAnswerIsNotWaitedForAnyLonger) {
   EXPECT_EQ(lease.error().code, Errc::unavailable);
   EXPECT_NE(lease.error().message.find("connecting"), std::string::npos);
   server.slow = false;
-  server.answer.set_value();  // what comes late is kept for the next call
+  server.answer.set_value();  // a late connection is kept for the next call
   EXPECT_EQ(pool.take(in(seconds(10))).value()->number(), 1);
 }
 
@@ -182,10 +182,10 @@ TEST(ConnectionPool, ABrokenOneIsClosedWithTheIdleOnesThatHungUpToo) {
   std::optional<FakePool::Lease> third = pool.take(in(seconds(10))).value();
   ASSERT_EQ(server.open_now, 3);
   (*first)->hang_up();
-  first.reset();  // idle, and broken without anybody knowing
+  first.reset();  // idle, and broken without anybody noticing
   second.reset();
   third->broken();
-  EXPECT_EQ(server.open_now, 1);  // the second is well
+  EXPECT_EQ(server.open_now, 1);  // the second one works
 }
 
 TEST(ConnectionPool, AnIdleOneThatHungUpIsReplacedAndNotUsed) {

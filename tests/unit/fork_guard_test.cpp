@@ -15,10 +15,10 @@ namespace {
 
 using Fork = std::function<pid_t()>;
 
-// As programs do it that make their children by themselves: no handler of pthread_atfork runs.
+// As in programs that make their children directly: no handler of pthread_atfork runs.
 pid_t bare_clone() { return static_cast<pid_t>(::syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)); }
 
-// What `look` says in a child; -1 if it can't be had.
+// The result of `look` in a child; -1 if there is none.
 int in_child(const Fork& make_child, const std::function<int()>& look) {
   const pid_t child = make_child();
   if (child == 0) ::_exit(look());

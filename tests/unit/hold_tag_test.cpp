@@ -29,7 +29,7 @@ TEST(HoldTag, ComesBackAsItWasWritten) {
   }
 }
 
-// Other versions read it.
+// Other versions read it, so the format must not change.
 TEST(HoldTag, IsWrittenAsItAlwaysWas) {
   EXPECT_EQ(tagged("3f09-0.1.0", {Phase::old_only, {}, 0}), "3f09-0.1.0+0");
   EXPECT_EQ(tagged("3f09-0.1.0", {Phase::shadow, Stamp{12}, 10}), "3f09-0.1.0+1:a.12");

@@ -1,4 +1,4 @@
-// Renewals go on while the store is slow in answering housekeeping.
+// Renewals continue while the store answers housekeeping slowly.
 #include <gtest/gtest.h>
 
 #include <condition_variable>
@@ -14,10 +14,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Reached only when something is broken.
+// Reached only if something is broken.
 constexpr Duration patience = 30s;
 
-// A gate that background calls of one kind stand before while it is shut.
+// A gate that blocks background calls of one kind while it is shut.
 class Gate {
  public:
   void shut() {
@@ -53,7 +53,7 @@ struct Gates {
   std::thread::id caller = std::this_thread::get_id();
 };
 
-// The program's own releases fail, and so do their repetitions: what is left is a chore.
+// The program's own releases fail, and so do their repetitions: a chore is left.
 class SlowBackend final : public ForwardingBackend {
  public:
   SlowBackend(std::shared_ptr<Backend> inner, std::shared_ptr<Gates> gates)
@@ -124,7 +124,7 @@ TEST_F(Housekeeping, ASlowChoreKeepsNoRenewalWaiting) {
   gates_->release.open();
 }
 
-// SEM 10: so does a look at the configuration
+// SEM 10: so does reading the configuration
 TEST_F(Housekeeping, ASlowRefreshKeepsNoRenewalWaiting) {
   Locks locks = open_locks({.io_timeout = 100ms, .refresh_config = 20ms});
   gates_->load_config.shut();

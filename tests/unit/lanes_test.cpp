@@ -1,4 +1,4 @@
-// SEM 10: renewals never stand behind other calls, and need no connection more than there are.
+// SEM 10: renewals never queue behind other calls, and work if no connection can be added.
 #include "backends/server/lanes.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ class LanesTest : public ::testing::Test {
 
   std::atomic<int> opened_{0};
   std::atomic<int> refused_{0};
-  std::atomic<int> limit_{1000};  // connections that the server takes
+  std::atomic<int> limit_{1000};  // connections that the server accepts
   Lanes<FakeConnection> lanes_{2,
                                [this]() -> Result<std::unique_ptr<FakeConnection>> {
                                  if (opened_ >= limit_) {
@@ -50,7 +50,7 @@ TEST_F(LanesTest, ARenewalDoesNotWaitForOtherCalls) {
   EXPECT_EQ(renewal->number, 3);
 }
 
-// The renewer's, and one of a program that renews a hold itself
+// The renewer's connection, and one for a program that renews a hold itself.
 TEST_F(LanesTest, TwoRenewalsDoNotWaitForEachOther) {
   const Lease one = taken(Lane::common);
   const Lease two = taken(Lane::common);

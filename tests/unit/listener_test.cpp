@@ -57,7 +57,7 @@ TEST(Listener, WakesWhoIsMeant) {
   listener.wake(12345);
   EXPECT_EQ(one->wakes(), 0U);
   EXPECT_EQ(other->wakes(), 1U);
-  other->sleep(0, listener.session(), in(far), {});  // at once: it came before
+  other->sleep(0, listener.session(), in(far), {});  // returns at once: it came before
   std::thread waker([&] { listener.wake_all(); });
   const TimePoint began = BootClock::now();
   one->sleep(0, listener.session(), began + far, {});
@@ -81,7 +81,7 @@ TEST(Listener, ASleepEndsAtItsTimeOrByAStop) {
   EXPECT_LT(BootClock::now() - began, far / 2);
 }
 
-// What was sent while there was no connection has not been heard.
+// A wake-up that was sent while there was no connection was not received.
 TEST(Listener, AnEndedConnectionWakesTheSleepersAndIsMadeAnew) {
   std::atomic<bool> end = false;
   Listener listener([&](Listener& self) {

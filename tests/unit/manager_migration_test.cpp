@@ -1,4 +1,4 @@
-// Locks over one store alone while it is on the move to or from another: ADR 0035.
+// Locks over one store alone while a migration to or from it is under way: ADR 0035.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,14 +20,14 @@ using ::testing::HasSubstr;
 
 constexpr std::uint32_t migration = 1234;
 
-// What a call failed with; nothing if it succeeded.
+// The error code of a call; nothing if it succeeded.
 template <class T>
 std::optional<Errc> failure_of(const Result<T>& result) {
   if (result) return {};
   return result.error().code;
 }
 
-// Counts what the manager asks the store.
+// Counts the manager's calls to the store.
 class Counting final : public ForwardingBackend {
  public:
   struct Counts {
@@ -58,7 +58,7 @@ class Counting final : public ForwardingBackend {
 
 class ManagerMigration : public ::testing::Test {
  protected:
-  // Its cache is not refreshed while a test runs.
+  // Its cache is not refreshed during a test.
   Locks open_locks() {
     return open(std::make_unique<Counting>(make_memory_backend(store_), counts_),
                 {.app = "app", .refresh_config = 1h})
@@ -158,7 +158,7 @@ TEST_F(ManagerMigration, AWaitOutlastsASwitch) {
         hold = locks.acquire({write("a")}, {.wait = 1min});
         ended = true;
       });
-      // Refused at first, when it looked again at once, and after a pause.
+      // Refused the first time, after looking again at once, and after a pause.
       EXPECT_TRUE(comes_to(counts_->loads, loads + 3));
       EXPECT_FALSE(ended);
       EXPECT_EQ(counts_->acquires, acquires) << "the store was asked";
@@ -194,7 +194,7 @@ TEST_F(ManagerMigration, ATryDuringASwitchIsUnavailable) {
   EXPECT_EQ(holds(), 0U);
 }
 
-// Who waits for a hold to end learns of the mark before it is granted anything.
+// A client that waits for a hold to end learns about the mark before it gets a grant.
 TEST_F(ManagerMigration, AWaiterInLineIsRefusedByANewMark) {
   mark(Step::dual_old);
   Locks holder = open_locks();

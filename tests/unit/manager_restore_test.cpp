@@ -1,4 +1,4 @@
-// Locks that live on while their store is wiped, or restored from a backup.
+// Locks that live while their store is wiped, or restored from a backup.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-// The store, which is exchanged under the clients.
+// The store, which can be exchanged under its clients.
 class Place {
  public:
   [[nodiscard]] std::shared_ptr<MemoryStore> store() {
@@ -70,7 +70,7 @@ class ManagerRestoreTest : public ::testing::Test {
   Place place_;
 };
 
-// SEM 8, 20: a store that was wiped grants what it has forgotten, with stamps that are greater
+// SEM 8, 20: a store that was wiped grants what it has forgotten, with greater stamps
 TEST_F(ManagerRestoreTest, AWipedStoreIsGoneOnWith) {
   Locks locks = open_locks({});
   locks.set_permits("a", Mode::read, 5).value();
@@ -82,8 +82,8 @@ TEST_F(ManagerRestoreTest, AWipedStoreIsGoneOnWith) {
   EXPECT_FALSE(locks.try_acquire({read("a")}).value()) << "went by permits that were forgotten";
 }
 
-// SEM 12, 20: its hold on the application is forgotten, so that another instance may take over any
-// moment, and end what this one is granted while it would still call it valid
+// SEM 12, 20: its hold on the application is forgotten, so that another instance may take over at
+// any moment, and end grants of this one that it would still call valid
 TEST_F(ManagerRestoreTest, AnInstanceThatTheStoreHasForgottenTakesNothingInIt) {
   Locks locks = open_reclaiming();
   const Hold before = locks.acquire({write("a")}).value();
@@ -95,12 +95,12 @@ TEST_F(ManagerRestoreTest, AnInstanceThatTheStoreHasForgottenTakesNothingInIt) {
   EXPECT_FALSE(before.valid());
   EXPECT_EQ(before.lost_reason(), LostReason::app_lost);
   EXPECT_TRUE(make_memory_backend(place_.store())->inspect({}, {}).value().holds.empty());
-  // Who opens it again goes on.
+  // A program that opens it again continues.
   Locks again = open_reclaiming();
   EXPECT_TRUE(again.acquire({write("b")}, {.wait = 0s}).value().valid());
 }
 
-// The backup is older than the instance, and knows one that was before it.
+// The backup is older than the instance, and contains an earlier one.
 TEST_F(ManagerRestoreTest, NorInABackupThatIsOlderThanItself) {
   { const Locks older = open_reclaiming(); }
   const std::shared_ptr<MemoryStore> backup = copy_memory_store(*place_.store());
@@ -111,7 +111,7 @@ TEST_F(ManagerRestoreTest, NorInABackupThatIsOlderThanItself) {
   EXPECT_FALSE(before.valid());
 }
 
-// The backup knows the instance: it goes on.
+// The backup contains the instance: it continues.
 TEST_F(ManagerRestoreTest, ButInOneThatKnowsIt) {
   Locks locks = open_reclaiming();
   const std::shared_ptr<MemoryStore> backup = copy_memory_store(*place_.store());
@@ -121,7 +121,7 @@ TEST_F(ManagerRestoreTest, ButInOneThatKnowsIt) {
   EXPECT_TRUE(before.valid());
 }
 
-// Told by the configuration, before anything is asked for.
+// The configuration shows it, before anything is asked for.
 TEST_F(ManagerRestoreTest, TheHoldersAreToldAtTheNextLook) {
   Locks locks = open_locks({.reclaim = true, .lease = 60s, .refresh_config = 20ms});
   Hold hold = locks.acquire({write("a")}).value();

@@ -1,5 +1,5 @@
-// Locks and Hold over the memory backend and over backends that misbehave. What
-// holds for every backend is in tests/conformance; here is what needs a certain fault.
+// Locks and Hold over the memory backend and over faulty backends. Tests for every backend are in
+// tests/conformance; these need a certain fault.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 using test::eventually;
 using ::testing::HasSubstr;
 
-// Passes everything on unless told to fail.
+// Forwards everything unless told to fail.
 class Switchable final : public ForwardingBackend {
  public:
   struct Switches {
@@ -29,14 +29,14 @@ class Switchable final : public ForwardingBackend {
     std::atomic<int> lose_release_replies{0};
     std::atomic<bool> lose_renewal_replies{false};
     std::atomic<bool> renewals_hang{false};
-    // No renewal by this thread reaches the store until then.
+    // No renewal by this thread reaches the store until this is cleared.
     std::thread::id cut_off;
     TimePoint cut_off_until{};
     std::atomic<bool> down{false};
     std::atomic<std::int64_t> grant_stamp{0};
     std::atomic<std::int64_t> store_clock_ahead_us{0};
     std::atomic<int> renew_calls{0};
-    // Called once, when an acquire was granted and before the caller learns of it.
+    // Called once, after an acquire was granted and before the caller learns of it.
     std::function<void()> after_grant;
     std::mutex mutex;
     std::condition_variable unhang;
@@ -158,7 +158,7 @@ class ManagerTest : public ::testing::Test {
   std::shared_ptr<Recorder> events_ = std::make_shared<Recorder>();
 };
 
-// Whether `hold` tells that it is lost before a lease of 60 s could have ended.
+// Whether `hold` reports that it is lost before a lease of 60 s could have ended.
 bool is_told(const Hold& hold, Duration limit = 30s) {
   std::atomic<bool> lost = false;
   const std::stop_callback on_loss(hold.lost(), [&] { lost = true; });
@@ -186,7 +186,7 @@ TEST_F(ManagerTest, ALostReplyOfAReleaseIsASuccessWhileTheHoldWasValid) {
   EXPECT_EQ(holds(), 0U);
 }
 
-// SEM 9: nobody can tell any more
+// SEM 9: nobody can know any more
 TEST_F(ManagerTest, ALostReplyOfAReleaseByAStrangerIsIndeterminate) {
   Locks holder = open_locks();
   const Stamp stamp = holder.try_locks({write("a")}).value();
@@ -195,7 +195,7 @@ TEST_F(ManagerTest, ALostReplyOfAReleaseByAStrangerIsIndeterminate) {
   EXPECT_EQ(other.release_locks(stamp).error().code, Errc::indeterminate);
 }
 
-// SEM 10: giving up is local, also while a renewal hangs
+// SEM 10: giving up is local, even while a renewal hangs
 TEST_F(ManagerTest, AHangingStoreDelaysNoBadNews) {
   Locks locks = open_locks({.lease = 1s});
   const TimePoint before = BootClock::now();
@@ -240,7 +240,7 @@ TEST_F(ManagerTest, AGrantBelowTheHighWaterMarkIsRefused) {
   EXPECT_THAT(hold.error().message, HasSubstr("stamp 5 after"));
 }
 
-// SEM 8: the last stamp again is as wrong as one below it
+// SEM 8: the last stamp again is as wrong as a lower one
 TEST_F(ManagerTest, AGrantWithTheLastStampAgainIsRefused) {
   Locks locks = open_locks();
   const Stamp last = locks.try_locks({write("a")}).value();
@@ -251,7 +251,7 @@ TEST_F(ManagerTest, AGrantWithTheLastStampAgainIsRefused) {
   EXPECT_EQ(hold.error().code, Errc::rolled_back);
 }
 
-// SEM 8: also where the grant is found after its reply was lost
+// SEM 8: also if the grant is found after its reply was lost
 TEST_F(ManagerTest, AnAdoptedGrantBelowTheHighWaterMarkIsRefused) {
   Locks locks = open_locks();
   locks.acquire({write("a")}).value().release().value();
@@ -273,7 +273,7 @@ TEST_F(ManagerTest, AStoreClockThatStepsIsReported) {
   EXPECT_EQ(events_->count(Event::Kind::clock_stepped), 1);
 }
 
-// Also when it steps between the grant and the first renewal.
+// Also if it steps between the grant and the first renewal.
 TEST_F(ManagerTest, AStoreClockThatStepsBeforeTheFirstRenewalIsReported) {
   Locks locks = open_locks({.lease = 6s});
   Hold hold = locks.acquire({write("a")}).value();
@@ -282,7 +282,7 @@ TEST_F(ManagerTest, AStoreClockThatStepsBeforeTheFirstRenewalIsReported) {
   EXPECT_EQ(events_->count(Event::Kind::clock_stepped), 1);
 }
 
-// SEM 14: trouble is bounded, and told as what it is
+// SEM 14: retries are bounded, and the error says what happened
 TEST_F(ManagerTest, AStoreThatIsDownEndsAWaitAfterItsPatience) {
   Locks locks = open_locks({.store_patience = 200ms});
   switches_->down = true;
@@ -311,11 +311,11 @@ TEST_F(ManagerTest, HoldsAreRenewedTogether) {
     return true;
   }));
   for (const Hold& hold : held) EXPECT_TRUE(hold.valid());
-  // A few batches each third of the lease.
+  // A few batches per third of the lease.
   EXPECT_LT(switches_->renew_calls - before, 40);
 }
 
-// SEM 12: with reclaim, a hold is valid no longer than the hold on the application id
+// SEM 12: with reclaim, a hold is valid only as long as the hold on the application id
 TEST_F(ManagerTest, LosingTheApplicationEndsItsHolds) {
   Locks locks = open_locks({.app = "svc", .reclaim = true, .lease = 3s});
   Hold hold = locks.acquire({write("a")}, {.lease = 60s}).value();
@@ -330,7 +330,7 @@ TEST_F(ManagerTest, LosingTheApplicationEndsItsHolds) {
   EXPECT_EQ(hold.lost_reason(), LostReason::app_lost);
 }
 
-// SEM 12: what an instance without its application is granted nobody may rely on
+// SEM 12: nobody may rely on what an instance without its application is granted
 TEST_F(ManagerTest, AnInstanceThatLostItsApplicationTakesNothing) {
   Locks locks = open_locks({.app = "svc", .reclaim = true, .lease = 3s});
   Hold before = locks.acquire({write("a")}, {.lease = 60s}).value();
@@ -364,7 +364,7 @@ TEST_F(ManagerTest, AGrantThatComesAfterTheApplicationWasLostIsGivenBack) {
   EXPECT_FALSE(is_held("b"));
 }
 
-// SEM 12: who waits is not told of a grant, but of that
+// SEM 12: the waiter gets that error, not a grant
 TEST_F(ManagerTest, AWaitEndsWhenTheApplicationIsLost) {
   Locks other = open_locks();
   const Hold taken = other.acquire({write("b")}).value();
@@ -378,7 +378,7 @@ TEST_F(ManagerTest, AWaitEndsWhenTheApplicationIsLost) {
   EXPECT_EQ(hold.error().code, Errc::superseded) << hold.error().message;
 }
 
-// SEM 12: a dead process must not lock its successors out for ever
+// SEM 12: a dead process must not lock out its successors for ever
 TEST_F(ManagerTest, TheHoldOnTheApplicationAlwaysHasALease) {
   Locks locks = open_locks({.app = "svc", .reclaim = true, .lease = no_lease});
   const Hold hold = locks.acquire({write("a")}).value();
@@ -386,7 +386,7 @@ TEST_F(ManagerTest, TheHoldOnTheApplicationAlwaysHasALease) {
   const HoldInfo id = application_hold("svc");
   ASSERT_TRUE(id.remaining);
   EXPECT_LE(*id.remaining, default_lease);
-  // Nor does it lose it later.
+  // It does not lose the lease later either.
   Locks other = open_locks({.app = "svc"});
   for (Locks* one : {&locks, &other}) {
     const Result<Duration> renewed = one->renew_locks(id.stamp, no_lease);
@@ -399,7 +399,7 @@ TEST_F(ManagerTest, TheHoldOnTheApplicationAlwaysHasALease) {
   EXPECT_EQ(locks.renew_locks(hold.stamp(), no_lease).value(), no_lease);
 }
 
-// SEM 11: no lease ends it, so letting go of it must
+// SEM 11: no lease ends it, so giving it up must end it
 TEST_F(ManagerTest, APermanentHoldLostWithItsApplicationIsReleasedAllTheSame) {
   Locks locks = open_locks({.app = "svc", .reclaim = true, .lease = 3s});
   Hold hold = locks.acquire({write("a")}, {.lease = no_lease}).value();
@@ -409,7 +409,7 @@ TEST_F(ManagerTest, APermanentHoldLostWithItsApplicationIsReleasedAllTheSame) {
   EXPECT_TRUE(all_free());
 }
 
-// SEM 11: the renewal that made it permanent was done, and nobody heard of it
+// SEM 11: the renewal that made it permanent was applied, and nobody learned of it
 TEST_F(ManagerTest, AHoldThatPerhapsBecamePermanentIsReleased) {
   Locks locks = open_locks();
   locks.set_max_lease(1s).value();
@@ -420,7 +420,7 @@ TEST_F(ManagerTest, AHoldThatPerhapsBecamePermanentIsReleased) {
   EXPECT_TRUE(all_free());
 }
 
-// SEM 11: whoever it was that was told
+// SEM 11: no matter which thread got the answer
 TEST_F(ManagerTest, AHoldThatTheKeeperMadePermanentIsGranted) {
   Locks locks = open_locks();
   locks.set_max_lease(6s).value();
@@ -432,7 +432,7 @@ TEST_F(ManagerTest, AHoldThatTheKeeperMadePermanentIsGranted) {
   EXPECT_TRUE(hold.valid());
 }
 
-// SEM 10: who was told that it is gone must not find it valid
+// SEM 10: a caller that was told that it is gone must not find it valid
 TEST_F(ManagerTest, RenewingByStampWhatIsGoneMakesItLost) {
   Locks locks = open_locks();
   const Stamp stamp = locks.try_locks({write("a")}, {.lease = 60s}).value();
@@ -441,7 +441,7 @@ TEST_F(ManagerTest, RenewingByStampWhatIsGoneMakesItLost) {
   EXPECT_FALSE(locks.valid(stamp));
 }
 
-// SEM 12: told by the configuration, long before the next renewal would find out
+// SEM 12: the configuration shows it, long before the next renewal would
 TEST_F(ManagerTest, ANewerInstanceEndsTheHoldsOfTheOlder) {
   Locks older = open_locks({.app = "svc", .reclaim = true, .lease = 60s, .refresh_config = 20ms});
   Hold hold = older.acquire({write("a")}).value();
@@ -523,7 +523,7 @@ TEST_F(ManagerTest, TheCachedConfigurationIsWhole) {
   }
 }
 
-// SEM 6: the background thread takes over what others changed
+// SEM 6: the background thread takes over changes by others
 TEST_F(ManagerTest, TheCacheFollowsTheStore) {
   Locks locks = open_locks({.refresh_config = 20ms});
   const Hold hold = locks.acquire({write("a")}).value();
@@ -531,7 +531,7 @@ TEST_F(ManagerTest, TheCacheFollowsTheStore) {
   make_memory_backend(store_)
       ->change_config(SetPermits{"x", Mode::read, 7}, TimePoint::max())
       .value();
-  // Told after it was taken over.
+  // Reported after it was taken over.
   EXPECT_TRUE(eventually([&] { return events_->count(Event::Kind::config_changed) > before; }));
   EXPECT_EQ(events_->count(Event::Kind::config_changed), before + 1);
   EXPECT_EQ(locks.config()->permits_of("x").read, 7U);

@@ -1,5 +1,5 @@
-// The memory backend where time goes on otherwise than usual: versions and stamps by a calendar of
-// the test's own, and a space that is a copy of another.
+// The memory backend on an unusual clock: versions and stamps by a calendar of the test, and a
+// space that is a copy of another.
 #include <gtest/gtest.h>
 
 #include <chrono>

@@ -36,7 +36,7 @@ TEST(MigrationMark, ComesBackAsItWasWritten) {
   EXPECT_EQ(numbers.size(), std::size(steps) * 5) << "no two marks have one number";
 }
 
-// Written once, it is read by other versions: the numbers stay.
+// Other versions read what this one writes, so the numbers must not change.
 TEST(MigrationMark, IsWrittenAsItAlwaysWas) {
   EXPECT_EQ((MigrationMark{Step::shadow, 1}.encode()), 0x101);
   EXPECT_EQ((MigrationMark{Step::dual_old, 1}.encode()), 0x102);

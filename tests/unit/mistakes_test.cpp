@@ -1,4 +1,4 @@
-// Mistakes that must not compile, or must mean what was meant.
+// Mistakes that must not compile, or must mean what the programmer meant.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ concept Testable = requires(const T& value) {
 static_assert(!Testable<TriedHold>);
 static_assert(!Testable<TriedStamp>);
 static_assert(!std::is_constructible_v<bool, TriedHold>);
-// What says what it asks for is allowed.
+// An explicit question is allowed.
 static_assert(Testable<decltype(std::declval<TriedHold>().value())>);
 static_assert(Testable<decltype(std::declval<TriedStamp>().value())>);
 static_assert(Testable<Result<Hold>>);
@@ -47,7 +47,7 @@ TEST(Mistakes, ATryIsAskedByName) {
 namespace {
 using namespace lockset;  // as a program may
 
-// With <fcntl.h> as well, {} would be the 0 of its flags.
+// With <fcntl.h>, {} would otherwise be its flags, 0.
 static_assert(std::same_as<decltype(open("memory:", {})), Result<Locks>>);
 static_assert(std::same_as<decltype(open("memory:")), Result<Locks>>);
 static_assert(std::same_as<decltype(open("memory:", Options{})), Result<Locks>>);

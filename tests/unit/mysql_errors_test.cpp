@@ -1,4 +1,4 @@
-// SEM 14: what MySQL's and MariaDB's error numbers say about whether something was applied.
+// SEM 14: whether something was applied, by the error numbers of MySQL and MariaDB.
 #include <gtest/gtest.h>
 
 #include "backends/mysql/errors.h"
@@ -6,8 +6,8 @@
 namespace lockset::mysql {
 namespace {
 
-// The server says these of a connection that breaks, if it can still say something: a proxy
-// that closed one direction, a timeout of its own.
+// The server reports these for a breaking connection, if it still can: a proxy closed one
+// direction, or a timeout of the server ended it.
 TEST(MysqlErrors, ABrokenConnectionThatTheServerTellsOfIsOneAllTheSame) {
   for (const int code : {1152, 1156, 1158, 1159, 1160, 1161}) {
     EXPECT_TRUE(breaks_connection(code)) << code;
@@ -18,7 +18,7 @@ TEST(MysqlErrors, ABrokenConnectionThatTheServerTellsOfIsOneAllTheSame) {
   }
 }
 
-// The client library gives both cases one number; what it says tells them apart.
+// The client library gives both cases one number; the message tells them apart.
 TEST(MysqlErrors, ALoginThatBreaksOffIsNoWrongSetting) {
   EXPECT_EQ(error_from(2061, "Couldn't read RSA public key from server", "x", Sent::nothing).code,
             Errc::unavailable);
@@ -43,7 +43,7 @@ TEST(MysqlErrors, WhatTheServerRefusedWasNotApplied) {
   EXPECT_FALSE(breaks_connection(1370));
 }
 
-// By the routine, whatever the space's name.
+// The routine decides; the space's name does not matter.
 TEST(MysqlErrors, ARefusedCallOfOperatorsSaysWhichRightsItTakes) {
   const auto line = [](const std::string& routine) {
     const std::string said =

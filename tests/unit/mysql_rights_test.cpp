@@ -1,4 +1,4 @@
-// How accounts are named to lockset init, and what is refused.
+// The names of accounts for lockset init, and which names are refused.
 #include <gtest/gtest.h>
 
 #include "backends/mysql/rights.h"

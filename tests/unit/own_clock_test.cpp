@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-// Reached only when something is broken.
+// Reached only if something is broken.
 constexpr Duration longest_wait = 30s;
 
 class Events final : public Observer {
@@ -56,7 +56,7 @@ class OwnClock : public ::testing::Test {
   std::shared_ptr<Events> events_ = std::make_shared<Events>();
 };
 
-// SEM 20: when another takes over after the end of a lease, the holder knows that it has lost it
+// SEM 20: if another client takes over after the end of a lease, the holder knows that it lost it
 TEST_F(OwnClock, TwoHoldersAreNeverValidAtATime) {
   Locks one = open_locks("one");
   Locks two = open_locks("two");
@@ -80,7 +80,7 @@ TEST_F(OwnClock, ValidityIsCountedByIt) {
   EXPECT_FALSE(hold.valid_for(9s));
 }
 
-// SEM 10: told without anybody asking valid()
+// SEM 10: reported without anybody calling valid()
 TEST_F(OwnClock, LostFiresWhenItHasPassedTheEnd) {
   Locks locks = open_locks("app");
   const Hold hold = locks.acquire({write("a")}).value();
@@ -98,7 +98,7 @@ TEST_F(OwnClock, LostFiresWhenItHasPassedTheEnd) {
   EXPECT_FALSE(hold.valid());
 }
 
-// SEM 10: renewed at each third of the lease that passes on it
+// SEM 10: renewed at each third of the lease that passes on this clock
 TEST_F(OwnClock, HoldsAreRenewedAsItGoes) {
   Locks locks = open_locks("app");
   const Hold hold = locks.acquire({write("a")}).value();
@@ -128,7 +128,7 @@ TEST_F(OwnClock, AWaiterLooksAgainByItself) {
   EXPECT_EQ(first.release().error().code, Errc::not_held);
 }
 
-// To give a clock other than the store's is a mistake that would rarely show.
+// Giving a clock other than the store's is a mistake that would rarely show.
 TEST_F(OwnClock, AnotherClockThanTheStoresIsRefused) {
   const test::ManualClock other;
   const auto refused = open(make_memory_backend(store_), {.clock = &other});

@@ -104,7 +104,7 @@ std::string page_of(std::string_view scheme) {
   return text.str();
 }
 
-// What a store says of a parameter that none has: the names of its table.
+// The error for a parameter that no store has: it lists the names in the store's table.
 std::vector<std::string> known_to(const Scheme& scheme) {
   const std::string example(scheme.example);
   const std::string address =
@@ -128,7 +128,8 @@ void add_quoted(std::vector<std::string>& names, const std::string& text) {
   }
 }
 
-// The first column of the page's table of parameters, and the list of those that are passed on.
+// The first column of the page's table of parameters, and its list of parameters that are passed
+// on.
 std::vector<std::string> described_by(const std::string& page) {
   enum { before, table, list } where = before;
   std::vector<std::string> names;

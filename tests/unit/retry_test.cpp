@@ -1,4 +1,4 @@
-// SEM 14: when a call is made again, and what is told if it can't be.
+// SEM 14: when a call is repeated, and what is reported if it can't be.
 #include "backends/server/retry.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,8 @@ struct FakeLease {
 
 class Retry : public ::testing::Test {
  protected:
-  // What each attempt becomes, the last one again and again. An answer is the attempt's number.
+  // The outcome of each attempt; the last one is used again and again. An answer is the attempt's
+  // number.
   Result<int> call(Sent sent, std::initializer_list<Attempt> fate, TimePoint by = in(seconds(10))) {
     asked_ = 0;
     return call_with_retries(
@@ -112,7 +113,7 @@ TEST_F(Retry, APauseThatWouldLastBeyondTheDeadlineIsNotBegun) {
   for (int i = 0; i < 50; ++i) {
     if (!pause_after(40, in(milliseconds(2)))) ++refused;
   }
-  // Each would pause for up to 64 ms, at random.
+  // Each would pause for a random time of up to 64 ms.
   EXPECT_GT(refused, 25);
 }
 

@@ -20,7 +20,7 @@ class SocketWatchdogTest : public testing::Test {
   }
   [[nodiscard]] int ours() const { return ends_[0]; }
   [[nodiscard]] int theirs() const { return ends_[1]; }
-  // What a blocking read of ours ends with: 0 is the end of the connection.
+  // The result of a blocking read of ours: 0 is the end of the connection.
   [[nodiscard]] ssize_t read_one() const {
     char byte = 0;
     return ::read(ours(), &byte, 1);
@@ -65,7 +65,7 @@ TEST_F(SocketWatchdogTest, ADisarmedSocketLivesOn) {
     const auto later = watchdog_.watch(other[0]);
     later->arm(deadline + milliseconds(10));
     char byte = 0;
-    EXPECT_EQ(::read(other[0], &byte, 1), 0);  // so the first deadline is past as well
+    EXPECT_EQ(::read(other[0], &byte, 1), 0);  // so the first deadline has passed as well
   }
   for (const int end : other) ::close(end);
   ASSERT_EQ(::write(theirs(), "x", 1), 1);
@@ -91,7 +91,7 @@ TEST_F(SocketWatchdogTest, SeesThatThePeerHungUp) {
   const auto socket = watchdog_.watch(ours());
   EXPECT_FALSE(socket->hung_up());
   ASSERT_EQ(::write(theirs(), "x", 1), 1);
-  EXPECT_FALSE(socket->hung_up());  // data alone is no end
+  EXPECT_FALSE(socket->hung_up());  // data is no end
   ASSERT_EQ(::shutdown(theirs(), SHUT_RDWR), 0);
   EXPECT_TRUE(socket->hung_up());
 }

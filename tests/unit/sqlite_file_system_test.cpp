@@ -1,4 +1,4 @@
-// Which file systems the SQLite backend refuses, and what its addresses mean.
+// The file systems that the SQLite backend refuses, and the meaning of its addresses.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ TEST(SqliteFileSystem, TakesLocalOnes) {
   }
 }
 
-// What kernels before 5.8 have: mounts_test.cpp compares the two on a mount.
+// The list that kernels before 5.8 have: mounts_test.cpp compares the two on a mount.
 TEST(SqliteFileSystem, FindsAMountInTheKernelsList) {
   const auto mounted = [](const std::string& path) {
     std::istringstream mounts(
@@ -90,7 +90,8 @@ TEST(SqliteAddress, RefusesWhatCantBeMeant) {
 TEST(SqlitePackedSet, ComesBack) {
   const Items items{{std::string(255, 'x'), Mode::write}, {"\xC3\xA9", Mode::read}};
   EXPECT_EQ(unpacked(packed(items)), items);
-  EXPECT_EQ(unpacked(packed(items).substr(0, 100)), Items());  // damaged: no reading past the end
+  EXPECT_EQ(unpacked(packed(items).substr(0, 100)), Items());  // damaged: nothing is read past the
+                                                               // end
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The SQLite backend's queue of threads and gate of processes.
+// The SQLite backend's queue of threads and its gate between processes.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ class SqliteGate : public testing::Test {
     std::filesystem::remove_all(folder_, ignored);
   }
   std::string database() const { return (folder_ / "a.db").string(); }
-  // Each is what a process of its own would have.
+  // Each stands for one process.
   std::unique_ptr<SideFile> open() const { return SideFile::open(database()).value(); }
 
  private:
@@ -61,7 +61,7 @@ TEST_F(SqliteGate, AdmitsOneAtATime) {
       for (int n = 0; n < 200; ++n) {
         const FileGate::Pass pass = gate.enter(in(30s));
         most = std::max(most, racing.fetch_add(1) + 1);
-        ++inside;  // a race, should the gate ever admit two
+        ++inside;  // a race, if the gate ever admits two
         ++entered;
         --inside;
         --racing;
@@ -82,7 +82,7 @@ TEST_F(SqliteGate, IsPassedByWhenItsHolderIsStuck) {
   { const FileGate::Pass pass = gate.enter(in(30s)); }
   EXPECT_GE(BootClock::now() - first.began(), 400ms);
   EXPECT_LE(first.elapsed(), 10s) << "its deadline was what ended it";
-  // Found stuck once, it costs nobody the same wait again: together less than ten of them.
+  // After it was found stuck once, nobody waits like that again: together less than ten of them.
   const Stopwatch again;
   for (int i = 0; i < 20; ++i) const FileGate::Pass pass = gate.enter(in(30s));
   EXPECT_LE(again.elapsed(), 10 * 400ms);
@@ -106,7 +106,7 @@ TEST_F(SqliteGate, FreesItselfWhenTheHolderDies) {
   ASSERT_TRUE(dying->try_lock(1));
   const std::unique_ptr<SideFile> file = open();
   EXPECT_FALSE(file->try_lock(1));
-  dying.reset();  // closed, as at death: no word is raised
+  dying.reset();  // closed, as at a death: no word is raised
   EXPECT_TRUE(file->try_lock(1));
 }
 
@@ -123,8 +123,8 @@ TEST(SqliteTurnQueue, GivesUpAtTheDeadline) {
   EXPECT_TRUE(queue.enter(in(365 * 24h))) << "any deadline will do";
 }
 
-// The threads of this process that sleep: of those that have nothing else to wait for it shows that
-// they have come to wait.
+// Whether a thread of this process sleeps: a thread with nothing else to wait for has then begun to
+// wait.
 bool sleeps(pid_t thread) {
   std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
   std::string line;
@@ -133,7 +133,8 @@ bool sleeps(pid_t thread) {
   return name != std::string::npos && line[name + 2] == 'S';
 }
 
-// So nobody starves; nor is one who leaves and comes again before those who have waited meanwhile.
+// So nobody starves; and a caller that leaves and comes again does not get in before earlier
+// waiters.
 TEST(SqliteTurnQueue, ServesInTheOrderOfComing) {
   constexpr int waiters = 5;
   for (int round = 0; round < 20; ++round) {

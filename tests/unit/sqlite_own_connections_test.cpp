@@ -11,8 +11,8 @@
 namespace lockset {
 namespace {
 
-// The caller reads the very same database in the same process, in a transaction of its
-// own: the grant is visible to others at once, and outlives the caller's rollback.
+// The caller reads the very same database in the same process, in its own transaction: the grant is
+// visible to others at once, and survives the caller's rollback.
 TEST(SqliteOwnConnections, ACallersTransactionIsNeverJoined) {
   std::string folder = (std::filesystem::temp_directory_path() / "lockset-own-XXXXXX").string();
   ASSERT_NE(mkdtemp(folder.data()), nullptr);

@@ -45,7 +45,7 @@ TEST(WaitUntil, TheEndOfTimeIsNotNow) {
   bool done = false;
   std::unique_lock lock(mutex);
   std::thread other([&] {
-    const std::lock_guard guard(mutex);  // free once it is waited
+    const std::lock_guard guard(mutex);  // free while the thread waits
     done = true;
     changed.notify_all();
   });

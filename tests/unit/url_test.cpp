@@ -43,7 +43,7 @@ TEST(Url, NeverShowsSecrets) {
   EXPECT_EQ(redact_url("mysql://app:hunter2@db/x"), "mysql://app:***@db/x");
   EXPECT_EQ(redact_url("mysql://app:hun@ter2@db/x"), "mysql://app:***@db/x");
   EXPECT_EQ(redact_url("redis://:hunter2@db"), "redis://:***@db");
-  // Two addresses in one, with what escapes they have.
+  // Two addresses in one, each with its own escapes.
   EXPECT_EQ(redact_url("migrate:?from=mysql%3A%2F%2Fa%3Ahunter2%40db%2Fx&to=sqlite%3A%2Ff"),
             "migrate:?from=mysql://a:***@db/x&to=sqlite:/f");
   EXPECT_EQ(redact_url("migrate:?from=mysql://a:hunter2@db/x?password=hunter2&to=sqlite:/f"),
@@ -67,8 +67,7 @@ TEST(Url, NeverShowsSecrets) {
               Not(HasSubstr("hunter2")));
 }
 
-// What a person writes who does not know that some characters have to be escaped, or
-// who leaves something out.
+// Typical mistakes: characters that were not escaped, or parts that were left out.
 TEST(Url, ShowsNoPartOfAMistypedSecret) {
   for (const char* text :
        {"mysql://app:hunter2@db/x", "mysql://app:hun/ter2@db/x", "mysql://app:hun?ter2@db/x",

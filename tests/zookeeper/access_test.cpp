@@ -12,8 +12,8 @@
 namespace lockset::zookeeper_tests {
 namespace {
 
-// How many attempts to connect have failed on this machine: only the kernel sees those that a
-// port refuses. (proc(5): a line of names, then one of values.)
+// How many attempts to connect have failed on this machine: only the kernel sees those that a port
+// refuses. (proc(5): a line of names, then one of values.)
 long refused_connections() {
   std::ifstream file("/proc/net/snmp");
   std::vector<std::string> names;
@@ -30,7 +30,7 @@ long refused_connections() {
 
 class Access : public ZookeeperTest {
  protected:
-  // Of a space that only user app has: made by SetUp.
+  // For a space that only user app may use: made by SetUp.
   void SetUp() override {
     ZookeeperTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
@@ -54,7 +54,7 @@ class Access : public ZookeeperTest {
   std::unique_ptr<SpaceView> theirs_;
 };
 
-// Every node is for its maker alone: the identity's digest, and all five rights.
+// Every node is for its creator alone: the identity's digest, and all five rights.
 TEST_F(Access, OfAllNodesIsTheUsersOwn) {
   Client mine(open_backend(url_as("app:open-sesame"), soon()).value());
   mine.take({write("a"), read("b")});
@@ -124,7 +124,7 @@ TEST_F(Access, IsShownAfterAConnectionThatWasRefused) {
   }
 }
 
-// Nobody else ends a hold by removing its nodes, or forges one.
+// No other user ends a hold by removing its nodes, or forges one.
 TEST_F(Access, IsNotForPlainClients) {
   Client mine(open_backend(url_as("app:open-sesame"), soon()).value());
   const Stamp stamp = mine.take({write("a")}).stamp;
@@ -137,7 +137,7 @@ TEST_F(Access, IsNotForPlainClients) {
   EXPECT_TRUE(mine.is_live(stamp));
 }
 
-// A space that was made without a user is open to everybody, named or not.
+// A space that was made without a user is open to everybody, with a user or without.
 TEST_F(Access, ToAnOpenSpaceWorksForUsersToo) {
   Client plain = client();
   Client named(open_backend("zookeeper://app:open-sesame@" + url().substr(12), soon()).value(),
@@ -155,7 +155,7 @@ TEST_F(Access, PathsAreMadeByInit) {
   EXPECT_TRUE(says(message, "/jobs/nightly")) << message;
   EXPECT_FALSE(theirs().raw().get(path() + "/jobs")) << "made by opening";
   init_space(below, soon()).value();
-  init_space(below, soon()).value();  // once more does no harm
+  init_space(below, soon()).value();  // harmless to repeat
   Client mine(open_backend(below, soon()).value());
   mine.take({write("a")});
   EXPECT_EQ(SpaceView(hosts(), path() + "/jobs/nightly/s1", "app:open-sesame").traces().size(), 2U);

@@ -1,4 +1,4 @@
-// SEM 19: the nodes of idle names go, and nothing that a slow client still has in mind fits
+// SEM 19: the nodes of idle names are removed, and nothing that a slow client remembers matches
 // what comes after them.
 #include "backends/zookeeper/address.h"
 #include "backends/zookeeper/housekeeping.h"
@@ -13,7 +13,7 @@ namespace {
 
 class Collect : public ZookeeperTest {
  protected:
-  // All that is idle now. The number of names.
+  // Collects everything that is idle now. Returns the number of names.
   std::size_t collect() {
     if (!space_) {
       const auto options = zookeeper::parse_address(Url::parse(url()).value()).value();
@@ -44,7 +44,7 @@ TEST_F(Collect, TakesIdleNamesAlone) {
   EXPECT_TRUE(mine.take({write("idle"), write("idle/too")}).stamp > held);
 }
 
-// The name is made anew and gets to the very version that the slow client knows.
+// The name is made again and reaches the very version that the slow client knows.
 TEST_F(Collect, WhatWasKnownBeforeFitsNothingAfter) {
   Client slow = client("slow");
   EXPECT_TRUE(slow.release(slow.take({write("a")}).stamp));
@@ -56,7 +56,7 @@ TEST_F(Collect, WhatWasKnownBeforeFitsNothingAfter) {
   EXPECT_EQ(slow.meet_busy({write("a")}).holder, stamp);
 }
 
-// The same while the request is on its way.
+// The same while the request is under way.
 TEST_F(Collect, ARequestOnItsWayFitsNothingAfter) {
   test::TcpProxy proxy(server().port());
   Client slow(open_backend(url_through(proxy.port()), soon()).value(), "slow");
@@ -71,14 +71,14 @@ TEST_F(Collect, ARequestOnItsWayFitsNothingAfter) {
   const Stamp stamp = quick.take({write("a")}).stamp;
   ASSERT_EQ(version_of("a"), known) << "nothing is tested";
   EXPECT_EQ(proxy.deliver_held(), 1U);
-  // An answer in the same session comes behind the other's.
+  // An answer in the same session comes after the other one's.
   EXPECT_TRUE(slow.release(slow.take({write("b")}).stamp));
   const std::vector<HoldInfo> holds = quick.holds();
   ASSERT_EQ(holds.size(), 1U);
   EXPECT_EQ(holds.front().stamp, stamp);
 }
 
-// A waiter of a name that goes finds it when it comes back.
+// A waiter for a removed name finds the name when it comes back.
 TEST_F(Collect, AQueueThatGoesWithItsNameIsMadeAgain) {
   Client holder = client("holder");
   Client waiter = client("waiter");
@@ -95,7 +95,7 @@ TEST_F(Collect, AQueueThatGoesWithItsNameIsMadeAgain) {
   }
 }
 
-// A server counts versions in 32 bits, and goes on below zero.
+// A server counts versions in 32 bits, and wraps to below zero.
 TEST(KnownNames, VersionsGoRound) {
   zookeeper::NameCache names;
   const auto state = [](std::int32_t version) {

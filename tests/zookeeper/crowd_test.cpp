@@ -1,4 +1,4 @@
-// SEM 13, P7: of many who wait for one name a release wakes one or two, whatever their number.
+// SEM 13, P7: a release wakes one or two of many waiters for a name, however many there are.
 #include <malloc.h>
 
 #include <condition_variable>
@@ -16,7 +16,7 @@ constexpr std::size_t crowd = 200;
 constexpr std::size_t clients = 10;
 constexpr std::size_t releases = 20;
 
-// Watches that the server has fired since its start: each wakes the client that set it.
+// The watches that the server has fired since its start: each wakes the client that set it.
 std::int64_t watches_fired() {
   std::int64_t sum = 0;
   for (const std::string what : {"changed", "created", "deleted", "children"}) {
@@ -25,7 +25,7 @@ std::int64_t watches_fired() {
   return sum;
 }
 
-// Bytes that this process has in use.
+// The bytes that this process has in use.
 std::size_t in_use() { return ::mallinfo2().uordblks; }
 
 class Crowd : public ZookeeperTest {
@@ -49,7 +49,7 @@ class Crowd : public ZookeeperTest {
       ticket = std::get<Busy>(*outcome).ticket;
     }
   }
-  // The next one of the crowd to be granted.
+  // The stamp of the next waiter that is granted.
   Stamp next_grant(std::size_t count) {
     std::unique_lock lock(mutex_);
     if (!changed_.wait_for(lock, long_time, [&] { return granted_.size() > count; })) return {};
@@ -92,13 +92,13 @@ TEST_F(Crowd, AReleaseWakesOneOrTwo) {
   RecordProperty("woken", static_cast<int>(woken_));
   RecordProperty("watches_fired", static_cast<int>(fired));
   EXPECT_LE(woken_, 2 * releases);
-  // That the name is free, that it is taken, and that a place in the queue has gone: to the
-  // one who was woken and to the next in line, not to the crowd.
+  // Fired because the name is free, because it is taken, and because a place in the queue is gone:
+  // for the woken waiter and for the next in line, not for the crowd.
   EXPECT_GE(fired, static_cast<std::int64_t>(releases));
   EXPECT_LE(fired, static_cast<std::int64_t>(6 * releases));
 }
 
-// Those who wait and give up, for a name that stays taken: nothing of them is left in the client.
+// Waiters that give up on a name that stays taken leave nothing in the client.
 TEST_F(Crowd, WhoGivesUpLeavesNothing) {
   Client holder = client("holder");
   holder.take({write("held")});
@@ -114,7 +114,7 @@ TEST_F(Crowd, WhoGivesUpLeavesNothing) {
   EXPECT_EQ(mine.inspect().waiters.size(), 0U);
 }
 
-// They share a watch, and one that gives up takes it from nobody.
+// They share a watch; a waiter that gives up takes it from nobody.
 TEST_F(Crowd, WhoStaysIsWokenAllTheSame) {
   Client holder = client("holder");
   const Stamp stamp = holder.take({write("held")}).stamp;

@@ -1,4 +1,4 @@
-// Three servers, of which some are killed or hang.
+// Three servers, some of which are killed or hang.
 #include <zookeeper/zookeeper.h>
 
 #include <functional>
@@ -16,7 +16,7 @@ class Ensemble : public testing::Test {
  protected:
   void SetUp() override {
     if (!test::have_server("zookeeper-ensemble")) return;
-    // Clients go to the servers in the order in which the address names them.
+    // Clients use the servers in the order of the address.
     zoo_deterministic_conn_order(1);
     space_ = "t" + Token::random().hex().substr(0, 20);
     leader_ = ensemble().leader();
@@ -24,10 +24,10 @@ class Ensemble : public testing::Test {
     third_ = follower_ % 3 + 1;
     init_space(url({1, 2, 3}), soon()).value();
   }
-  // Whatever the test did, all three run again.
+  // Whatever the test did, all three run again afterwards.
   void TearDown() override {
     undo();
-    if (leader_ != 0) static_cast<void>(ensemble().leader());  // until there is one
+    if (leader_ != 0) static_cast<void>(ensemble().leader());  // waits until there is one
     zoo_deterministic_conn_order(0);
   }
 
@@ -44,7 +44,7 @@ class Ensemble : public testing::Test {
     undo_.clear();
   }
 
-  // Of these members, the first of them first.
+  // The address of these members, in this order.
   [[nodiscard]] std::string url(const std::vector<int>& members) const {
     std::vector<std::uint16_t> ports;
     for (const int member : members) ports.push_back(ensemble().port(member));
@@ -61,8 +61,7 @@ class Ensemble : public testing::Test {
   [[nodiscard]] Client client(const std::string& app, const std::vector<int>& members) const {
     return Client(open_backend(url(members), soon()).value(), app);
   }
-  // Again until the servers have sorted themselves out. Trouble must be of a kind that says
-  // that it may be tried again.
+  // Repeats until the servers have settled. Errors must be of a kind that allows a retry.
   static AcquireOutcome ask(Client& client, const Wanted& wanted, const test::Ask& ask = {}) {
     std::optional<AcquireOutcome> outcome;
     eventually(
@@ -99,10 +98,10 @@ class Ensemble : public testing::Test {
   std::vector<std::function<void()>> undo_;
 };
 
-// SEM 8, 10, 14: the hold stands, for its client and for all others
+// SEM 8, 10, 14: the hold continues, for its client and for all others
 TEST_F(Ensemble, AHoldOutlivesTheLeader) {
   const auto counts = std::make_shared<EventCounts>();
-  // Both ways that a client can go: its own server dies; it loses its leader.
+  // Both cases for a client: its own server dies, or its server loses the leader.
   Locks mine = lockset::open(url({leader_, follower_, third_}),
                              {.app = "mine", .lease = 15s, .observer = counts})
                    .value();
@@ -129,8 +128,8 @@ TEST_F(Ensemble, AHoldOutlivesTheLeader) {
   EXPECT_GT(take(other, {write("a"), write("b")}).stamp, more->stamp());
 }
 
-// SEM 10, 14: without a majority there are no grants, and no hold is trusted for long; a
-// server that answers reads only is not one to go to
+// SEM 10, 14: without a majority there are no grants, and no hold is trusted for long; a server
+// that only answers reads is not used
 TEST_F(Ensemble, WithoutAMajorityNobodyHolds) {
   const auto counts = std::make_shared<EventCounts>();
   const std::string all = url({follower_, leader_, third_});
@@ -160,7 +159,7 @@ TEST_F(Ensemble, WithoutAMajorityNobodyHolds) {
   undo();
   const Stamp next = take(other, {write("b")}).stamp;
   EXPECT_GT(next, hold.stamp());
-  // The lost hold goes, by its own client's hand or with its session.
+  // Its own client removes the lost hold, or its session's end does.
   std::optional<Stamp> taken;
   EXPECT_TRUE(eventually(
       [&] {
@@ -175,8 +174,8 @@ TEST_F(Ensemble, WithoutAMajorityNobodyHolds) {
   ASSERT_TRUE(again) << again.error().message;
 }
 
-// SEM 10, 14, 20: a leader that hangs is replaced. Who is with it and does not know ceases to
-// hold in time; who is not goes on.
+// SEM 10, 14, 20: a hanging leader is replaced. A client that is connected to it and does not know
+// that loses its hold in time; other clients continue.
 TEST_F(Ensemble, APausedLeaderIsLeftBehind) {
   const auto stays = std::make_shared<EventCounts>();
   const auto leaves = std::make_shared<EventCounts>();
@@ -217,14 +216,15 @@ TEST_F(Ensemble, APausedLeaderIsLeftBehind) {
   EXPECT_TRUE(other.is_live(*next));
 }
 
-// SEM 10, 20: a leader that was stopped for longer than an election, and goes on, does not know yet
-// that it leads nobody. Its word must not renew what has ended where the others are.
+// SEM 10, 20: a leader that was stopped for longer than an election and then continues does not
+// know yet that nobody follows it. Its answer must not renew a hold that has ended on the other
+// servers.
 TEST_F(Ensemble, ADeposedLeaderRenewsNothing) {
   test::TcpProxy proxy(ensemble().port(leader_));
   Client bound(open_backend(url_through({proxy.port()}), soon()).value(), "bound");
   Client other = client("other", {third_, follower_});
   const Stamp gone = take(bound, {write("a")}).stamp;
-  // Renewed once, so that the next one is nothing new to it.
+  // Renewed once, so that the next renewal is nothing new to it.
   ASSERT_TRUE(bound.renew(gone, 1min));
   SpaceView view("127.0.0.1:" + std::to_string(ensemble().port(third_)), "/" + space());
   const std::set<std::int64_t> owners = view.owners();
@@ -236,7 +236,7 @@ TEST_F(Ensemble, ADeposedLeaderRenewsNothing) {
   test::end_session(ensemble().port(next_leader), *owners.begin());
   const Stamp next = take(other, {write("a")}).stamp;
   EXPECT_GT(next, gone);
-  // The request waits for the old leader, who answers before it looks around.
+  // The request waits for the old leader, which answers before it checks its followers.
   proxy.hold_next_request();
   const RenewRequest request{gone, 1min};
   Result<RenewReply> reply = Error{Errc::internal, "not asked"};

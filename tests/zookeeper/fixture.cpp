@@ -13,7 +13,7 @@ test::PrivateServer& server() {
 }
 
 test::PrivateServer& ensemble() {
-  // A member that has lost the others goes on for those who are content with reading.
+  // A member that has lost the others still serves clients that only read.
   static const int set = setenv("JAVA_TOOL_OPTIONS", "-Dreadonlymode.enabled=true", 1);
   if (set != 0) throw std::runtime_error("no room in the environment");
   static test::PrivateServer ensemble("zookeeper-ensemble");

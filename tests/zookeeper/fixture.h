@@ -1,5 +1,5 @@
-// What the tests of this store alone need: a server of their own, spaces on it, and sessions
-// past the backend.
+// Common parts of the tests for this store only: servers, spaces on them, and sessions that bypass
+// the backend.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,17 +27,17 @@ using test::RawZookeeper;
 using test::soon;
 using test::Wanted;
 
-// On a busy machine, what takes an election or a start of a server.
+// How long an election or the start of a server takes on a busy machine.
 inline constexpr Duration long_time = std::chrono::seconds(60);
 
-// One server, and an ensemble of three; for the whole run, started at their first use. Ticks
-// of 100 ms, sessions of 200 ms to 10 min. Who stops one starts it again.
+// One server, and an ensemble of three; for the whole run, started at their first use. Ticks of 100
+// ms, sessions of 200 ms to 10 min. A test that stops one starts it again.
 test::PrivateServer& server();
 test::PrivateServer& ensemble();
 
 bool says(const std::string& message, const std::string& part);
 
-// Looks into one space past the backend. Calls throw std::runtime_error where it can't.
+// Looks into one space without the backend. Calls throw std::runtime_error on failure.
 class SpaceView {
  public:
   SpaceView(const std::string& hosts, std::string space, const std::string& identity = {})
@@ -46,9 +46,9 @@ class SpaceView {
   [[nodiscard]] RawZookeeper& raw() noexcept { return raw_; }
   // The path that the address names.
   [[nodiscard]] const std::string& space() const noexcept { return space_; }
-  // Where its nodes are now.
+  // The present path of its nodes.
   [[nodiscard]] std::string root() { return raw_.generation(space_); }
-  // The nodes that a hold or a waiter has, by their paths below the root: "holds/TOKEN",
+  // The nodes of holds and waiters, by their paths below the root: "holds/TOKEN",
   // "names/NAME/w-TOKEN", "queues/NAME/w-0000000001".
   std::vector<std::string> traces();
   // True once there are none.
@@ -61,7 +61,7 @@ class SpaceView {
   const std::string space_;
 };
 
-// Each test has a space of its own on server().
+// Each test has a separate space on server().
 class ZookeeperTest : public testing::Test {
  protected:
   void SetUp() override;
@@ -69,20 +69,20 @@ class ZookeeperTest : public testing::Test {
 
   // The address of the test's space; `more` as "pool=3".
   [[nodiscard]] std::string url(const std::string& more = {}) const;
-  // The same over another port: of a proxy.
+  // The same through another port: a proxy's.
   [[nodiscard]] std::string url_through(std::uint16_t port, const std::string& more = {}) const;
   [[nodiscard]] std::shared_ptr<Backend> open(const std::string& more = {}) const;
   [[nodiscard]] Client client(const std::string& app = "app") const;
   [[nodiscard]] SpaceView& view() { return *view_; }
-  // Ends the view's connection; what the test leaves in the store is not tidied up then.
+  // Ends the view's connection; then what the test leaves in the store is not tidied up.
   void close_view() { view_.reset(); }
   [[nodiscard]] RawZookeeper& raw() { return view_->raw(); }
   [[nodiscard]] const std::string& space() const { return view_->space(); }
   [[nodiscard]] std::string root() const { return view_->root(); }
 
-  // It fails with this code, on one line that holds none of `secrets`; the message.
+  // The error has this code, on one line without any of `secrets`; returns the message.
   static std::string checked(const Error& error, Errc code, const std::string& secret = {});
-  // So does opening.
+  // The same for opening.
   static std::string refused(const std::string& url, Errc code, const std::string& secret = {});
 
  private:

@@ -1,4 +1,4 @@
-// SEM 10, 11: a lease is a session's timeout, for which the server has bounds.
+// SEM 10, 11: a lease is a session's timeout, which the server limits.
 #include <fstream>
 
 #include "tests/support/requirement.h"
@@ -8,7 +8,7 @@
 namespace lockset::zookeeper_tests {
 namespace {
 
-// A server of the test's own, with these bounds.
+// A separate server with these limits.
 class LeaseRange : public testing::Test {
  protected:
   void SetUp() override {
@@ -54,7 +54,7 @@ class LeaseRange : public testing::Test {
 
 TEST_F(LeaseRange, OutsideIsUnsupportedAndTheLineNamesTheBound) {
   Client mine = open();
-  for (int i = 0; i < 2; ++i) {  // asked for, and known by then
+  for (int i = 0; i < 2; ++i) {  // the first one asks, the second one knows
     const std::string brief = refused(mine, 1s);
     EXPECT_TRUE(says(brief, "3s")) << brief;
     EXPECT_TRUE(says(brief, "2s")) << "the least that would do: " << brief;
@@ -66,7 +66,7 @@ TEST_F(LeaseRange, OutsideIsUnsupportedAndTheLineNamesTheBound) {
   EXPECT_TRUE(view_->traces().empty());
 }
 
-// What a session is good for is two thirds of its timeout (ADR 0024).
+// A session supports leases of two thirds of its timeout (ADR 0024).
 TEST_F(LeaseRange, TheGrantTellsTheEffectiveLease) {
   Client mine = open();
   EXPECT_EQ(leased(mine, 2s).value(), 2s);
@@ -83,7 +83,7 @@ TEST_F(LeaseRange, TheGrantTellsTheEffectiveLease) {
 TEST_F(LeaseRange, ShortLeasesAreGrantedWhereTheyAreAskedFor) {
   Client mine = open("&short_leases=on");
   EXPECT_EQ(leased(mine, 1s).value(), 1s);
-  // And end on time while their client lives, though the session goes on.
+  // They end on time while their client lives, although the session continues.
   mine.take({write("a")}, {.lease = 1s});
   EXPECT_TRUE(view_->becomes_empty());
 }
@@ -108,7 +108,7 @@ TEST_F(LeaseRange, ThereIsNoHoldWithoutALease) {
   EXPECT_FALSE(locks.traits().permanent_leases);
 }
 
-// Bounds are the server's, who may have others tomorrow.
+// The limits belong to the server, and may change.
 TEST_F(LeaseRange, ARefusalIsNotForEver) {
   Client mine = open();
   refused(mine, 30s);
@@ -119,8 +119,8 @@ TEST_F(LeaseRange, ARefusalIsNotForEver) {
   EXPECT_TRUE(eventually([&] { return leased(mine, 1s).ok(); }, long_time));
 }
 
-// SEM 10, 20: a session that continues under smaller bounds may end before what was promised in it
-// does, and no promise is taken back but by a loss
+// SEM 10, 20: a session that continues under smaller limits may end before the promises made in it
+// do, and only a loss takes back a promise
 TEST_F(LeaseRange, AShortenedSessionLosesWhatItCanNotKeep) {
   restart_with("300", "60000");
   Client mine = open();
@@ -143,7 +143,7 @@ TEST_F(LeaseRange, AShortenedSessionLosesWhatItCanNotKeep) {
   if (const std::optional<Grant> found = mine.resolve(token)) {
     EXPECT_LE(found->lease, 2s);
   }
-  // What fits goes on, unless the restart took longer than it.
+  // A hold that fits continues, unless the restart took longer than its lease.
   if (const std::optional<Renewal> renewal = renewed(brief.stamp, 1500ms)) {
     EXPECT_LE(renewal->lease, 1500ms);
   }

@@ -1,4 +1,4 @@
-// What a server allows, and what a job must not inherit.
+// The limits of a server, and what a job must not inherit.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -14,8 +14,8 @@
 namespace lockset::zookeeper_tests {
 namespace {
 
-// Descriptors of this process that a program started by it would get, beyond those three that
-// it is meant to have.
+// The descriptors of this process that a program started by it would inherit, besides the three
+// that it is meant to have.
 std::set<int> inherited() {
   std::set<int> found;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fdinfo")) {
@@ -32,7 +32,7 @@ std::set<int> inherited() {
 
 class Limits : public ZookeeperTest {
  protected:
-  // Inherited now, and not before.
+  // Inherited now, but not before.
   static std::vector<int> leaked(const std::set<int>& before) {
     const std::set<int> now = inherited();
     std::vector<int> leaked;
@@ -52,7 +52,7 @@ class Limits : public ZookeeperTest {
   }
 };
 
-// Errors are values, also this one.
+// Errors are values, including this one.
 TEST_F(Limits, NoThreadIsToBeHad) {
   EXPECT_TRUE(test::succeeds_without_threads([&](const auto& limit) {
     Client mine = client();
@@ -69,26 +69,27 @@ TEST_F(Limits, NoThreadIsToBeHad) {
 
 // SEM 16: a session must not live on in a job that outlives its lock
 TEST_F(Limits, NoSocketOrPipeIsInherited) {
-  // The test's own connection would come again under another number.
+  // The test's own connection would return with another number.
   close_view();
   const std::set<int> before = inherited();
   Client mine = client();
-  // Short: who connects while the server starts may get no answer for two thirds of its session.
+  // Short: a client that connects while the server starts may get no answer for two thirds of its
+  // session.
   const Stamp stamp = mine.take({write("a")}, {.lease = 5s}).stamp;
   Client other = client("other");
   other.meet_busy({write("a")}, {.will_wait = true});
   EXPECT_EQ(leaked(before), std::vector<int>());
-  // Nor after it has connected again.
+  // Nor after it has reconnected.
   server().kill();
   server().start();
   EXPECT_TRUE(eventually([&] { return mine.backend().release(stamp, "app", soon()).ok(); }));
   other.take({write("b")}, {.lease = 5s});
-  // A session that is not needed just now may still be connecting, and only a socket that is
-  // connected can be found.
+  // A session that is not needed at the moment may still be connecting, and only a connected socket
+  // can be found.
   EXPECT_TRUE(eventually([&] { return leaked(before).empty(); })) << described(leaked(before));
 }
 
-// A server turns those away who are too many from one host.
+// A server turns away clients beyond its limit per host.
 TEST_F(Limits, TooManyConnectionsAreALineAndPass) {
   test::PrivateServer small("zookeeper", {"maxClientCnxns=3"});
   const std::string address = small.admin_url() + "?space=small";
@@ -105,14 +106,14 @@ TEST_F(Limits, TooManyConnectionsAreALineAndPass) {
   const auto third = open_backend(address, BootClock::now() + 2s);
   ASSERT_FALSE(third);
   EXPECT_TRUE(says(checked(third.error(), Errc::unavailable), "maxClientCnxns"));
-  // Those who are in are not disturbed; and there is room when somebody goes.
+  // Existing connections are not disturbed; and there is room when one of them ends.
   EXPECT_TRUE(first->renew(stamp, 1min));
   EXPECT_TRUE(first->release(stamp));
   first.reset();
   EXPECT_TRUE(eventually([&] { return second.ask({write("b")}).ok(); }, long_time));
 }
 
-// One that starts leaves those who connect too early without an answer.
+// A single server that starts does not answer clients that connect too early.
 TEST_F(Limits, DoctorTellsAStandaloneServerFromAnEnsemble) {
   const std::string warned = test::finding(url(), "servers");
   EXPECT_TRUE(warned.starts_with("warning: a standalone one")) << warned;

@@ -1,4 +1,4 @@
-// A plain connection to a server on the loopback, for what the client library can't say.
+// A plain connection to a server on the loopback, for requests that the client library can't make.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace lockset::test {
 
-// Sends these bytes; what the server answers until it ends the connection. Throws
-// std::runtime_error when it can't be reached, or does not end it for 20 s.
+// Sends these bytes; returns the server's answer until it ends the connection. Throws
+// std::runtime_error if it can't be reached, or does not end the connection within 20 s.
 std::string say_to(std::uint16_t port, const std::string& bytes);
 
 }  // namespace lockset::test

@@ -13,7 +13,7 @@ const std::string lock_sign = "\xF0\x9F\x94\x92";
 
 class Names : public ZookeeperTest {
  protected:
-  // Of 255 bytes each, in order.
+  // Names of 255 bytes each, in order.
   static Wanted long_names(std::size_t count, const std::string& prefix,
                            const std::string& filling) {
     Wanted wanted;
@@ -60,7 +60,7 @@ const std::vector<std::string>& odd_names() {
   return names;
 }
 
-// Each is a node of its own, and comes back as it was.
+// Each is a separate node, and is read back unchanged.
 TEST_F(Names, OddOnesAreNamesOfTheirOwn) {
   Client mine = client();
   Wanted wanted;
@@ -94,8 +94,8 @@ TEST_F(Names, EscapesRoundTrip) {
   }
 }
 
-// SEM 3, 5: the largest set there is. Its multi stays below what a server reads (1 MB), and
-// the server reads it again after a restart.
+// SEM 3, 5: the largest possible set. Its multi stays below what a server reads (1 MB), and the
+// server reads it again after a restart.
 TEST_F(Names, TheLargestSetIsTakenWhole) {
   Client mine = client();
   const Wanted wanted = long_names(256, "n", "x");
@@ -113,8 +113,8 @@ TEST_F(Names, TheLargestSetIsTakenWhole) {
   EXPECT_TRUE(view().traces().empty());
 }
 
-// What is larger still, for its bytes are written as %XX, is granted whole or refused by
-// a line that tells the size.
+// A still larger one, because its bytes are written as %XX, is granted as a whole or refused by a
+// line that states the size.
 TEST_F(Names, WhatIsTooLargeIsRefusedWhole) {
   Client mine = client();
   const Wanted wanted = long_names(256, "n", lock_sign);
@@ -159,7 +159,7 @@ TEST_F(Names, MorePathsThanOneSessionShouldHaveAreInAnother) {
   for (const auto& renewal : reply.renewals) EXPECT_TRUE(renewal);
   for (const RenewRequest& request : requests) EXPECT_TRUE(mine.release(request.hold.stamp));
   EXPECT_TRUE(raw().children(root() + "/holds").empty());
-  // Room again: no further session is opened for what comes now.
+  // There is room again: no additional session is opened for the next requests.
   const std::set<std::int64_t> before = [&] {
     std::set<std::int64_t> ids;
     for (const auto& [session, sum] : bytes) ids.insert(session);

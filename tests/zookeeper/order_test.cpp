@@ -1,4 +1,4 @@
-// SEM 14: what is asked in a session once a request counts as submitted comes behind it. The
+// SEM 14: after a request counts as submitted, later requests in its session come after it. The
 // removal of an attempt relies on that.
 #include "backends/zookeeper/requests.h"
 #include "backends/zookeeper/session.h"

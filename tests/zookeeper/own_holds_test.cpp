@@ -1,5 +1,5 @@
-// SEM 10: "A hold is never renewed after expiry", also in the moment before the thread that ends
-// such holds has run: a process that was stopped finds them like this when it goes on.
+// SEM 10: "A hold is never renewed after expiry", not even in the moment before the thread that
+// ends such holds has run: a process that was stopped finds them like this when it continues.
 #include "backends/zookeeper/own_holds.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Without a session: nothing here may need one to know that it is over.
+// Without a session: nothing here may need one to know that the hold is over.
 std::shared_ptr<OwnHold> hold(const std::string& token) {
   return std::shared_ptr<OwnHold>(
       new OwnHold{token, {write("a")}, "app", "label", 0, 10s, nullptr});
@@ -39,8 +39,8 @@ TEST(OwnHolds, WhatIsBeingRemovedIsNotRenewed) {
   EXPECT_EQ(own.next_deadline(), TimePoint::max());
 }
 
-// SEM 14: an answer that was long under way proves no later contact with the servers than that
-// of its request: the lease does not begin with it.
+// SEM 14: a late answer proves no contact with the servers later than its request: the lease does
+// not begin with the answer.
 TEST(OwnHolds, ALateAnswerDoesNotProlong) {
   OwnHolds own;
   const TimePoint deadline = BootClock::now() + 10s;
@@ -49,8 +49,8 @@ TEST(OwnHolds, ALateAnswerDoesNotProlong) {
   EXPECT_EQ(own.find("slow")->deadline, deadline);
 }
 
-// A process that is stopped just before it sends a request may be past the deadline when it goes
-// on: a removal that is sent first would find nothing, and the hold would have no end.
+// A process that is stopped just before it sends a request may be past the deadline when it
+// continues: a removal that is sent first would find nothing, and the hold would have no end.
 TEST(OwnHolds, WhatIsNotUnderWayYetIsNotRemoved) {
   OwnHolds own;
   int rung = 0;
@@ -64,7 +64,7 @@ TEST(OwnHolds, WhatIsNotUnderWayYetIsNotRemoved) {
   EXPECT_EQ(own.take_due(BootClock::now()).size(), 1U);
 }
 
-// Asked for and not answered: it may be granted at any moment, and is not a hold yet.
+// Requested but not answered: it may be granted at any moment, and is not a hold yet.
 TEST(OwnHolds, WhatIsOnlyAskedForIsNotRenewed) {
   OwnHolds own;
   own.ask(hold("asked"), BootClock::now() + 10s);

@@ -39,7 +39,7 @@ struct RawZookeeper::Impl {
       throw std::runtime_error("raw ZooKeeper client: no connection");
     }
   }
-  // Again after a lost connection, which a restarted server leaves.
+  // Repeats after a lost connection, which a restarted server causes.
   template <class Call>
   int run(Call call) {
     for (int i = 0;; ++i) {
@@ -62,7 +62,7 @@ RawZookeeper::RawZookeeper(const std::string& hosts, const std::string& identity
       return zoo_add_auth(impl_->handle, "digest", identity.data(),
                           static_cast<int>(identity.size()), nullptr, nullptr) == ZOK;
     };
-    // Between two connections the library refuses to be told.
+    // Between two connections the library accepts no requests.
     do impl_->await_connection();
     while (!told());
   }

@@ -1,5 +1,5 @@
-// A plain client of a ZooKeeper server, past the code under test: looks into it, and does
-// what a person with zkCli.sh could do.
+// A plain client of a ZooKeeper server, without the code under test: looks into the server, and
+// does what a person with zkCli.sh could do.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace lockset::test {
 
-// Calls throw std::runtime_error where the server can't be asked. One thread at a time.
+// Calls throw std::runtime_error if the server can't be asked. One thread at a time.
 class RawZookeeper {
  public:
   struct Node {
@@ -21,27 +21,27 @@ class RawZookeeper {
     std::int64_t owner = 0;  // session
   };
 
-  // "host:port,host:port"; "user:password" of the digest scheme, or nothing. Waits until it
-  // is connected.
+  // "host:port,host:port"; "user:password" of the digest scheme, or nothing. Waits until it is
+  // connected.
   explicit RawZookeeper(const std::string& hosts, const std::string& identity = {});
   RawZookeeper(const RawZookeeper&) = delete;
   RawZookeeper& operator=(const RawZookeeper&) = delete;
   ~RawZookeeper();
 
-  // All reads see what was done before they were asked for.
+  // Later reads see everything that was done before this call.
   void sync();
   // Unset: there is no such node.
   std::optional<Node> get(const std::string& path);
-  std::vector<std::string> children(const std::string& path);  // sorted; none if it is not there
-  // Who may do what with it, as "SCHEME:ID:BITS".
+  std::vector<std::string> children(const std::string& path);  // sorted; none if the node does not
+                                                               // exist
+  // Its access list, as "SCHEME:ID:BITS".
   std::vector<std::string> acl(const std::string& path);
-  // The client library's code, 0 if it was done.
+  // Returns the client library's code, 0 for success.
   int create(const std::string& path, const std::string& data);
   int set(const std::string& path, const std::string& data, std::int32_t version = -1);
   int remove(const std::string& path, std::int32_t version = -1);
   void remove_tree(const std::string& path);
-  // Below this stand the nodes of the lock space that was made at `space`. Throws where there is
-  // none.
+  // The path below which the nodes of the lock space `space` are. Throws if there is none.
   std::string generation(const std::string& space);
 
  private:

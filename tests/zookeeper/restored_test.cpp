@@ -1,5 +1,5 @@
-// SEM 8, 10, 19: a store that is put back from a backup while clients live. Versions, sessions and
-// zxids of the time after the backup come again, and mean something else.
+// SEM 8, 10, 19: a store that is restored from a backup while clients live. Versions, sessions and
+// zxids from after the backup come again, with another meaning.
 #include <filesystem>
 
 #include "tests/support/requirement.h"
@@ -15,7 +15,7 @@ class Restored : public testing::Test {
     server_ = std::make_unique<test::PrivateServer>("zookeeper");
     init_space(url(), soon()).value();
   }
-  // What a person who copies the folder has. The server may run: its log says where it ends.
+  // What a person who copies the folder gets. The server may run: its log says where it ends.
   void save() { copy(data(), backup()); }
   void stop_and_save() {
     server_->stop();
@@ -32,14 +32,14 @@ class Restored : public testing::Test {
   [[nodiscard]] Client client(const std::string& app) const {
     return Client(open_backend(url(), soon()).value(), app);
   }
-  // A server turns away the sessions that have seen more than it has.
+  // A server turns away sessions that have seen more than it has.
   void catch_up() {
     Client busy = client("busy");
     for (int i = 0; i < 100; ++i) {
       EXPECT_TRUE(busy.release(busy.take({write("other" + std::to_string(i))}).stamp));
     }
   }
-  // Until the client is through to the server again.
+  // Until the client has reached the server again.
   static AcquireOutcome ask(Client& client, const Wanted& wanted) {
     std::optional<AcquireOutcome> outcome;
     eventually(
@@ -75,7 +75,7 @@ class Restored : public testing::Test {
   std::unique_ptr<test::PrivateServer> server_;
 };
 
-// The name gets to the very version that the old client knows, under the same configuration.
+// The name reaches the very version that the old client knows, under the same configuration.
 TEST_F(Restored, WhatWasKnownBeforeFitsNothingAfter) {
   Client first = client("first");
   EXPECT_TRUE(first.release(first.take({write("a")}).stamp));
@@ -109,7 +109,7 @@ TEST_F(Restored, NorDoesItWhenTheServerHasCaughtUp) {
   EXPECT_TRUE(fresh.is_live(stamp));
 }
 
-// SEM 7: a version of the configuration that meant something else. Its node's comes again.
+// SEM 7: a version of the configuration with another meaning. The version of its node comes again.
 TEST_F(Restored, NorDoTheConfigurationsVersions) {
   Client old = client("old");
   EXPECT_TRUE(old.release(old.take({read("a")}).stamp));
@@ -126,7 +126,7 @@ TEST_F(Restored, NorDoTheConfigurationsVersions) {
   expect_held_by(old, {read("a")}, stamp);
 }
 
-// SEM 10: the session is in the backup, and goes on. What was taken in it since is not there.
+// SEM 10: the session is in the backup, and continues. What was taken in it since is missing.
 TEST_F(Restored, ASessionThatGoesOnIsNoProofOfWhatWasTakenInIt) {
   Client old = client("old");
   old.take({write("kept")});
@@ -150,8 +150,8 @@ TEST_F(Restored, ASessionThatGoesOnIsNoProofOfWhatWasTakenInIt) {
   EXPECT_TRUE(fresh.is_live(stamp));
 }
 
-// SEM 10: what was released since stands in the way again, in a session that its client keeps
-// alive. It goes when that client notices.
+// SEM 10: a hold that was released since is back, in a session that its client keeps alive. The
+// client removes it when it notices.
 TEST_F(Restored, WhatComesBackInASessionThatGoesOnIsRemoved) {
   Client old = client("old");
   const Stamp kept = old.take({write("kept")}).stamp;

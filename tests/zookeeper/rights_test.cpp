@@ -33,7 +33,7 @@ class Rights : public ZookeeperTest {
     return Client(open_backend(url_as(user), soon()).value(), app);
   }
   SpaceView& theirs() { return *theirs_; }
-  // The line that it is answered with.
+  // The error message of its answer.
   static std::string refuses_permits(Client& client) {
     const auto changed = client.backend().change_config(SetPermits{"a", Mode::read, 1000U}, soon());
     if (changed) {
@@ -59,7 +59,7 @@ TEST_F(Rights, AProgramLocksAndSettlesWhatIsItsOwn) {
   EXPECT_TRUE(first.release(stamp));
   const Stamp next = second.take({write("b")}, {.ticket = busy.ticket}).stamp;
   EXPECT_TRUE(second.release(next));
-  // SEM 12: its own application's, with the epoch that all acquires obey.
+  // SEM 12: for its own application, with the epoch that all acquires obey.
   const Stamp old = first.take({write("c")}).stamp;
   const Stamp epoch = first.take({write("@app:one")}).stamp;
   EXPECT_EQ(first.backend().reclaim("one", epoch.value, soon()).value(), 1U);
@@ -89,7 +89,7 @@ TEST_F(Rights, AProgramChangesNoSettingsAndBreaksNothing) {
   EXPECT_TRUE(other.is_live(stamp));
   program.reload();
   EXPECT_EQ(program.config().version, version) << "something was applied";
-  // It goes on.
+  // It still works.
   EXPECT_TRUE(program.release(program.take({write("b")}).stamp));
 }
 
@@ -102,14 +102,14 @@ TEST_F(Rights, AnOperatorDoes) {
   EXPECT_TRUE(program.take({read("a")}).stamp > stamp);
   EXPECT_TRUE(person.break_hold(stamp));
   EXPECT_FALSE(program.renew(stamp, 1min));
-  // And all that programs do; programs get at what it made.
+  // And everything that programs do; programs have access to what it made.
   const Stamp theirs = person.take({write("made by ops")}).stamp;
   EXPECT_EQ(program.meet_busy({write("made by ops")}).holder, theirs);
   EXPECT_TRUE(person.release(theirs));
   EXPECT_TRUE(program.release(program.take({write("made by ops")}).stamp));
 }
 
-// While programs are open, with nodes of before.
+// While programs are open, with earlier nodes.
 TEST_F(Rights, AreGivenAndTakenWhileProgramsRun) {
   Client program = client_as("app", "one");
   const Stamp stamp = program.take({write("a")}).stamp;
@@ -117,7 +117,7 @@ TEST_F(Rights, AreGivenAndTakenWhileProgramsRun) {
   allow(url_as("root"), Role::operators, other_id, soon()).value();
   Client other = client_as("other", "two");
   EXPECT_EQ(other.meet_busy({write("a")}).holder, stamp);
-  // Made since, by a program that was open before.
+  // Made since then, by a program that was open before.
   const Stamp later = program.take({write("later")}).stamp;
   EXPECT_EQ(other.meet_busy({write("later")}).holder, later);
   other.set_permits("b", Mode::read, 2);
@@ -128,7 +128,7 @@ TEST_F(Rights, AreGivenAndTakenWhileProgramsRun) {
   ASSERT_FALSE(broken);
   checked(broken.error(), Errc::misconfigured, "sesame");
   EXPECT_TRUE(other.release(other.take({write("later")}).stamp));
-  allow(url_as("root"), Role::programs, other_id, soon()).value();  // once more does no harm
+  allow(url_as("root"), Role::programs, other_id, soon()).value();  // harmless to repeat
   EXPECT_TRUE(program.is_live(stamp));
 }
 
@@ -150,7 +150,7 @@ TEST_F(Rights, OnlyTheOneWhoMadeTheSpaceGivesThem) {
   }
 }
 
-// Past Lockset, with the client library alone.
+// Without Lockset, only with the client library.
 TEST_F(Rights, TheServersRefuseWhatAProgramMayNot) {
   constexpr int no_auth = -102;  // ZNOAUTH
   SpaceView program(hosts(), theirs().space(), "app:app-sesame");
@@ -161,7 +161,7 @@ TEST_F(Rights, TheServersRefuseWhatAProgramMayNot) {
   for (const char* const part : {"/settings", "/config", "/names", "/holds"}) {
     EXPECT_EQ(program.raw().remove(root + part), no_auth) << part;
   }
-  // Those who have no part in it see nothing.
+  // Accounts without a role see nothing.
   EXPECT_EQ(raw().set(root + "/config", ""), no_auth);
   EXPECT_EQ(raw().create(root + "/names/forged", ""), no_auth);
 }

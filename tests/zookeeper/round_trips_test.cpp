@@ -1,7 +1,7 @@
-// What an acquire and a release cost where others use the same names. Several questions that leave
-// together are one round trip; as their answers meet the last of them on the way, what is counted
-// is requests, and that they leave together is a test of its own. (tests/conformance counts the
-// round trips of a client that has the names for itself.)
+// The cost of an acquire and a release when others use the same names. Several requests that are
+// sent together are one round trip. Their answers meet later requests on the way, so this test
+// counts requests; a separate test checks that they are sent together. (tests/conformance counts
+// the round trips of a client that is alone with its names.)
 #include <algorithm>
 #include <map>
 #include <sstream>
@@ -26,7 +26,7 @@ class RoundTrips : public ZookeeperTest {
     }
     return wanted;
   }
-  // Requests in the busiest session.
+  // The number of requests in the busiest session.
   template <class Call>
   std::size_t of(Call call) {
     const std::map<std::string, std::size_t> before = received();
@@ -47,7 +47,7 @@ class RoundTrips : public ZookeeperTest {
   static void take_and_release(Client& client, const Wanted& wanted) {
     EXPECT_TRUE(client.release(client.take(wanted).stamp));
   }
-  // What the server got so far, by connection.
+  // What the server received so far, by connection.
   static std::map<std::string, std::size_t> received() {
     std::map<std::string, std::size_t> counts;
     std::istringstream lines(test::four_letters(server().port(), "cons"));
@@ -74,24 +74,24 @@ TEST_F(RoundTrips, AreTwoForNamesThatOthersTookAndOneForOwn) {
     EXPECT_EQ(to_take(mine, wanted), reading);
     EXPECT_EQ(to_take(mine, wanted), cached);
     EXPECT_EQ(to_take(mine, wanted), cached);
-    // What was known is out of date: that is one more, once. From then on it reads first.
+    // The cached state is out of date: that costs one more, once. From then on it reads first.
     take_and_release(other, wanted);
     EXPECT_EQ(to_take(mine, wanted), cached + reading);
     for (int i = 0; i < 3; ++i) {
       take_and_release(other, wanted);
       EXPECT_EQ(to_take(mine, wanted), reading);
     }
-    // Alone with them again.
+    // Alone with the names again.
     EXPECT_EQ(to_take(mine, wanted), reading);
     EXPECT_EQ(to_take(mine, wanted), cached);
   }
 }
 
-// P6: a renewal of many holds is one write for the session, until somebody has broken one of any
-// client's; then for each hold, once.
+// P6: a renewal of many holds is one write for the session. After somebody has broken any client's
+// hold, it is one request per hold, once.
 TEST_F(RoundTrips, ARenewalAsksForHoldsOnlyWhereOneWasBroken) {
   constexpr std::size_t count = 32;
-  constexpr std::size_t session = 2;  // the write, and what was broken
+  constexpr std::size_t session = 2;  // the write, and the look for broken holds
   Client other = client("other");
   Client mine = client();
   std::vector<RenewRequest> requests;
@@ -121,8 +121,8 @@ TEST_F(RoundTrips, ARenewalAsksForHoldsOnlyWhereOneWasBroken) {
   }
 }
 
-// However many names there are to read, that is one round trip: all questions leave before the
-// first answer has come.
+// Reading any number of names is one round trip: all requests are sent before the first answer has
+// come.
 TEST_F(RoundTrips, QuestionsAboutAllNamesGoTogether) {
   TcpProxy proxy(server().port());
   Client other = client("other");

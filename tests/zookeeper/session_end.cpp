@@ -12,7 +12,7 @@ void add_number(std::string& bytes, std::uint64_t number, unsigned size) {
   while (size-- > 0) bytes += static_cast<char>(number >> (8 * size));
 }
 
-// What the servers do: java.util.Random, seeded with the number and a constant of theirs.
+// As the servers do: java.util.Random, seeded with the number and a constant.
 std::string password_of(std::int64_t id) {
   constexpr std::uint64_t multiplier = 0x5DEECE66D;
   constexpr std::uint64_t mask = (std::uint64_t{1} << 48U) - 1;
@@ -46,9 +46,9 @@ void end_session(std::uint16_t port, std::int64_t id) {
   std::string close;
   add_number(close, 1, 4);
   add_number(close, static_cast<std::uint32_t>(-11), 4);
-  // Together: its client, who is turned out, comes again at once.
+  // Sent together: its client, which is disconnected, comes back at once.
   const std::string answer = say_to(port, frame(connect) + frame(close));
-  // Length, version, timeout: of a session that there is, more than nothing.
+  // Length, version, timeout: greater than zero for an existing session.
   if (answer.size() < 12 || answer.substr(8, 4) == std::string(4, '\0')) {
     throw std::runtime_error("there is no session " + std::to_string(id));
   }

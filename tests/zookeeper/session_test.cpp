@@ -1,5 +1,4 @@
-// SEM 10, 14: a hold lives in a session. What becomes of it when that ends, or can't be
-// reached.
+// SEM 10, 14: a hold lives in a session. What happens if the session ends, or can't be reached.
 #include <thread>
 #include <vector>
 
@@ -20,8 +19,8 @@ class Session : public ZookeeperTest {
   }
   [[nodiscard]] std::string proxied() const { return url_through(proxy_->port()); }
   test::TcpProxy& proxy() { return *proxy_; }
-  // Of a client that goes through the proxy. It must not come again in the midst of it: then
-  // the server forgets at times to tell it.
+  // For a client that uses the proxy. It must not reconnect meanwhile: then the server sometimes
+  // forgets to tell it.
   void end_session(std::int64_t id) {
     proxy_->refuse();
     test::end_session(server().port(), id);
@@ -48,13 +47,13 @@ TEST_F(Session, WhatEndsWithItIsToldAndNotRenewed) {
   const Status renewed = hold.renew();
   ASSERT_FALSE(renewed);
   EXPECT_EQ(renewed.error().code, Errc::not_held) << renewed.error().message;
-  // In another session then.
+  // In another session.
   const Result<Hold> next = mine.acquire({write("c")});
   ASSERT_TRUE(next) << next.error().message;
   EXPECT_EQ(other.holds().size(), 2U);
 }
 
-// A lease of its own for each hold, one after another: a session that carries nothing makes room.
+// A separate lease for each hold, one after another: an empty session makes room.
 TEST_F(Session, MoreLeasesThanSessionsFollowEachOther) {
   Client mine(open_backend(url("pool=3"), soon()).value(), "mine");
   const Stamp kept = mine.take({write("kept")}, {.lease = 20s}).stamp;
@@ -63,7 +62,7 @@ TEST_F(Session, MoreLeasesThanSessionsFollowEachOther) {
     EXPECT_TRUE(mine.release(grant.stamp));
   }
   EXPECT_TRUE(mine.is_live(kept));
-  // Those that carry something stay, and then there is no room.
+  // Sessions with holds stay, and then there is no room.
   mine.take({write("b")}, {.lease = 11s});
   mine.take({write("c")}, {.lease = 12s});
   const auto refused = mine.ask_once({write("d")}, {.lease = 13s});
@@ -72,7 +71,7 @@ TEST_F(Session, MoreLeasesThanSessionsFollowEachOther) {
   EXPECT_EQ(mine.holds().size(), 3U);
 }
 
-// The client library wants them without brackets.
+// The client library wants addresses without brackets.
 TEST_F(Session, AnIpv6AddressIsUnderstood) {
   const std::string port = std::to_string(server().port());
   for (const std::string& more : {std::string(), ",127.0.0.1:" + port}) {
@@ -87,12 +86,12 @@ TEST_F(Session, AnIpv6AddressIsUnderstood) {
   EXPECT_TRUE(says(message, "[::ffff:127.0.0.1]:1")) << message;
 }
 
-// A server that was just starting may never answer who came too early. A new session loses nothing
-// by being given up for another one; the client library tries again after 2/3 of its timeout.
+// A server that was just starting may never answer a client that came too early. Replacing a new
+// session loses nothing; the client library tries again after 2/3 of its timeout.
 TEST_F(Session, ANewOneThatIsIgnoredIsGivenUpForAnother) {
   test::TcpProxy silent(server().port());
   silent.black_hole(test::TcpProxy::Way::both);
-  // The first connection that `ask` makes is never answered, those after it are.
+  // The first connection that `ask` makes is never answered, the later ones are.
   const auto first_ignored = [&](const auto& ask) {
     proxy().reset_counts();
     proxy().forward_to(silent.port());
@@ -109,7 +108,7 @@ TEST_F(Session, ANewOneThatIsIgnoredIsGivenUpForAnother) {
   EXPECT_EQ(view().owners().size(), 1U);
 }
 
-// The core's next renewal, and not only its own lease, tells of it.
+// The core's next renewal reports it, not only the end of its lease.
 TEST_F(Session, ItsEndIsTheAnswerToARenewal) {
   Client mine(open_backend(proxied(), soon()).value());
   const Stamp gone = mine.take({write("a")}, {.lease = 5s}).stamp;
@@ -125,7 +124,7 @@ TEST_F(Session, ItsEndIsTheAnswerToARenewal) {
   EXPECT_GT(mine.take({write("a")}, {.lease = 5s}).stamp, kept);
 }
 
-// SEM 13: whose place in the queue has gone is told to look, and finds another
+// SEM 13: a waiter whose place in the queue is gone is told to look, and gets another one
 TEST_F(Session, AWaiterQueuesUpAgain) {
   Client holder = client("holder");
   Client waiter(open_backend(proxied(), soon()).value(), "waiter");
@@ -148,7 +147,7 @@ TEST_F(Session, AWaiterQueuesUpAgain) {
   EXPECT_TRUE(raw().children(queue).empty());
 }
 
-// SEM 10, 20: who can't reach a server gives up before the server gives him up
+// SEM 10, 20: a client that can't reach a server gives up before the server gives it up
 TEST_F(Session, OneCutOffIsNoLongerValidWhenTheServerLetsTheNextIn) {
   const auto counts = std::make_shared<EventCounts>();
   Locks mine =
@@ -166,7 +165,7 @@ TEST_F(Session, OneCutOffIsNoLongerValidWhenTheServerLetsTheNextIn) {
   ASSERT_TRUE(next);
   EXPECT_GT(next->stamp, hold.stamp());
   proxy().heal();
-  // SEM 10: never renewed after its end; and the client goes on by itself.
+  // SEM 10: never renewed after its end; and the client continues on its own.
   const Status renewed = hold.renew();
   EXPECT_FALSE(renewed);
   const Result<Hold> again = mine.acquire({write("b")}, {.wait = 30s});
@@ -175,12 +174,12 @@ TEST_F(Session, OneCutOffIsNoLongerValidWhenTheServerLetsTheNextIn) {
   EXPECT_EQ(counts->lost, 1);
 }
 
-// SEM 14: the client library ends a connection whose answers are out of order, with a code of its
-// own for what was asked there. It is as lost as with any other connection.
+// SEM 14: the client library ends a connection with answers out of order, with a separate code for
+// the request. The reply is as lost as with any other connection.
 TEST_F(Session, AnAnswerOutOfOrderLeavesItsRequestInDoubt) {
-  constexpr std::size_t number = 7;  // the last byte of the request's number, behind the length
+  constexpr std::size_t number = 7;  // the last byte of the request's number, after the length
   Client mine(open_backend(proxied(), soon()).value());
-  // Then it knows the name, and the next request is the one for the hold.
+  // Then it knows the name, and its next request is the one for the hold.
   for (int i = 0; i < 2; ++i) mine.release(mine.take({write("a")}).stamp);
   const Token token = Token::random();
   proxy().change_next_reply(number);
@@ -191,20 +190,20 @@ TEST_F(Session, AnAnswerOutOfOrderLeavesItsRequestInDoubt) {
   const std::optional<Grant> grant = mine.resolve(token);
   ASSERT_TRUE(grant) << "it was granted";
   EXPECT_TRUE(mine.release(grant->stamp));
-  // What only looks is asked again.
+  // A call that only reads is repeated.
   proxy().change_next_reply(number);
   EXPECT_TRUE(mine.backend().inspect({}, soon()));
   EXPECT_TRUE(proxy().caught());
   EXPECT_TRUE(view().traces().empty());
 }
 
-// SEM 14: "not there" of a moment ago is not the last word on a request that is under way: what
-// it was granted since is this client's all the same, or nobody would end it before its session.
+// SEM 14: an earlier "not there" is not the final answer for a request that is under way: its later
+// grant belongs to this client; otherwise nobody would end it before its session.
 TEST_F(Session, ALateGrantIsOwnedByWhoAsksForItWhileItArrives) {
   Client mine(open_backend(proxied(), soon()).value());
   int late = 0;
   for (int round = 0; round < 12; ++round) {
-    // Then it knows the name, and the next request is the one for the hold.
+    // Then it knows the name, and its next request is the one for the hold.
     for (int i = 0; i < 2; ++i) mine.release(mine.take({write("a")}).stamp);
     const Token token = Token::random();
     EXPECT_FALSE(mine.resolve(token));
@@ -218,7 +217,7 @@ TEST_F(Session, ALateGrantIsOwnedByWhoAsksForItWhileItArrives) {
     }
     ASSERT_EQ(proxy().deliver_held(), 1U);
     asking.clear();
-    if (!outcome) ++late;  // else a ping was held
+    if (!outcome) ++late;  // otherwise a ping was held
     const std::optional<Grant> found = mine.resolve(token);
     ASSERT_TRUE(found);
     EXPECT_GT(found->lease, 0s) << "it is nobody's any more, in round " << round;

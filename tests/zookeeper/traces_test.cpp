@@ -1,5 +1,5 @@
-// SEM 5, 14: whatever becomes of the connection, attempts that came to nothing leave nothing
-// behind, though their sessions go on.
+// SEM 5, 14: whatever happens to the connection, failed attempts leave nothing behind, although
+// their sessions continue.
 #include <random>
 #include <thread>
 
@@ -14,7 +14,7 @@ using test::TcpProxy;
 
 class Traces : public ZookeeperTest {
  protected:
-  // One whose next attempt for these names has nothing to read: its first request is the one
+  // A client whose next attempt for these names has nothing to read: its first request is the one
   // that grants.
   static void make_known(Client& client, const Wanted& wanted) {
     EXPECT_TRUE(eventually([&] {
@@ -37,7 +37,7 @@ TEST_F(Traces, OfAttemptsWhoseRepliesWereLost) {
     proxy.cut_next_reply(i % 2 == 0 ? 0 : 4);
     const auto outcome = mine.ask_once(wanted, {.lease = 2s, .by = BootClock::now() + 2s});
     if (!outcome && outcome.error().code == Errc::indeterminate) ++doubts;
-    // Not released either: its lease ends it.
+    // Some are not released: their leases end them.
     EXPECT_TRUE(outcome || outcome.error().retryable() || outcome.error().may_have_applied())
         << outcome.error().message;
   }
@@ -77,7 +77,7 @@ TEST_F(Traces, OfWaitersWhoseRepliesWereLost) {
   RecordProperty("cuts", cuts);
   EXPECT_GE(cuts, 5) << "nothing was tested";
   proxy.heal();
-  // What went wrong while it tidied up is tried again.
+  // A failure while it tidied up is retried.
   EXPECT_TRUE(eventually(
       [&] {
         static_cast<void>(mine.backend().sweep(soon()).ok());
@@ -85,18 +85,18 @@ TEST_F(Traces, OfWaitersWhoseRepliesWereLost) {
       },
       20s))
       << view().traces().size() << " " << view().traces().back();
-  // And nobody stands in the line who does not look.
+  // And every waiter in the line still looks.
   const Busy busy = mine.meet_busy({write("hot")}, {.will_wait = true});
   EXPECT_TRUE(holder.release(stamp));
   const TimePoint until = BootClock::now() + 20s;
   EXPECT_TRUE(mine.backend().await_change(*busy.ticket, until, {}));
   EXPECT_LT(BootClock::now(), until) << "it was not woken";
-  // The connection of the holds' session may have been cut too, and what goes there first now is
-  // the request that grants.
+  // The connection of the holds' session may have been cut too, and the first request there must be
+  // the one that grants.
   make_known(mine, {write("hot")});
 }
 
-// SEM 14: the server hangs in the midst of attempts, which their callers give up
+// SEM 14: the server hangs during attempts, and their callers give up
 TEST_F(Traces, OfAttemptsThatWereGivenUp) {
   TcpProxy proxy(server().port());
   Client mine(open_backend(url_through(proxy.port()), soon()).value());
@@ -104,7 +104,7 @@ TEST_F(Traces, OfAttemptsThatWereGivenUp) {
   for (int i = 0; i < 3; ++i) {
     const Wanted wanted{write("a"), write("n" + std::to_string(i))};
     make_known(mine, wanted);
-    // The request arrives, its answer comes when nobody waits for it any more.
+    // The request arrives, and its answer comes when nobody waits for it any more.
     proxy.black_hole(i % 2 == 0 ? TcpProxy::Way::to_client : TcpProxy::Way::both);
     const auto outcome = mine.ask_once({write("a"), write("n" + std::to_string(i))},
                                        {.lease = 2s, .by = BootClock::now() + 300ms});

@@ -1,4 +1,4 @@
-// Spaces of the layout before generations: init brings them up to date, programs refuse them.
+// Spaces of the layout before generations: init upgrades them, programs refuse them.
 #include "backends/zookeeper/records.h"
 #include "tests/support/finding.h"
 #include "tests/zookeeper/fixture.h"
@@ -8,7 +8,7 @@ namespace {
 
 class Upgrade : public ZookeeperTest {
  protected:
-  // What version 1 left, instead of the space that SetUp made.
+  // The space of version 1, instead of the one that SetUp made.
   void SetUp() override {
     ZookeeperTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
@@ -47,11 +47,11 @@ TEST_F(Upgrade, InitKeepsWhatWasConfigured) {
   EXPECT_FALSE(raw().get(space() + "/names")) << "left behind";
   EXPECT_FALSE(raw().get(space() + "/queues")) << "left behind";
   const std::string root = this->root();
-  init_space(url(), soon()).value();  // once more does no harm
+  init_space(url(), soon()).value();  // harmless to repeat
   EXPECT_EQ(this->root(), root);
 }
 
-// SEM 20: its programs would not see the new ones' holds, nor those theirs.
+// SEM 20: its programs would not see the new ones' holds, nor the new ones theirs.
 TEST_F(Upgrade, IsRefusedWhereAHoldLives) {
   const std::string hold = space() + "/holds/" + Token::random().hex();
   ASSERT_EQ(raw().create(hold, "lockset 1\n"), 0);
@@ -65,8 +65,8 @@ TEST_F(Upgrade, IsRefusedWhereAHoldLives) {
   client().take({write("a")});
 }
 
-// Of a program of version 1 that is open: the version of the node that it compares is another, and
-// it can't read what it finds there.
+// A program of version 1 that is open: the version of the node that it compares has changed, and it
+// can't read the new content.
 TEST_F(Upgrade, AnOlderProgramGrantsNothingAnyMore) {
   const std::int32_t before = raw().get(space() + "/config").value().version;
   init_space(url(), soon()).value();
@@ -76,7 +76,7 @@ TEST_F(Upgrade, AnOlderProgramGrantsNothingAnyMore) {
   EXPECT_FALSE(raw().get(space() + "/holds"));
 }
 
-// One that was made by halves, or wiped by halves.
+// A space that was made only in part, or wiped only in part.
 TEST_F(Upgrade, InitMakesAPartOfASpaceWhole) {
   init_space(url(), soon()).value();
   raw().remove_tree(root());

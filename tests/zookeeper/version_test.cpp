@@ -1,6 +1,6 @@
-// SEM 19: a name's version counts its grants in 32 bits, and goes round. Of its values one, -1,
-// means "any" to a server that compares. No test gets there by counting: a server is made to
-// believe it, by a transaction in its log.
+// SEM 19: a name's version counts its grants in 32 bits, and wraps around. One of its values, -1,
+// means "any" to a server that compares. No test gets there by counting, so a transaction in the
+// server's log makes the server believe it.
 #include <cstdint>
 #include <fstream>
 #include <limits>
@@ -48,10 +48,10 @@ class Versions : public testing::Test {
   [[nodiscard]] Client client(const std::string& app) const {
     return Client(open_backend(url(), soon()).value(), app);
   }
-  // No client is there meanwhile.
+  // No client runs meanwhile.
   void set_version_of_a(std::int32_t version) {
     const std::string said = test::four_letters(server_->port(), "srvr");
-    // What may still come before the server stops has room.
+    // Leaves room for transactions before the server stops.
     const std::int64_t zxid =
         std::stoll(said.substr(said.find("Zxid: 0x") + 8), nullptr, 16) + 1000;
     const std::string path_of_a =
@@ -59,7 +59,7 @@ class Versions : public testing::Test {
         "/names/a";
     server_->stop();
     std::string transaction;
-    add_number(transaction, 0, 8);  // no session's
+    add_number(transaction, 0, 8);  // no session
     add_number(transaction, 0, 4);
     add_number(transaction, zxid, 8);
     add_number(transaction, 1, 8);  // ms since 1970
@@ -88,7 +88,7 @@ class Versions : public testing::Test {
   std::unique_ptr<test::PrivateServer> server_;
 };
 
-// Who knows the name from then would be right whatever has happened since.
+// A client that knows the name from then would succeed, whatever has happened since.
 TEST_F(Versions, TheOneThatMeansAnyIsNeverComparedWith) {
   set_version_of_a(-2);
   Client early = client("early");

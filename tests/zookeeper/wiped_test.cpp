@@ -1,5 +1,5 @@
-// SEM 8, 19: a space that is wiped and made anew while clients live. Nothing that they know of the
-// old one fits the new one, and they go on by themselves.
+// SEM 8, 19: a space that is wiped and made again while clients live. Nothing that they know about
+// the old one matches the new one, and they continue on their own.
 #include <algorithm>
 #include <thread>
 
@@ -20,7 +20,7 @@ class Wiped : public ZookeeperTest {
   }
 };
 
-// The name gets to the very version that the old client knows, and so does the configuration.
+// The name reaches the very version that the old client knows, and so does the configuration.
 TEST_F(Wiped, WhatWasKnownBeforeFitsNothingAfter) {
   Client old = client("old");
   EXPECT_TRUE(old.release(old.take({write("a")}).stamp));
@@ -56,7 +56,7 @@ TEST_F(Wiped, AHolderIsToldAndTakesItAgain) {
   EXPECT_TRUE(mine.acquire({write("a")}).ok());
 }
 
-// SEM 8: stamps may have run ahead of the clock, which is all that init has to begin with.
+// SEM 8: stamps may have run ahead of the clock, which is the only basis that init has.
 TEST_F(Wiped, StampsOfAClientThatKnowsHigherOnesGoOnFromThere) {
   Client before = client("before");
   const Stamp high = before.take({write("a")}).stamp;
@@ -84,7 +84,7 @@ TEST_F(Wiped, UntilThereIsANewSpaceItSaysSo) {
   ASSERT_TRUE(again) << again.error().message;
 }
 
-// By a person who removes no more than what names the generation.
+// By a person who removes only the entry that names the generation.
 TEST_F(Wiped, NobodyGoesOnInAGenerationThatTheHeadLost) {
   Client old = client("old");
   EXPECT_TRUE(old.release(old.take({write("a")}).stamp));
@@ -117,7 +117,7 @@ TEST_F(Wiped, AWaiterGoesOnInTheNewSpace) {
   EXPECT_TRUE(waiter.inspect().waiters.empty());
 }
 
-// SEM 6, 7: nor does what was read of the permits.
+// SEM 6, 7: nor do the permits that were read.
 TEST_F(Wiped, PermitsOfTheOldSpaceAreNotThoseOfTheNewOne) {
   Client old = client("old");
   old.set_permits("a", Mode::read, 1000);

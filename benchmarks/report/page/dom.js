@@ -1,4 +1,4 @@
-// Elements. Strings become text, never markup: names and messages come from anywhere.
+// Elements. Strings become text, never markup: names and messages may contain anything.
 
 const svgNamespace = 'http://www.w3.org/2000/svg';
 
@@ -21,7 +21,7 @@ function svg(tag, attributes, ...children) {
   return fill(document.createElementNS(svgNamespace, tag), attributes, children);
 }
 
-// A chart that is drawn anew when its place gets wider or narrower.
+// A chart that is drawn again if its place becomes wider or narrower.
 function drawn(draw) {
   const place = html('figure');
   let width = 0;

@@ -1,6 +1,6 @@
 const page = document.getElementById('page');
 
-// Seen by the reader and by the test.
+// The reader and the test can see it.
 function complain(message) {
   page.append(html('p', {class: 'error'}, 'This page could not draw all of it: ' + message));
 }

@@ -1,5 +1,5 @@
-// What stands for a space or a rival: a colour, a shape and a dash, so that none of them is
-// needed to tell two apart.
+// The mark of a space or a rival: a colour, a shape and a dash, so that any one of them is enough
+// to tell two apart.
 
 const shapes = ['circle', 'square', 'triangle', 'diamond', 'cross', 'plus', 'down'];
 const dashes = ['', '7 3', '2 3', '9 3 2 3'];

@@ -15,7 +15,7 @@ function duration(us) {
   return figures(us / 1e6) + ' s';
 }
 
-// At the ticks of an axis: no zeros that say nothing.
+// For the ticks of an axis: without superfluous zeros.
 const shortest = (value) => String(Number(value.toPrecision(3)));
 function durationTick(us) {
   if (us === 0) return '0';

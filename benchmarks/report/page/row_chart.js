@@ -1,6 +1,7 @@
-// One row per thing that is compared. chart: {name, x, format, tick, log, rows, lines, legend, atLeast}
-//   rows: [{name, colour, bar: spread, bound, marks: [{shape, value, title, hollow}], span: [from, to],
-//          text, heading}]
+// One row per compared thing.
+// chart: {name, x, format, tick, log, rows, lines, legend, atLeast}
+//   rows: [{name, colour, bar: spread, bound, marks: [{shape, value, title, hollow}],
+//          span: [from, to], text, heading}]
 //   lines: [{x, name, colour}]
 function rowChart(chart, width) {
   const narrow = width < 560;

@@ -1,4 +1,4 @@
-// The run that is shown, and how its spaces and rivals look.
+// The shown run, and how its spaces and rivals look.
 
 function readRun(json) {
   const list = (value) => (Array.isArray(value) ? value.filter((item) => item !== null && typeof item === 'object') : []);
@@ -26,7 +26,7 @@ function readRun(json) {
   return run;
 }
 
-// What was measured of a workload: rivals of a space together, as they came.
+// The measurements of a workload: the rivals of a space together, in their original order.
 function measured(run, workload, fits = () => true) {
   const found = run.measurements.filter((m) => m.workload === workload && fits(m));
   const rivals = [...new Set(found.map((m) => m.rival))];
@@ -38,7 +38,7 @@ function measured(run, workload, fits = () => true) {
 const rivalName = (m) => (m.role === 'floor' && m.rival !== 'floor' ? `${m.rival} (floor)` : m.rival);
 const isLockset = (m) => m.role === 'lockset';
 
-// A curve for each space, of Lockset alone.
+// A curve for each space, for Lockset only.
 function spaceCurves(run, items, x, spread) {
   return run.ids.map((id) => ({
     name: id,
@@ -50,8 +50,8 @@ function spaceCurves(run, items, x, spread) {
   })).filter((one) => one.points.length > 0);
 }
 
-// A heading for each space, and a row for each of its rivals that `row` makes something of. Where
-// there is nobody but Lockset, just a row for each space.
+// A heading for each space, and a row for each of its rivals that `row` returns something for. If
+// there is only Lockset, just a row for each space.
 function rivalRows(run, items, row) {
   const alone = items.every(isLockset);
   return run.ids.flatMap((id) => {

@@ -1,4 +1,4 @@
-// From numbers to places.
+// Maps numbers to positions.
 
 function linearScale(low, high, from, to) {
   const scale = (value) => from + ((value - low) / (high - low)) * (to - from);
@@ -10,7 +10,7 @@ function linearScale(low, high, from, to) {
   return scale;
 }
 
-// From 0 to a bit above all.
+// From 0 to slightly above all values.
 function scaleFromZero(values, from, to) {
   return linearScale(0, Math.max(...values, 1e-9) * 1.04, from, to);
 }
@@ -20,7 +20,7 @@ function logScale(values, from, to) {
   let low = Math.min(...positive);
   let high = Math.max(...positive);
   if (positive.length === 0) [low, high] = [1, 10];
-  // Never less than a factor of three: small differences are not to look big.
+  // At least a factor of three: small differences must not look big.
   const missing = Math.max(0, Math.log(3) - Math.log(high / low)) / 2;
   const margin = Math.log(high / low) * 0.05;
   low = Math.exp(Math.log(low) - missing - margin);
@@ -41,7 +41,7 @@ function logScale(values, from, to) {
   return scale;
 }
 
-// Those ticks that have room, the first and the last before the others.
+// The ticks that fit; the first and the last have priority.
 function roomy(ticks, scale, room) {
   const kept = [];
   const order = [ticks[0], ticks[ticks.length - 1], ...ticks.slice(1, -1)];

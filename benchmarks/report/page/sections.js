@@ -1,4 +1,4 @@
-// One function per section of the page: an array of elements, or null where nothing was measured.
+// One function per section of the page: an array of elements, or null if nothing was measured.
 
 const nameColumns = [
   {name: 'space', words: true, cell: (m) => m.space},
@@ -212,7 +212,7 @@ function clientsSection(run) {
       ...latencyColumns('lock_us', 'lock'), cpuColumn], items)];
 }
 
-// Relative to the first point, which is 1 by definition and often not written down.
+// Relative to the first point, which is 1 by definition and often not recorded.
 function costSection(workload, key, promise, about, x, first) {
   return (run) => {
     const items = measured(run, workload);

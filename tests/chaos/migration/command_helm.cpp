@@ -13,7 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A killed one has lived for so long at most: some reach the step, some are cut off in it.
+// A command that is killed lives at most this long: some reach the step, some are killed during it.
 constexpr Duration longest_life = 2s;
 
 class Helmsman {
@@ -36,7 +36,7 @@ class Helmsman {
   std::optional<Error> run(const std::vector<std::string>& words, TimePoint by) {
     std::vector<std::string> argv{command_.program, "migrate"};
     argv.insert(argv.end(), words.begin(), words.end());
-    // Not among the arguments, which everybody sees: the addresses have passwords.
+    // Not in the arguments, which everybody can see: the addresses contain passwords.
     Process process(argv,
                     {"LOCKSET_MIGRATE_FROM=" + command_.from, "LOCKSET_MIGRATE_TO=" + command_.to},
                     command_.output.string());

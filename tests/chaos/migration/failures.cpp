@@ -13,17 +13,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Connections that were given up meanwhile are made again one by one, and a call that was begun in
-// time of trouble has its patience still (recorded_locks.cpp).
+// Connections that were dropped meanwhile are opened again one by one, and a call that began during
+// trouble still has its patience (recorded_locks.cpp).
 constexpr Duration aftermath = 5s;
 
 struct Trouble {
   TimePoint from;
   TimePoint to = TimePoint::max();
-  std::string process;  // whom it concerns; empty: everybody
+  std::string process;  // the process that it affects; empty: all
 };
 
-// Begins and ends of one kind of trouble, told apart by a key.
+// Begins and ends of one kind of trouble, identified by a key.
 class Book {
  public:
   void begin(const std::string& key, TimePoint at, const std::string& process) {

@@ -1,5 +1,5 @@
-// Acquires that failed, and whether the run gave a reason for it: an operation that fails though
-// nothing forbids it is lost.
+// Acquires that failed, and whether the run gave a reason for it. An operation that fails without a
+// reason is lost.
 #pragma once
 
 #include <cstddef>
@@ -17,18 +17,19 @@ struct Failure {
   TimePoint time;
   std::string process;
   std::string text;        // "unavailable: the store does not answer"
-  bool explained = false;  // there was trouble then that explains it
+  bool explained = false;  // trouble at that time explains it
 };
 
-// Those that the processes printed into `output`, a file each, as recorded_locks.h says. Trouble is
-// a stop of the process itself (of any, if `stops_hinder_all`), a fault of a store, and a step that
-// switches the phase; and a moment after them.
+// The failures that the processes printed into `output`, one file each, as recorded_locks.h says.
+// Trouble is a stop of the process itself (of any process, if `stops_hinder_all`), a fault of a
+// store, and a step that switches the phase; also a moment after each of them.
 std::vector<Failure> failures_of(const std::filesystem::path& output,
                                  const history::History& history, const std::vector<Span>& spans,
                                  bool stops_hinder_all);
 
 // What is wrong if more than one acquire in a hundred failed without an explanation. Fewer are
-// borne, and told: on a busy machine a store may not answer in time, or have no connection left.
+// tolerated and reported: on a busy machine a store may not answer in time, or have no connection
+// left.
 std::optional<std::string> too_many_lost(const std::vector<Failure>& failures,
                                          const history::History& history);
 

@@ -22,7 +22,7 @@ class FailureTest : public testing::Test {
   FailureTest(const FailureTest&) = delete;
   FailureTest& operator=(const FailureTest&) = delete;
 
-  // Of worker-1, at 100 s.
+  // For worker-1, at 100 s.
   bool explained(const history::History& history, const std::vector<Span>& spans = {},
                  bool stops_hinder_all = false) {
     std::ofstream(output_ / "worker-1.txt") << "failed 100000000000 unavailable: it is down\n";

@@ -9,7 +9,7 @@
 namespace lockset::chaos {
 namespace {
 
-// Which span a moment belongs to: the last that had begun. Before the first: that one.
+// The span that contains a moment: the last one that had begun. Before the first span: the first.
 std::size_t span_at(const std::vector<Span>& spans, TimePoint time) {
   const auto after = std::upper_bound(spans.begin(), spans.end(), time,
                                       [](TimePoint t, const Span& span) { return t < span.from; });

@@ -1,5 +1,5 @@
-// How a run fared in each part of its course: grants, the longest time without one, what an
-// acquire took, and which acquires failed.
+// The results of a run for each part of its course: grants, the longest time without one, the
+// duration of an acquire, and the acquires that failed.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace lockset::chaos {
 
-// Of acquires that were granted at the first try.
+// For acquires that were granted at the first try.
 struct Latency {
   std::size_t count = 0;
   Duration median{};
@@ -24,12 +24,12 @@ struct Latency {
 
 struct Figures {
   std::uint64_t grants = 0;
-  // Of all processes together; of those times without a grant that began here.
+  // For all processes together; of the times without a grant that began in this part.
   Duration longest_without_grant{};
-  // By the configuration of who asked.
+  // By the configuration of the asking process.
   std::array<Latency, way_count> tries;
-  // Acquires that failed, by reason (numbers in it left out); of those, how many for no reason that
-  // the run gave.
+  // Acquires that failed, by reason (without numbers in it); and how many of them the run does not
+  // explain.
   std::map<std::string, std::size_t> failures;
   std::size_t unexplained = 0;
 };
@@ -39,7 +39,7 @@ std::vector<Figures> figures_of(const history::History& history, const std::vect
                                 const std::map<std::string, Way>& ways,
                                 const std::vector<Failure>& failures);
 
-// Of the whole run: from the first grant to the last.
+// For the whole run: from the first grant to the last.
 Duration longest_without_grant(const history::History& history);
 
 }  // namespace lockset::chaos

@@ -1,4 +1,4 @@
-// What is told of a run's parts is what the history says.
+// The figures of a run's parts match the history.
 #include "tests/chaos/migration/figures.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ std::vector<Span> three_spans() {
   return spans;
 }
 
-// Each is asked `took` before it is granted.
+// Each acquire is asked `took` before it is granted.
 history::Log grants(const std::string& process, const std::vector<Duration>& times, Duration took,
                     Duration wait = 0s) {
   history::Log log{.source = {}, .process = process, .events = {}};

@@ -1,4 +1,4 @@
-// How a step of a migration is made: by the library, or by the command, as a person does.
+// How to take a step of a migration: by the library, or by the command, as a person does.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace lockset::chaos {
 
-// Makes the step `act`, which leads to the phase `to`; returns by `by`, more or less. Unset: it is
-// done. `migration`: of the thread that calls, over the same two stores.
+// Takes the step `act`, which leads to the phase `to`; returns roughly by `by`. Unset: it is done.
+// `migration` belongs to the calling thread, over the same two stores.
 using Helm = std::function<std::optional<Error>(Migration& migration, Act act, MigrationPhase to,
                                                 TimePoint by)>;
 
@@ -23,10 +23,10 @@ Helm by_library();
 
 struct Command {
   std::string program;  // lockset
-  std::string from;     // past all proxies
+  std::string from;     // without proxies
   std::string to;
-  std::filesystem::path output;  // a file, to which all is added that it says
-  // It is killed in the middle now and then.
+  std::filesystem::path output;  // a file; everything that it prints is added there
+  // Kills the command during its work now and then.
   bool kills = false;
   std::uint64_t seed = 0;
 };

@@ -68,7 +68,7 @@ class Planner {
          .refused = {Way::old_store, Way::new_store},
          .woken = {Way::old_store}});
     if (until == Phase::dual_new) return;
-    // A few are left as they are.
+    // A few stay as they are.
     add({.act = Act::advance,
          .phase = Phase::new_only,
          .restarts = {{Way::new_store, 0, all_ - all_ / 4}},
@@ -96,7 +96,7 @@ class Planner {
          .phase = Phase::shadow,
          .restarts = {{Way::old_store, half_, all_}},
          .refused = {Way::new_store}});
-    // Not everybody's configuration is in time.
+    // Some processes are configured too late.
     add({.act = Act::roll_back,
          .phase = Phase::old_only,
          .restarts = {{Way::both, 0, 1}},

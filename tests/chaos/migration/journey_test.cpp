@@ -1,5 +1,5 @@
-// No process is configured, at any step of a journey, in a way that its phase refuses; unless it
-// is there to be refused.
+// At no step of a journey a process has a configuration that its phase refuses, except processes
+// that have to be refused.
 #include "tests/chaos/migration/journey.h"
 
 #include <gtest/gtest.h>

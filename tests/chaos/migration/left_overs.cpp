@@ -8,7 +8,7 @@
 namespace lockset::chaos {
 namespace {
 
-// A store may be in trouble meanwhile: whoever can't ask it is not refused yet.
+// A store may fail meanwhile: a process that can't ask it is not refused yet.
 constexpr Duration patience = std::chrono::seconds(90);
 
 std::string text_of(const std::filesystem::path& path) {
@@ -16,11 +16,11 @@ std::string text_of(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Those that were still good for something when they came: a process may have been stopped between
-// a grant and its line.
+// Counts only grants that were still valid when recorded: a process may have been stopped between a
+// grant and its line.
 std::size_t grants_since(const std::filesystem::path& log, TimePoint since) {
   const Result<history::Log> read = history::parse_log(text_of(log), log.string());
-  if (!read) return 1;  // the checker tells what is wrong with it
+  if (!read) return 1;  // the checker reports what is wrong with it
   std::size_t count = 0;
   for (const history::Event& event : read->events) {
     const auto* grant = std::get_if<history::Granted>(&event.what);

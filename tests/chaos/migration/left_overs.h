@@ -1,5 +1,5 @@
-// Processes with the configuration of another phase: started too early or too late, or idle while
-// the migration went on. Each has to be refused as misconfigured, and is granted nothing then.
+// Processes with the configuration of another phase: started too early or too late, or stopped
+// while the migration continued. Each has to be refused as misconfigured, and gets no grant then.
 #pragma once
 
 #include <cstddef>
@@ -20,34 +20,33 @@ namespace lockset::chaos {
 // For the main thread.
 class LeftOvers {
  public:
-  // Begins the name of each.
+  // The name of each begins with this.
   static constexpr std::string_view name_start = "left-over-";
 
-  // `log`: that of whoever sends them signals. All outlive this.
+  // `log`: the log of the process that sends them signals. All outlive this.
   LeftOvers(PairStore& stores, Workers& workers, test::Recorder& log)
       : stores_(stores), workers_(workers), log_(log) {}
   LeftOvers(const LeftOvers&) = delete;
   LeftOvers& operator=(const LeftOvers&) = delete;
   ~LeftOvers();
 
-  // Starts one that has to be refused.
+  // Starts a process that has to be refused.
   void start_refused(Way way);
-  // Starts one that works until fall_asleep(); none where the store does not bear it.
+  // Starts a process that works until fall_asleep(); none if the store can't tolerate it.
   void start_sleeper(Way way);
-  // All that work are stopped.
+  // Stops all that work.
   void fall_asleep();
-  // One that sleeps is continued once all that it was granted before has run out, and has to be
-  // refused.
+  // Continues one stopped process, once all its earlier grants have run out; it has to be refused.
   void wake(Way way);
 
-  // All that had to be refused were. Looks at them.
+  // True if all that had to be refused were. Checks them.
   bool judged();
-  // What is wrong with one: it was granted something, it ended otherwise, it does not end.
+  // What is wrong with one: it got a grant, it ended in another way, or it does not end.
   [[nodiscard]] std::optional<std::string> trouble() const { return trouble_; }
 
   [[nodiscard]] std::size_t refused() const noexcept { return refused_; }
   [[nodiscard]] std::size_t refused_after_sleep() const noexcept { return refused_after_sleep_; }
-  // How each process that was started here is configured, by name.
+  // The configuration of each process that was started here, by name.
   [[nodiscard]] const std::map<std::string, Way>& ways() const noexcept { return ways_; }
 
  private:
@@ -57,7 +56,7 @@ class LeftOvers {
     Way way{};
     State state{};
     bool slept = false;
-    TimePoint since;  // of its state
+    TimePoint since;  // of its present state
     std::unique_ptr<Process> process;
   };
   void start(Way way, State state);

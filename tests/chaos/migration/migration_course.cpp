@@ -11,15 +11,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A step waits for leases, for waiters that a dead client has left (15 s), and for stores that come
+// A step waits for leases, for waiters that a dead client has left (15 s), and for stores to come
 // back.
 constexpr Duration time_of_step = 3min;
 constexpr Duration time_of_quarrel = 8min;
-// By how much a leg may be longer than planned: restarts of processes that stand still, faults of
-// both stores.
+// How much longer than planned a leg may be: restarts of stopped processes, faults of both stores.
 constexpr Duration longest_extension = 2min;
 
-// The permits of the two stores are the same then at the end of each change.
+// True if the permits of the two stores are equal at the end of each change.
 bool permits_are_changed_in_all_stores(MigrationPhase phase) {
   return phase >= MigrationPhase::dual_old;
 }
@@ -162,7 +161,7 @@ bool MigrationCourse::play_leg(TimePoint now) {
   const bool judged = left_overs_->judged();
   const Faults faults = count_faults();
   const auto& given = cast_->faults.given();
-  // Each store has been in trouble in each phase, if it was to be at all.
+  // Each store has had a fault in each phase, if it was to have any.
   const auto struck = [&](const std::string& side, std::size_t before, std::size_t after) {
     return after > before || std::none_of(given.begin(), given.end(), [&](const auto& each) {
              return each.first.starts_with(side);
@@ -196,8 +195,8 @@ void MigrationCourse::end_leg(TimePoint now) {
   doing_ = Doing::waiting_for_permits;
 }
 
-// Where all have the address of both: whoever knows one store alone is refused in some of the
-// phases that a quarrel leads through, and served in others.
+// If all processes have both addresses: a process that knows only one store is refused in some of
+// the phases that a quarrel goes through, and served in others.
 void MigrationCourse::begin_quarrel() {
   if (!quarrel_ || legs_.at(at_ - 1).phase != MigrationPhase::dual_new) return begin_step();
   progress_.note("two begin to quarrel");
@@ -218,7 +217,7 @@ void MigrationCourse::close_span(TimePoint now) {
   spans_.back().faults_of_new = faults.of_new - faults_before_.of_new;
 }
 
-// Those that were killed have others in their places.
+// Killed processes have been replaced by others.
 void MigrationCourse::note_ways() {
   for (std::size_t slot = 0; slot < processes_; ++slot) {
     ways_.try_emplace(cast_->workers.name(slot), stores_.way_of(slot));

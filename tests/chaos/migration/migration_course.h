@@ -1,5 +1,5 @@
-// A migration as the course of a run: leg by leg, with the steps between, workers restarted one by
-// one, and processes that have to be refused.
+// A migration as the course of a run: leg by leg, with the steps in between, workers restarted one
+// by one, and processes that have to be refused.
 #pragma once
 
 #include <map>
@@ -23,10 +23,10 @@ namespace lockset::chaos {
 
 class MigrationCourse final : public Course {
  public:
-  // `length` is shared out among the legs; each takes longer if its work does. All outlive this.
-  // `log`: a new file of the history, for the signals to the processes that are left over.
-  // With a quarrel (quarrel.h) at the end of each phase in which all follow the migration and two
-  // may disagree about the way, if there is one.
+  // `length` is divided among the legs; a leg takes longer if its work does. All references outlive
+  // this. `log`: a new file of the history, for the signals to the left-over processes. With a
+  // quarrel (quarrel.h) at the end of each phase in which all processes follow the migration and
+  // two people may disagree about the way, if there is such a phase.
   MigrationCourse(std::vector<Leg> legs, std::size_t processes, Duration length, PairStore& stores,
                   Helm helm, std::unique_ptr<Quarrel> quarrel, Progress& progress,
                   const std::string& log);
@@ -40,9 +40,9 @@ class MigrationCourse final : public Course {
   // What it did, in order.
   [[nodiscard]] const std::vector<Span>& spans() const noexcept { return spans_; }
   [[nodiscard]] bool finished() const noexcept { return over_; }
-  // How each process was configured, by its name in the history.
+  // The configuration of each process, by its name in the history.
   [[nodiscard]] std::map<std::string, Way> ways() const;
-  // Moves of two who steered at once.
+  // Moves of two people who steered at once.
   [[nodiscard]] std::size_t quarrelled() const { return quarrel_ ? quarrel_->moves() : 0; }
   [[nodiscard]] std::size_t refused() const { return refused_; }
   [[nodiscard]] std::size_t refused_after_sleep() const { return refused_after_sleep_; }
@@ -55,9 +55,9 @@ class MigrationCourse final : public Course {
   [[nodiscard]] const Leg& leg() const { return legs_.at(at_); }
   [[nodiscard]] Faults count_faults() const;
   void begin_leg(TimePoint now);
-  // What the leg has to do by now; false once that is all, and its time is over.
+  // Does the work of the leg that is due now; false once all is done and the leg's time is over.
   bool play_leg(TimePoint now);
-  // One of the leg's workers; false if none is left, or one is on its way.
+  // Restarts one of the leg's workers; false if none is left, or one is being restarted.
   bool restart_next(TimePoint now);
   void note_ways();
   void end_leg(TimePoint now);
@@ -73,15 +73,15 @@ class MigrationCourse final : public Course {
   Progress& progress_;
   test::Recorder log_;
   Pilot pilot_;
-  const std::unique_ptr<Quarrel> quarrel_;  // null: nobody disagrees
+  const std::unique_ptr<Quarrel> quarrel_;  // null: no quarrels
   std::optional<Cast> cast_;
   std::unique_ptr<LeftOvers> left_overs_;
 
-  std::size_t at_ = 0;  // the leg
+  std::size_t at_ = 0;  // the present leg
   enum class Doing : std::uint8_t { leg, waiting_for_permits, quarrel, step } doing_ = Doing::leg;
   std::vector<Span> spans_;  // the last one is open
   Faults faults_before_;
-  std::vector<std::pair<std::size_t, Way>> to_restart_;  // in the reverse order
+  std::vector<std::pair<std::size_t, Way>> to_restart_;  // in reverse order
   Duration between_restarts_{};
   TimePoint restart_at_;
   std::optional<std::size_t> leaving_;

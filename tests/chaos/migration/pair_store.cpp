@@ -15,7 +15,7 @@ Left operator+(const Left& a, const Left& b) {
           .connections = a.connections + b.connections};
 }
 
-// Why a fault is left out here; empty if it is not.
+// Why this fault is left out here; empty if it is not.
 std::string left_out(const Fault& fault) {
   if (fault.kind == FaultKind::state || fault.kind == FaultKind::restore) {
     return "a store that is put back to an earlier state takes part in no migration";
@@ -26,7 +26,7 @@ std::string left_out(const Fault& fault) {
   return {};
 }
 
-// The shadow's last reports stay for minutes after those who wrote them, for people to read.
+// The shadow's last reports outlive their clients by minutes, so that people can read them.
 void remove_reports(const std::string& url) {
   const TimePoint by = BootClock::now() + std::chrono::seconds(10);
   const auto store = open_backend(url, by);
@@ -107,7 +107,7 @@ Left PairStore::left() {
   return from_->left() + to_->left();
 }
 
-// What one of them may do late, a hold of both may suffer.
+// Whatever one of the stores may do late can affect a hold in both.
 history::Rules PairStore::rules() const {
   history::Rules rules = from_->rules();
   const history::Rules other = to_->rules();

@@ -1,4 +1,4 @@
-// Two stores as one, of which each worker uses the one, the other, or both by way of a migration.
+// Two stores as one; each worker uses one of them, or both through a migration.
 #pragma once
 
 #include <array>
@@ -12,28 +12,28 @@
 
 namespace lockset::chaos {
 
-// Its faults are those of both, "old-server-kill" and "new-server-kill"; two that hit different
+// Its faults are those of both, "old-server-kill" and "new-server-kill". Two that affect different
 // stores may be under way together. For one thread, as every Store.
 class PairStore final : public Store {
  public:
   PairStore(std::unique_ptr<Store> from, std::unique_ptr<Store> to);
 
-  // From now on worker `slot` is given that address. All begin by the old store's.
+  // From now on worker `slot` gets this address. All begin with the old store's.
   void configure(std::size_t slot, Way way);
   [[nodiscard]] Way way_of(std::size_t slot) const;
-  // By the proxies of the slot.
+  // Through the proxies of the slot.
   [[nodiscard]] std::string url(std::size_t slot, Way way) const;
-  // Past all proxies.
+  // Without proxies.
   [[nodiscard]] std::string direct_old() const { return from_->direct_url(); }
   [[nodiscard]] std::string direct_new() const { return to_->direct_url(); }
-  // Whether a process that is stopped at any moment leaves this store to the others. Not SQLite's:
-  // it may stand in a transaction.
+  // Whether other processes can use this store after a process was stopped at any moment. False for
+  // SQLite: the process may be inside a transaction.
   [[nodiscard]] bool bears_stopped(Way way) const;
 
   [[nodiscard]] std::string name() const override;
   [[nodiscard]] std::string version() const override;
   [[nodiscard]] std::string worker_url(std::size_t worker) const override;
-  // By way of the migration.
+  // Through the migration.
   [[nodiscard]] std::string direct_url() const override;
   [[nodiscard]] Duration lease() const override;
   [[nodiscard]] std::vector<Fault>& faults() override { return faults_; }

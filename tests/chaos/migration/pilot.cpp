@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// One call, and the pause after one that failed.
+// The time for one call, and the pause after a failed one.
 constexpr Duration time_of_call = 15s;
 constexpr Duration before_next_try = 200ms;
 
@@ -74,8 +74,8 @@ void Pilot::make(Act act, MigrationPhase from, MigrationPhase to, TimePoint limi
   over_ = true;
 }
 
-// A try of before may have been applied though its reply was lost: another one would go a step too
-// far. So the phase is looked at first.
+// An earlier try may have been applied although its reply was lost, and another one would go a step
+// too far. So this looks at the phase first.
 std::optional<Error> Pilot::attempt(Act act, MigrationPhase from, MigrationPhase to) {
   const TimePoint by = BootClock::now() + time_of_call;
   if (!migration_) {

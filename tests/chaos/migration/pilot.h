@@ -1,5 +1,5 @@
-// The person who moves a migration on: makes a step, and again if it fails, as long as it takes.
-// On a thread of its own, for a step may wait until holds have drained.
+// The person who moves a migration on: takes a step, and repeats it until it succeeds. It has its
+// own thread, because a step may wait until holds have drained.
 #pragma once
 
 #include <atomic>
@@ -20,30 +20,30 @@ class Pilot {
  public:
   struct Step {
     Act act{};
-    MigrationPhase phase{};  // which it led to
+    MigrationPhase phase{};  // the phase that it led to
     TimePoint from;
     TimePoint to;
     std::size_t tries = 0;
-    // What stood in the way, with how many tries it did.
+    // What blocked the step, with the number of tries that it blocked.
     std::map<std::string, std::size_t> obstacles;
-    // Why it was given up; unset: it is done.
+    // Why the step was given up; unset: it is done.
     std::optional<std::string> failure;
   };
 
-  // The addresses of the two stores, past all proxies.
+  // The addresses of the two stores, without proxies.
   Pilot(std::string from, std::string to, Helm helm);
   Pilot(const Pilot&) = delete;
   Pilot& operator=(const Pilot&) = delete;
   ~Pilot() { end(); }
 
-  // Begins a step from one phase to the next, and gives it up after `limit`. REQUIRES: none is
+  // Begins a step from one phase to the next, and gives it up after `limit`. REQUIRES: no step is
   // under way.
   void begin(Act act, MigrationPhase from, MigrationPhase to, Duration limit);
-  // The step begun last, once it is over; once.
+  // Returns the last step once, when it is over.
   std::optional<Step> done();
-  // Of the step under way, for people: what stands in the way. "" if nothing does.
+  // What blocks the step under way, for people; "" if nothing does.
   [[nodiscard]] std::string obstacle() const;
-  // Gives up what is under way.
+  // Gives up the step under way.
   void end();
 
  private:
@@ -55,12 +55,12 @@ class Pilot {
   const std::string old_;
   const std::string new_;
   const Helm helm_;
-  std::optional<Migration> migration_;  // of the thread that makes the step
+  std::optional<Migration> migration_;  // used only by the thread that takes the step
   mutable std::mutex mutex_;
   Step step_;
   std::string obstacle_;
   std::atomic<bool> over_{false};
-  std::jthread thread_;  // last: it uses all of the above
+  std::jthread thread_;  // last: it uses all members above
 };
 
 }  // namespace lockset::chaos

@@ -16,16 +16,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A step looks at both stores, and waits for what stands in its way.
+// A step looks at both stores, and waits for its obstacles.
 constexpr Duration time_of_a_step = 15s;
-// Whoever was cut short in a step leaves a hold that keeps others from steering for 10 s.
+// A process that was interrupted during a step leaves a hold that prevents others from steering for
+// 10 s.
 constexpr Duration patience_of_the_second = 60s;
-// More calls than that a step back does not make.
+// A step back makes at most this many calls.
 constexpr std::size_t most_calls = 25;
 constexpr std::size_t most_changes = 5;
 constexpr const char* name_in_dispute = "in dispute";
 
-// Says so before each call to a store, and whether it changes the configuration.
+// Reports each call to a store before it is made, and whether it changes the configuration.
 class Telling final : public ForwardingBackend {
  public:
   Telling(std::shared_ptr<Backend> inner, std::function<void(bool change)> told)
@@ -83,12 +84,12 @@ void Quarrel::begin(Duration time, Duration limit) {
     do {
       try {
         quarrel(until, stop);
-      } catch (const std::exception& error) {  // a store is in trouble: the next time
+      } catch (const std::exception& error) {  // a store failed: try again next time
         outcome_.moves.push_back(std::string("given up: ") + error.what());
       }
       let_go();
       bring_back(until, stop);
-      // Far from the last one: few points are of one kind.
+      // Far from the last call: neighbouring calls are often alike.
       at_ = (at_ + 7) % most_calls;
     } while (BootClock::now() < enough && !stop.stop_requested() && !outcome_.failure);
     over_ = true;
@@ -111,7 +112,8 @@ void Quarrel::end() {
 void Quarrel::quarrel(TimePoint limit, const std::stop_token& stop) {
   std::size_t calls = 0;
   bool inside = false;
-  // At any call; or, since most of them look whether holds have ended, at one that changes a mark.
+  // At any call; or at one that changes a mark, because most calls only look whether holds have
+  // ended.
   const bool at_change = at_ % 2 == 1;
   const std::size_t at = at_change ? at_ / 2 % most_changes : at_;
   const auto told = [&](bool change) {
@@ -123,7 +125,7 @@ void Quarrel::quarrel(TimePoint limit, const std::stop_token& stop) {
                   std::make_unique<Telling>(opened(new_), told));
   outcome_.moves.push_back("the second comes at call " + std::to_string(at) + " of the first" +
                            (at_change ? " that changes a mark" : ""));
-  // Whoever is interrupted for so long finds that his time is over, but for the calls he makes.
+  // The second one interrupts it for long: a short limit would be over before its next call.
   tell("first", false, first.roll_back(std::min(limit, BootClock::now() + 5min)));
   if (!inside) second(stop);
   if (stop.stop_requested()) return;
@@ -160,7 +162,7 @@ bool Quarrel::move(const std::string& who, Migration& migration, bool on, Durati
   }
 }
 
-// To where it was. Nobody else steers now.
+// Brings the migration back to where it was. Nobody else steers now.
 void Quarrel::bring_back(TimePoint limit, const std::stop_token& stop) {
   std::string why = "there was no time";
   while (!stop.stop_requested() && BootClock::now() < limit) {

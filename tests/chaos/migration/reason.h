@@ -1,4 +1,4 @@
-// Reasons as they are counted: two that differ in their numbers alone are the same to people.
+// Reasons in the form in which they are counted: two that differ only in numbers count as the same.
 #pragma once
 
 #include <string>

@@ -28,7 +28,7 @@ std::string title(const Span& span) {
   return span.step ? "  " + std::string(to_string(span.step->act)) + " to " + text : text;
 }
 
-// "4.1 ms (1.3)": the median, and in relation to that of the beginning.
+// "4.1 ms (1.3)": the median, and its ratio to the one at the beginning.
 std::string told(const Latency& latency, Duration at_first) {
   if (latency.count < 20) return "";
   const double median = milliseconds(latency.median);

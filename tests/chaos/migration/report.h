@@ -1,4 +1,4 @@
-// What a migration's run has shown, for people.
+// The results of a migration run, for people.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace lockset::chaos {
 
-// The parts of the course with their figures, the reasons for which steps had to wait and acquires
-// failed, and those that failed for none.
+// The parts of the course with their figures, the reasons why steps had to wait and acquires
+// failed, and the acquires that failed without a reason.
 std::string migration_report(const MigrationCourse& course, const history::History& history,
                              const std::vector<Failure>& failures);
 

@@ -10,14 +10,14 @@
 
 namespace lockset::chaos {
 
-// A leg, or the step that led to the next one. They follow one another without gaps.
+// A leg, or the step that led to the next leg. They follow each other without gaps.
 struct Span {
   std::optional<Pilot::Step> step;  // unset: a leg
-  MigrationPhase phase{};           // of a step the one that it led to
+  MigrationPhase phase{};           // for a step, the phase that it led to
   TimePoint from;
   TimePoint to;
   std::size_t restarts = 0;
-  // How many faults of the old and of the new store began in it.
+  // How many faults of the old and of the new store began during it.
   std::size_t faults_of_old = 0;
   std::size_t faults_of_new = 0;
 };

@@ -1,10 +1,10 @@
-// Loaded into a server (LD_PRELOAD): its wall clock is the machine's plus what the first eight
-// bytes of the file LOCKSET_CLOCK_FILE say, in nanoseconds. They may change while it runs. Other
-// clocks stay as they are, and so does every wait for a time on the wall clock: it takes as long
-// as it would without a step.
+// Loaded into a server (LD_PRELOAD): its wall clock is the machine's plus the offset in the first
+// eight bytes of the file LOCKSET_CLOCK_FILE, in nanoseconds. The offset may change while the
+// server runs. Other clocks stay as they are, and so does every wait for a time on the wall clock:
+// it takes as long as it would without a step.
 //
-// No state but that page of memory: a server that is killed leaves nothing behind, one that
-// forks or has many threads sees one clock.
+// That page of memory is the only state: a server that is killed leaves nothing behind, and one
+// that forks or has many threads sees one clock.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -42,7 +42,7 @@ void add(timespec& time, std::int64_t more) {
   time.tv_nsec = all % second;
 }
 
-// The C library's own function of that name; found without a lock once it is known.
+// The C library's own function of that name; once known, it is found without a lock.
 template <class Function>
 Function* own(std::atomic<void*>& found, const char* name) {
   void* function = found.load(std::memory_order_relaxed);
@@ -53,8 +53,8 @@ Function* own(std::atomic<void*>& found, const char* name) {
   return reinterpret_cast<Function*>(function);
 }
 
-// A deadline by the stepped clock, as the machine's. One of a clock that counts from the start
-// of the machine is small, and is left alone.
+// Converts a deadline on the stepped clock to the machine's. A deadline on a clock that counts from
+// the start of the machine is small, and stays as it is.
 class Deadline {
  public:
   explicit Deadline(const timespec* until) : until_(until) {

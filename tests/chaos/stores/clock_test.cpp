@@ -1,5 +1,5 @@
-// SEM 20: a server's clock that steps forward by more than the margin ends holds early, and is
-// reported; one that steps back is reported as well, and harms nobody.
+// SEM 20: if a server's clock steps forward by more than the margin, holds end early and the step
+// is reported; a step back is reported as well, and is harmless.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -60,11 +60,11 @@ TEST_P(ServerClockTest, StepsAreReported) {
   step("clock-forward");
   EXPECT_TRUE(eventually([&] { return watch->steps >= 2; }));
   EXPECT_TRUE(eventually([&] { return !hold.valid(); }));
-  // The space is as good as before.
+  // The space works as before.
   EXPECT_GT(locks.acquire({{"name", Mode::write}}).value().stamp(), hold.stamp());
 }
 
-// Those whose leases go by a clock that can be set.
+// The stores whose leases use a clock that can be set.
 std::vector<std::string> with_clock() {
   std::vector<std::string> names;
   for (const std::string& name : Store::names()) {

@@ -1,4 +1,4 @@
-// What the dice of a run say, in other words than the standard library's.
+// Random choices of a run, with a simpler interface than the standard library's.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace lockset::chaos {
 
-// All bounds included.
+// All bounds are included.
 inline std::size_t between(Dice& dice, std::size_t least, std::size_t most) {
   return std::uniform_int_distribution<std::size_t>(least, most)(dice);
 }

@@ -1,4 +1,4 @@
-// The stores of each kind, a file each. Inside of this folder only.
+// The stores of each kind, one file each. Used only inside this folder.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// MySQL and MariaDB, each with both strategies. Workers come as a user of their own with no more
-// rights than the page asks for, the observer as the administrator.
+// MySQL and MariaDB, each with both strategies. Workers use a separate user with only the rights
+// that the store's page lists; the observer is the administrator.
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -65,10 +65,10 @@ class MysqlStore final : public ServerStore {
   }
   [[nodiscard]] RawMysql session() const { return RawMysql(server().admin_url()); }
 
-  // What a program needs.
+  // The rights of a program.
   void grant() const { allow(direct_url(), Role::programs, "chaos_worker", test::soon()).value(); }
 
-  // Row by row, of all tables at one moment; what a dump has, without its program.
+  // Row by row, from all tables at one moment: what a dump contains, without the dump program.
   [[nodiscard]] Vault vault() {
     Vault vault;
     vault.back_up = [this] {
@@ -121,14 +121,14 @@ class MysqlStore final : public ServerStore {
     admin.rows("UNLOCK TABLES");
   }
 
-  // Some of the workers' sessions, at least one. Their number.
+  // Ends some of the workers' sessions, at least one. Returns their number.
   std::size_t kill(const std::string& what, double share) {
     RawMysql admin = session();
     std::size_t hit = 0;
     const double number = share * static_cast<double>(admin.number("SELECT COUNT(*) " + workers));
     for (const auto& row : admin.rows("SELECT id " + workers + " ORDER BY RAND() LIMIT " +
                                       std::to_string(1 + static_cast<int>(number)))) {
-      // It may have gone.
+      // It may be gone already.
       if (admin.code_of("KILL " + what + " " + row.front().value()) == 0) ++hit;
     }
     return hit;
@@ -145,14 +145,14 @@ class MysqlStore final : public ServerStore {
     add(
         "connections-used-up", FaultKind::load, lease() / 2, 2 * lease(),
         [this](Dice&) {
-          // Who is there stays, as the connection that undoes it.
+          // Existing sessions stay, including the one that undoes this.
           limiter_ = std::make_unique<RawMysql>(server().admin_url());
-          limiter_->rows("SET GLOBAL max_connections = 10");  // the least there can be
+          limiter_->rows("SET GLOBAL max_connections = 10");  // the lowest possible value
           try {
             while (taken_.size() < 10) {
               taken_.push_back(std::make_unique<RawMysql>(worker_at(server_host()) + "/lockset"));
             }
-          } catch (const std::exception&) {  // that was the last
+          } catch (const std::exception&) {  // that was the last one
           }
           return std::string("no connection is free");
         },

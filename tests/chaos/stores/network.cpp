@@ -103,7 +103,7 @@ void Network::add_faults(std::vector<Fault>& faults, Duration lease) {
     for (TcpProxy* proxy : hit) proxy->far(delay);
     return "replies take " + std::to_string(delay.count()) + " ms";
   });
-  // A good part of a lease: what is granted has little of it left, or nothing.
+  // A large part of a lease: a grant has little of its lease left, or nothing.
   add("slow", [longest](Dice& dice, const Proxies& hit) {
     const milliseconds delay(between(dice, longest.count() * 2 / 5, longest.count() * 9 / 10));
     for (TcpProxy* proxy : hit) proxy->far(delay);

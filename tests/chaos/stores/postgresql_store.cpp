@@ -1,5 +1,5 @@
-// PostgreSQL, with either strategy. Workers come as a user of their own with no more rights
-// than the page asks for, the observer as the administrator.
+// PostgreSQL, with either strategy. Workers use a separate user with only the rights that the
+// store's page lists; the observer is the administrator.
 #include <memory>
 #include <pqxx/pqxx>
 #include <stdexcept>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Past the code under test.
+// Bypasses the code under test.
 class Session {
  public:
   explicit Session(const std::string& url) : connection_(url), quiet_(connection_) {}
@@ -78,10 +78,10 @@ class PostgresqlStore final : public ServerStore {
   }
   [[nodiscard]] Session session() const { return Session(server().admin_url()); }
 
-  // What a program needs.
+  // The rights of a program.
   void grant() const { allow(direct_url(), Role::programs, "chaos_worker", test::soon()).value(); }
 
-  // A session that begins and finds it so comes after all others have been told.
+  // New sessions find it so; a session that begins then comes after all others were told.
   void read_only(bool wanted) const {
     const std::string value = wanted ? "on" : "off";
     session().run("ALTER SYSTEM SET default_transaction_read_only = " + value);
@@ -92,7 +92,7 @@ class PostgresqlStore final : public ServerStore {
     if (!done) throw std::runtime_error("PostgreSQL does not read its configuration");
   }
 
-  // As a person does it. pg_dump has the rights as well.
+  // As a person does it. pg_dump includes the rights.
   [[nodiscard]] Vault vault() {
     const std::string file = (server().folder() / "backup.sql").string();
     Vault vault;
@@ -135,13 +135,13 @@ class PostgresqlStore final : public ServerStore {
                    session().run(std::string("SELECT pg_terminate_backend(pid) ") + workers +
                                  " AND random() < 0.1");
                  });
-    // Whatever becomes free is taken as well.
+    // Takes whatever becomes free as well.
     add_repeated("connections-used-up", FaultKind::load, 20ms, "no connection is free",
                  [this] { take_connections(); });
     Fault& taking = faults().back();
     taking.begin = [this, go_on = taking.begin](Dice& dice) {
       try {
-        take_connections();  // a slow machine may take longer for it than the fault lasts
+        take_connections();  // on a slow machine this may take longer than the fault lasts
       } catch (...) {
         taken_.clear();
         throw;
@@ -163,14 +163,14 @@ class PostgresqlStore final : public ServerStore {
         [this] { blocker_.reset(); });
   }
 
-  // Until there is none left.
+  // Until no connection is left.
   void take_connections() {
     const TimePoint limit = BootClock::now() + 30s;
     try {
       while (BootClock::now() < limit) {
         taken_.push_back(std::make_unique<Session>(worker_at(server_host()) + "/lockset"));
       }
-    } catch (const pqxx::broken_connection&) {  // that was the last
+    } catch (const pqxx::broken_connection&) {  // that was the last one
       return;
     }
     throw std::runtime_error("connections are there without end");

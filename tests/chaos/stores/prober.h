@@ -1,5 +1,5 @@
-// A worker of a store's tests: takes a name and gives it back, again and again, and tells how
-// it fares.
+// A worker of the stores' tests: takes a name and releases it, again and again, and reports the
+// results.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +16,13 @@ namespace lockset::chaos {
 
 class Prober {
  public:
-  // Who waits longer than this for an answer takes it for trouble.
+  // An answer that takes longer than this counts as trouble.
   static constexpr Duration limit = std::chrono::milliseconds(300);
 
   struct Seen {
-    std::size_t good = 0;  // taken and given back
+    std::size_t good = 0;  // taken and released
     std::size_t bad = 0;   // errors
-    std::size_t busy = 0;  // what an earlier call has left behind is in the way
+    std::size_t busy = 0;  // an earlier call's hold is in the way
     Duration quickest = Duration::max();
     Duration slowest{};
     std::string last_error;

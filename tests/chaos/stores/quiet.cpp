@@ -20,7 +20,7 @@ Left when_quiet(const std::string& url, const std::function<Left()>& count) {
   Left left;
   (void)test::eventually(
       [&] {
-        (void)client->sweep(test::soon());  // what it can't do is seen below
+        (void)client->sweep(test::soon());  // the count below shows what it can't do
         left = count();
         return left.holds + left.waiters + left.connections == 0;
       },

@@ -1,4 +1,4 @@
-// Whether all is over in a store.
+// Whether everything has ended in a store.
 #pragma once
 
 #include <functional>
@@ -8,11 +8,11 @@
 
 namespace lockset::chaos {
 
-// A new client can be opened there, and is answered.
+// True if a new client can be opened there and gets an answer.
 bool answers(const std::string& url);
 
-// Sweeps the space until `count` finds nothing any more, for some 25 s at most: a store keeps a
-// dead client's waiters for 15 s. What it found last.
+// Sweeps the space until `count` finds nothing more, for at most some 25 s: a store keeps a dead
+// client's waiters for 15 s. Returns the last count.
 Left when_quiet(const std::string& url, const std::function<Left()>& count);
 
 }  // namespace lockset::chaos

@@ -1,5 +1,5 @@
-// Redis, whose server may lose all that it has: the quarantine is what keeps the promise then.
-// Each restart begins one, as long as the longest lease, so that is short here.
+// Redis, whose server may lose everything: then the quarantine keeps the promise. Each restart
+// begins a quarantine as long as the longest lease, so that is short here.
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
@@ -19,7 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::RawRedis;
 
-// A short one would be over before anybody could have done wrong.
+// A shorter one would be over before anything could go wrong.
 constexpr Duration longest_lease = 3s;
 
 class RedisStore final : public ServerStore {
@@ -36,7 +36,7 @@ class RedisStore final : public ServerStore {
   }
   [[nodiscard]] history::Rules rules() const override {
     history::Rules rules = ServerStore::rules();
-    // A quarantine, which the clock's steps back make longer, is no trouble of its own.
+    // A quarantine, which steps back of the clock make longer, is no trouble by itself.
     rules.idle += longest_lease + rules.slack;
     rules.recovery += longest_lease + rules.slack;
     return rules;
@@ -77,7 +77,7 @@ class RedisStore final : public ServerStore {
     add_session_faults();
     add_losses();
     add_restores(vault(), FaultKind::state);
-    // Of a primary that can't be reached, so that it keeps what it has.
+    // Applied to a primary that can't be reached, so that it keeps its data.
     add_demotion(
         "a replica",
         [this] {
@@ -110,7 +110,7 @@ class RedisStore final : public ServerStore {
     add(
         "connections-used-up", FaultKind::load, lease() / 2, 2 * lease(),
         [this](Dice&) {
-          // Who is there stays. The connection that undoes it is kept.
+          // Existing connections stay. The one that undoes this is kept.
           limiter_ = std::make_unique<RawRedis>(server().admin_url());
           limiter_->say({"CONFIG", "SET", "maxclients", "1"});
           return std::string("no connection is free");
@@ -128,8 +128,8 @@ class RedisStore final : public ServerStore {
     return server().folder() / name;
   }
 
-  // Its file as it was some time ago, which is a restart as well: the quarantine keeps the promise.
-  // (Wiped it is by "flushall".)
+  // Puts back its file as it was some time ago, with a restart: the quarantine keeps the promise.
+  // ("flushall" wipes it.)
   [[nodiscard]] Vault vault() {
     const auto copy = [](const std::filesystem::path& from, const std::filesystem::path& to) {
       std::filesystem::remove_all(to);

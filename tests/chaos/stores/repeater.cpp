@@ -13,7 +13,7 @@ void Repeater::start(Duration pause, std::function<void()> work) {
       try {
         work();
         ++done_;
-      } catch (const std::exception&) {  // the next time
+      } catch (const std::exception&) {  // try again next time
       }
       std::unique_lock lock(mutex_);
       changed_.wait_for(lock, stop, pause, [] { return false; });

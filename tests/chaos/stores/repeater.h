@@ -1,4 +1,4 @@
-// Something done again and again beside the run, as long as a fault lasts.
+// Repeats some work beside the run as long as a fault lasts.
 #pragma once
 
 #include <atomic>
@@ -20,12 +20,12 @@ class Repeater {
   Repeater& operator=(const Repeater&) = delete;
   ~Repeater() { stop(); }
 
-  // Does `work` on a thread of its own, at once and then `pause` after each time. What it
-  // throws is passed over: the store may be in other trouble, too.
+  // Does `work` on a separate thread, at once and then `pause` after each time. Ignores what it
+  // throws: the store may have other trouble, too.
   void start(Duration pause, std::function<void()> work);
-  // Once the work under way is done.
+  // Returns after the work under way.
   void stop();
-  // How often the work was done to its end since start().
+  // How often the work was completed since start().
   [[nodiscard]] std::size_t done() const { return done_; }
 
  private:

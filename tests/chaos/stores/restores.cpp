@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::uint32_t many = 1000;
-// Of a backup that is put back: MySQL's stamps may be a second behind its clock.
+// The age of a backup that is put back: MySQL's stamps may be a second behind its clock.
 constexpr Duration shortest_age = 1500ms;
 
 TimePoint in_time() { return BootClock::now() + 60s; }
@@ -27,7 +27,8 @@ T surely(Result<T> result, const std::string& what) {
   return *std::move(result);
 }
 
-// Once more if it fails: who drops tables that others work with may be chosen to end a deadlock.
+// Repeats the step if it fails: when it drops tables that others use, the server may choose it to
+// end a deadlock.
 void until_done(const std::function<void()>& step) {
   const TimePoint limit = in_time();
   for (;;) {
@@ -42,7 +43,7 @@ void until_done(const std::function<void()>& step) {
 
 }  // namespace
 
-// Workers that can't get through, as long as it is there.
+// While it exists, workers can't reach the store.
 class Restores::Frost {
  public:
   Frost(const Vault& vault, bool wanted) : vault_(vault), there_(wanted && vault.freeze()) {}
@@ -80,8 +81,8 @@ void Restores::add_faults(std::vector<Fault>& faults, FaultKind kind, const std:
       "restored", shortest_age, shortest_age + lease,
       [this](Dice& dice) { return begin_restored(dice); }, [this] { end_restored(); });
   if (!vault_.wipe) return;
-  // Twice, with a moment between: what is counted from nothing is small both times, and so may come
-  // out the same.
+  // Twice, with a moment in between: a value that is counted from zero is small both times, and so
+  // may come out the same.
   add(
       "wiped", {}, lease / 4,
       [this](Dice& dice) {
@@ -127,7 +128,7 @@ void Restores::note_permits(TimePoint since, const SpaceConfig& config) {
 }
 
 std::string Restores::begin_restored(Dice& dice) {
-  // Until it is put back, so that it is known what the permits go back to.
+  // Held until the backup is put back, so that it is known which permits come back.
   my_turn_ = std::unique_lock(turn_);
   frosty_ = vault_.needs_frost || chance(dice, 0.7);
   open();
@@ -151,8 +152,8 @@ void Restores::end_restored() {
   until_done(vault_.prepare);
   note_permits(began, kept_);
   record_(BootClock::now(), history::RestoreEnd{});
-  // As many changes as there were since the backup: who counts versions finds them again now, and
-  // takes for true what he knows of them.
+  // As many changes as there were since the backup: a client that counts versions then meets the
+  // same numbers again, and would trust what it knows about them.
   const std::vector<std::string> names = changing_names();
   open();
   config_ = surely(client_->load_config(in_time()), "can't load the configuration");

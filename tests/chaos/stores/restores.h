@@ -1,6 +1,6 @@
-// A space that is wiped and made anew, or put back from a backup, under its living clients. What
-// it had granted before is forgotten then; but whoever goes on has to be served, by the permits
-// that are in force now, with stamps above all that there were.
+// A space that is wiped and made anew, or restored from a backup, while its clients live. It
+// forgets its earlier grants. But clients that continue have to be served, by the permits that are
+// in force now, with stamps above all earlier ones.
 #pragma once
 
 #include <functional>
@@ -14,23 +14,23 @@
 
 namespace lockset::chaos {
 
-// How a store does it. Each call may throw std::exception's kin.
+// How a store does it. Each call may throw exceptions derived from std::exception.
 struct Vault {
-  // Keeps what the space holds at some moment of the call.
+  // Keeps what the space contains at some moment of the call.
   std::function<void()> back_up;
   // An empty space, with the workers' rights.
   std::function<void()> wipe;
-  // What was kept last, and nothing else.
+  // Restores what was kept last, and nothing else.
   std::function<void()> put_back;
-  // Nothing of the workers reaches the store until thaw(). False: not now.
+  // Nothing from the workers reaches the store until thaw(). False: not possible now.
   std::function<bool()> freeze = [] { return false; };
   std::function<void()> thaw = [] {};
-  // Within the restore, once the space is there: what its page has people do before it is used.
+  // Part of the restore, once the space exists: what its page tells people to do before it is used.
   std::function<void()> prepare = [] {};
-  // It grants nothing anew until all that it had granted has ended, and its clients may give it
+  // The store grants nothing new until all earlier grants have ended, and its clients may give it
   // their configuration instead of the backup's.
   bool quarantine = false;
-  // Only while it is frozen.
+  // Only possible while it is frozen.
   bool needs_frost = false;
 };
 
@@ -53,7 +53,8 @@ class Restores {
   void open();
   [[nodiscard]] std::vector<std::string> changing_names() const;
   void set(const std::string& name, Mode mode, std::uint32_t permits);
-  // All names of `config_` have these permits from `since` to now, or kept what they had.
+  // Records that all names of `config_` have had these permits from `since` until now, or kept
+  // theirs.
   void note_permits(TimePoint since, const SpaceConfig& config);
 
   const std::string url_;
@@ -65,7 +66,7 @@ class Restores {
   std::unique_lock<std::mutex> my_turn_;
   bool frosty_ = false;
   std::optional<Dice> again_;
-  SpaceConfig kept_;  // as it is in the backup
+  SpaceConfig kept_;  // the one in the backup
   TimePoint kept_from_;
   TimePoint kept_until_;
 };

@@ -11,15 +11,15 @@ namespace lockset::chaos {
 
 class ServerClock {
  public:
-  // What the server needs in its environment when it is made: see scripts/server.
+  // What the server needs in its environment at its start: see scripts/server.
   static std::string environment() { return "LOCKSET_SERVER_CLOCK=" LOCKSET_CLOCK_SHIM; }
 
-  // `folder` of the server.
+  // The `folder` of the server.
   explicit ServerClock(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  // Steps it by that much: at once, and for good.
+  // Steps it by that much, at once and permanently.
   void step(Duration by);
-  // As far ahead as it ever was: never behind a time that it has shown.
+  // Moves it as far ahead as it ever was: never behind a time that it has shown.
   void catch_up() { step(farthest_ - offset_); }
 
  private:

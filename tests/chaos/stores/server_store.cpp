@@ -16,8 +16,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// How far the clock goes back at most in one step of the safe scenario. A hold whose holder is
-// dead lasts that much longer.
+// How far the clock goes back at most in one step of the safe scenario. A hold of a dead holder
+// lasts that much longer.
 constexpr Duration longest_step_back = 1500ms;
 
 std::vector<std::string> with_clock(std::vector<std::string> environment) {
@@ -126,7 +126,7 @@ void ServerStore::add_clock_faults() {
              " ms";
     };
   };
-  // Each followed by a time without another, for what is allowed within one lease.
+  // After each of these there is time without another fault, for what is allowed within one lease.
   add("clock-back", FaultKind::clock, lease(), lease(), step("back", -1, 50ms, longest_step_back));
   if (options_.scenario == Scenario::clock_forward) {
     add("clock-forward", FaultKind::clock, lease(), lease(), step("forward", 1, lease() / 2, 1h));
@@ -141,7 +141,7 @@ void ServerStore::add_restores(Vault vault, FaultKind kind) {
   vault.freeze = [this] { return network_->freeze(); };
   vault.thaw = [this] { network_->thaw(); };
   if (!vault.quarantine) {
-    // A clock that is behind would give old stamps again; and nobody's lease counts now.
+    // A clock that is behind would draw old stamps again; and no lease counts now.
     vault.prepare = [this, more = vault.prepare] {
       clock_.catch_up();
       more();
@@ -193,14 +193,14 @@ Left ServerStore::left() {
 
 history::Rules ServerStore::rules() const {
   history::Rules rules;
-  // A request may be held by the network, and then by a server that stands still.
+  // A request may be delayed by the network, and then by a stopped server.
   rules.late = Network::latest(lease()) + 3 * lease() + 5s;
-  // Several faults may keep a process from the server; but whoever hears of nothing else for a
-  // minute has not recovered from one.
+  // Several faults may keep a process from the server; but a process that gets only errors for a
+  // minute has not recovered from one of them.
   rules.outage = 60s;
-  // Several steps back may hit one hold.
+  // Several steps back may affect one hold.
   rules.slack += 4 * longest_step_back;
-  // The server may take its time for later than it is (semantics 20).
+  // The server may believe that it is later than it is (semantics 20).
   rules.leases_last = options_.scenario != Scenario::clock_forward;
   return rules;
 }

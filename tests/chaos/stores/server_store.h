@@ -1,5 +1,5 @@
-// What all stores with a server have in common: a private server, the network before it, and
-// the faults of both.
+// What all stores with a server share: a private server, the network in front of it, and the faults
+// of both.
 #pragma once
 
 #include <memory>
@@ -40,25 +40,25 @@ class ServerStore : public Store {
   [[nodiscard]] const Network& network() const { return *network_; }
   void make_network(const std::vector<Target>& servers, std::size_t groups);
 
-  // Of the group "server", as all that needs a server that answers, or takes it away.
+  // Adds a fault of the group "server", as all faults that need an answering server, or stop it.
   void add(
       const std::string& name, FaultKind kind, Duration shortest, Duration longest,
       std::function<std::string(Dice&)> begin, std::function<void()> end = [] {});
-  // Does `work` every `pause` while the fault lasts.
+  // Repeats `work` every `pause` while the fault lasts.
   void add_repeated(const std::string& name, FaultKind kind, Duration pause, std::string what,
                     std::function<void()> work);
-  // Killed, paused and restarted as a whole.
+  // The server is killed, paused and restarted as a whole.
   void add_server_faults();
-  // Sweeps and looks beside the workers, over a client of its own.
+  // Sweeps and inspects next to the workers, over a separate client.
   void add_sweep();
   void add_clock_faults();
-  // "wiped" and "restored", between which workers may be kept out.
+  // Adds "wiped" and "restored"; workers may be kept out during them.
   void add_restores(Vault vault, FaultKind kind = FaultKind::restore);
-  // "demoted": the server grants nothing between these two, for another one might.
+  // Adds "demoted": the server grants nothing between these two, because another one might.
   void add_demotion(std::string what, std::function<void()> demote, std::function<void()> promote);
-  // What a person would type.
+  // Runs what a person would type.
   static void run(const std::vector<std::string>& words);
-  // kill -9; start_again() brings it back, as it does one that pauses. Harmless otherwise.
+  // kill -9; start_again() brings it back, also a paused one, and is otherwise harmless.
   void take_down();
   void start_again();
 

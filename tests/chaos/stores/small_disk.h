@@ -1,4 +1,4 @@
-// A folder on a small file system of its own, which can be filled up.
+// A folder on a small file system, which can be filled up.
 #pragma once
 
 #include <filesystem>
@@ -9,9 +9,9 @@ namespace lockset::chaos {
 
 class SmallDisk {
  public:
-  // Why there can be none here; unset if there can. From then on the calling thread, and the
-  // threads and processes that it starts, see mounts of their own: nothing is left mounted
-  // when they are gone.
+  // Why that is impossible here; unset if it is possible. From then on the calling thread, and the
+  // threads and processes that it starts, have their own mounts: nothing stays mounted after they
+  // are gone.
   static std::optional<std::string> unavailable();
 
   // REQUIRES: !unavailable(). Throws std::runtime_error.
@@ -20,7 +20,7 @@ class SmallDisk {
   SmallDisk& operator=(const SmallDisk&) = delete;
   ~SmallDisk();
 
-  void fill();   // until not a byte more can be written
+  void fill();   // until not one more byte can be written
   void clear();  // harmless if it was not filled
 
  private:

@@ -1,4 +1,4 @@
-// A database file, which all workers open. There is no server and no network.
+// A database file that all workers open. There is no server and no network.
 #include <sqlite3.h>
 
 #include <cstdlib>
@@ -19,8 +19,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The whole of one database file into another, in one transaction of its own there: as
-// `sqlite3 PATH ".restore FILE"` does it, and ".backup".
+// Copies one whole database file into another, in one transaction there: as `sqlite3 PATH ".restore
+// FILE"` does, and ".backup".
 void copy_database(const std::string& from, const std::string& to) {
   sqlite3* source = nullptr;
   sqlite3* target = nullptr;
@@ -50,7 +50,7 @@ void copy_database(const std::string& from, const std::string& to) {
   if (!why.empty()) throw std::runtime_error(from + " can't be copied to " + to + ": " + why);
 }
 
-// A connection past the backend.
+// A connection that bypasses the backend.
 class Handle {
  public:
   explicit Handle(const std::string& path) {
@@ -59,14 +59,14 @@ class Handle {
       sqlite3_close(handle_);
       throw std::runtime_error("can't look into " + path);
     }
-    sqlite3_busy_timeout(handle_, 60000);  // it may wait long for its turn among those who work
+    sqlite3_busy_timeout(handle_, 60000);  // it may wait long for its turn among the workers
   }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
   ~Handle() { sqlite3_close(handle_); }
 
   void run(const std::string& sql) { (void)number(sql); }
-  // The first column of the last row; 0 without one.
+  // The first column of the last row; 0 if there is no row.
   std::uint64_t number(const std::string& sql) {
     std::uint64_t value = 0;
     const auto row = [](void* into, int, char** columns, char**) {
@@ -124,7 +124,7 @@ class SqliteStore final : public Store {
   [[nodiscard]] Duration lease() const override { return 2s; }
   [[nodiscard]] std::vector<Fault>& faults() override { return faults_; }
   [[nodiscard]] std::vector<std::string> missing() const override { return missing_; }
-  // One transaction puts all of it in place.
+  // One transaction puts everything in place.
   [[nodiscard]] bool becomes_unfit() const override { return false; }
   void settle() override {
     end_all();
@@ -166,7 +166,7 @@ class SqliteStore final : public Store {
         [this] { repeater_.stop(); });
     faults_.back().hits = [this] { return repeater_.done(); };
   }
-  // A transaction of somebody else's that stays open.
+  // A foreign transaction that stays open.
   void add_held(const std::string& name, Duration shortest, Duration longest,
                 const std::string& what, const std::string& sql) {
     add(

@@ -8,7 +8,7 @@
 namespace lockset::chaos {
 namespace {
 
-// In the order in which a full run takes them. A kind's first is its default.
+// In the order in which a full run takes them. The first of a kind is its default.
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all = [] {
     std::vector<Kind> made;

@@ -1,5 +1,5 @@
-// One backend under chaos: a space on a private server (or file) of its own, the ways for
-// workers to reach it, and the faults that it can be given.
+// One backend under chaos: a space on a private server (or file), the ways for workers to reach it,
+// and its faults.
 #pragma once
 
 #include <cstddef>
@@ -27,8 +27,8 @@ enum class FaultKind : std::uint8_t {
   network,    // between the workers and the server
   server,     // killed, paused, restarted
   session,    // connections and sessions ended by the server
-  load,       // work beside: VACUUM, sweeps, connections used up
-  state,      // the store loses state that it may lose
+  load,       // additional work: VACUUM, sweeps, connections used up
+  state,      // the store loses state, as far as it may
   clock,      // the server's clock steps
   partition,  // members of the store don't reach each other
   restore,    // wiped and made anew, or put back from a backup
@@ -36,49 +36,49 @@ enum class FaultKind : std::uint8_t {
 };
 std::string_view to_string(FaultKind kind) noexcept;
 
-// begin() and end() in turn, by one thread for all faults; those of different groups may be under
-// way together. Both block until it is so, and throw std::runtime_error when it can't be done.
+// begin() and end() alternate; one thread calls them for all faults. Faults of different groups may
+// be under way together. Both block until they are done, and throw std::runtime_error if they fail.
 struct Fault {
   // "server-kill": letters, digits and -, unique in a store.
   std::string name;
   FaultKind kind = FaultKind::network;
-  // How long it is to last between begin and end; both 0 for what is over at once.
+  // How long it should last between begin and end; both 0 if it is over at once.
   Duration shortest{};
   Duration longest{};
-  // The dice decide the particulars; returns them, for people: "replies cut after 17 bytes".
+  // `dice` decides the details; returns them for people: "replies cut after 17 bytes".
   std::function<std::string(Dice& dice)> begin;
-  // To call it without a begin() does no harm.
+  // Harmless without a begin().
   std::function<void()> end = [] {};
-  // Not together with others of the same group: there is one server to kill.
+  // Never together with others of the same group: there is one server to kill.
   std::string group;
-  // How long end() takes besides; a short run leaves such a fault out.
+  // How long end() takes in addition; a short run leaves such a fault out.
   Duration takes{};
-  // How often it has struck since begin(); empty: it is one blow.
+  // How often it has affected somebody since begin(); empty: it strikes once.
   std::function<std::size_t()> hits{};
-  // Another name by which it may be asked for, not unique: "server-kill" for "old-server-kill".
+  // Another, not unique, name for --faults: "server-kill" for "old-server-kill".
   std::string also{};
 };
 
-// What a run is for; decides which faults there are and what the checker asks.
+// The purpose of a run; decides which faults there are and what the checker checks.
 enum class Scenario : std::uint8_t {
-  // Every fault that Lockset promises to bear.
+  // Every fault that Lockset promises to survive.
   safe,
-  // The server's clock steps forward by more than the margin: exclusion may break (semantics
-  // 20), and is not judged; the fenced resource stays right, and the clients notice.
+  // The server's clock steps forward by more than the margin: exclusion may break (semantics 20),
+  // and is not checked; the fenced resource stays correct, and the clients notice.
   clock_forward,
 };
 
 struct StoreOptions {
   Scenario scenario = Scenario::safe;
-  // Worker i uses the i-th of these ways to the server, and around again.
+  // Worker i uses the i-th of these ways to the server, modulo their number.
   std::size_t proxies = 4;
 };
 
-// What the store itself still has when all is over, read past the code under test.
+// What the store itself still contains after everything ended, read without the code under test.
 struct Left {
   std::uint64_t holds = 0;
   std::uint64_t waiters = 0;
-  // Of the workers to the server, sessions included.
+  // From the workers to the server, including sessions.
   std::uint64_t connections = 0;
 };
 
@@ -87,12 +87,13 @@ class Store {
  public:
   // "sqlite", "postgresql:advisory", "mariadb:unique-index", ... in a fixed order.
   static std::vector<std::string> names();
-  // The full name of one; "postgresql" is its default strategy. Unset: there is no such store.
+  // The full name of a store; "postgresql" means its default strategy. Unset: there is no such
+  // store.
   static std::optional<std::string> find(const std::string& name);
   // Why it can't run here, in one line that says what to do; unset if it can. Quick.
   static std::optional<std::string> unavailable(const std::string& name,
                                                 const StoreOptions& options = {});
-  // Starts the server and makes the space. Throws std::runtime_error. `name` as from find().
+  // Starts the server and makes the space. Throws std::runtime_error. `name` as returned by find().
   static std::unique_ptr<Store> start(const std::string& name, const StoreOptions& options = {});
 
   Store() = default;
@@ -104,42 +105,42 @@ class Store {
   [[nodiscard]] virtual std::string name() const = 0;
   // "PostgreSQL 15.8", for the report.
   [[nodiscard]] virtual std::string version() const = 0;
-  // The space's address for this worker: through a proxy, if there is a network.
+  // The space's address for this worker: through a proxy if there is a network.
   [[nodiscard]] virtual std::string worker_url(std::size_t worker) const = 0;
-  // Addresses of processes beside the workers, that are not killed or stopped: each keeps long
-  // leases on names of their own (names.h), for what happens only to those.
+  // Addresses of additional processes, which are not killed or stopped: each keeps long leases on
+  // separate names (names.h), to test what can only happen to those.
   [[nodiscard]] virtual std::vector<std::string> keeper_urls() const { return {}; }
   [[nodiscard]] virtual Duration long_lease() const { return 15 * lease(); }
-  // Past the proxies, for the observer.
+  // Without the proxies, for the observer.
   [[nodiscard]] virtual std::string direct_url() const = 0;
-  // Of the shortest leases that make sense here.
+  // One of the shortest leases that make sense here.
   [[nodiscard]] virtual Duration lease() const = 0;
   // Constant during the store's life.
   [[nodiscard]] virtual std::vector<Fault>& faults() = 0;
   // Faults that this machine can't do, each with the reason: "disk-full: ...".
   [[nodiscard]] virtual std::vector<std::string> missing() const { return {}; }
-  // Whether its clients may be told for a while that there is no space, or none that is fit, while
-  // a fault of the kinds restore and unfit is under way.
+  // Whether, during a fault of the kinds restore and unfit, its clients may get the error that
+  // there is no space, or no fit one.
   [[nodiscard]] virtual bool becomes_unfit() const { return true; }
-  // Ends all faults, and waits until the server answers and nothing is late any more.
+  // Ends all faults, and waits until the server answers and no request is late any more.
   virtual void settle() = 0;
-  // A fault that ends holds on purpose, as a person who breaks them may, says so by this: release
-  // before it, and the answer afterwards. Set before the first begin().
+  // A fault that ends holds on purpose, like a person who breaks them, reports it by this: a
+  // release before it, and the answer afterwards. Set before the first begin().
   using Record = std::function<void(TimePoint at, history::What what)>;
   void record_with(Record record) { record_ = std::move(record); }
-  // Whoever changes permits holds it meanwhile: a restore changes them all.
+  // Held while permits are changed: a restore changes all of them.
   [[nodiscard]] std::mutex& permits_turn() noexcept { return permits_turn_; }
-  // What is there now.
+  // What is there at the moment.
   [[nodiscard]] virtual Left count() = 0;
-  // REQUIRES: settle() is done and the workers have ended. Sweeps the store until nothing is
-  // left of dead clients, for some 20 s at most: then what is left is a leak.
+  // REQUIRES: settle() is done and the workers have ended. Sweeps the store until nothing is left
+  // of dead clients, for at most some 20 s: whatever is left then is a leak.
   [[nodiscard]] virtual Left left() = 0;
-  // How this store's histories are judged in this scenario.
+  // The rules for this store's histories in this scenario.
   [[nodiscard]] virtual history::Rules rules() const { return {}; }
-  // What may be broken here without being Lockset's fault: not judged. In the safe scenario
-  // nothing.
+  // Invariants that may be broken here although Lockset is right: not checked. None in the safe
+  // scenario.
   [[nodiscard]] virtual std::vector<history::Invariant> not_judged() const { return {}; }
-  // Copies what the server has logged; for a run that found something.
+  // Copies the server's logs; for a run that found something.
   virtual void save_logs(const std::filesystem::path& /*folder*/) {}
 
  protected:

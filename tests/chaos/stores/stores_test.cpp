@@ -1,4 +1,4 @@
-// Each fault bites, and is over when it has ended.
+// Each fault has an effect, and its effect is over after its end.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 using test::eventually;
 
-// After which a worker that keeps asking is refused, or gets no answer in time.
+// With these, a worker that keeps asking is refused, or gets no answer in time.
 const std::set<std::string> harsh{
     "net-cut",     "net-late",        "net-reset",       "net-half-close", "net-black-hole",
     "net-refuse",  "server-kill",     "server-stop",     "server-pause",   "server-pause-long",
@@ -38,8 +38,8 @@ std::optional<int> number_in(const std::string& text) {
   return std::stoi(text.substr(at));
 }
 
-// "on 1 of 3 ways": the prober may use another. "end of 0 sessions": it had none just then.
-// "by up to 310 ms": hardly anything is later than the prober waits.
+// "on 1 of 3 ways": the prober may use another one. "end of 0 sessions": it had none just then. "by
+// up to 310 ms": hardly later than the prober waits.
 bool misses(const std::string& what) {
   if (what.starts_with("end of 0 ")) return true;
   const std::size_t late = what.find(" by up to ");
@@ -89,7 +89,7 @@ void ChaosStore::strike(Fault& fault, Prober& prober) {
     ASSERT_TRUE(eventually([&] { return prober.seen().good + prober.seen().bad >= 3; }));
     EXPECT_GE(prober.seen().quickest, 20ms);
   } else if (fault.name == "connections-used-up") {
-    // Who has a connection goes on.
+    // Existing connections continue.
     EXPECT_TRUE(eventually([&] { return !open_backend(store_->worker_url(0), test::soon()); }));
   } else if (what.starts_with("end of ")) {
     EXPECT_GE(number_in(what).value_or(0), 1) << what;
@@ -102,7 +102,7 @@ void ChaosStore::strike(Fault& fault, Prober& prober) {
             << seen.busy << " busy, " << seen.slowest / 1ms << " ms"
             << (seen.bad > 0 ? ", " + seen.last_error : "") << "\n";
   fault.end();
-  fault.end();  // does no harm
+  fault.end();  // harmless
 }
 
 TEST_P(ChaosStore, EachFaultBites) {
@@ -118,7 +118,7 @@ TEST_P(ChaosStore, EachFaultBites) {
   EXPECT_TRUE(well(prober)) << prober.seen().last_error;
 }
 
-// What is told of permits and restores, in order: "begin", "other 1/5", "end".
+// The events about permits and restores, in order: "begin", "other 1/5", "end".
 std::vector<std::string> told(const std::vector<history::What>& events) {
   std::vector<std::string> lines;
   for (const history::What& what : events) {
@@ -139,7 +139,7 @@ TEST_P(ChaosStore, ARestoreTakesTheSpaceBackAndSaysSo) {
     return std::make_unique<test::Client>(
         std::shared_ptr(open_backend(store_->direct_url(), test::soon()).value()));
   };
-  // Redis' clients, if they live, put the configuration back; and it grants nothing for a while.
+  // Living clients of Redis restore the configuration; and it grants nothing for a while.
   const bool quarantine = GetParam() == "redis";
   bool wiped = false;
   for (Fault& fault : store_->faults()) {
@@ -164,7 +164,7 @@ TEST_P(ChaosStore, ARestoreTakesTheSpaceBackAndSaysSo) {
     if (quarantine) client.reset();
     if (back_up) {
       fault.end();
-      fault.end();  // does no harm
+      fault.end();  // harmless
     } else {
       fault.begin(dice_);
       fault.end();
@@ -178,7 +178,7 @@ TEST_P(ChaosStore, ARestoreTakesTheSpaceBackAndSaysSo) {
       config = *std::move(loaded);
       return true;
     })) << "a client that lives on is not served";
-    // Of the backup, but for what was changed since; or set again as it was.
+    // From the backup, except later changes; or set again to the same value.
     EXPECT_EQ(config.permits_of("changing").read, 1U);
     EXPECT_EQ(config.permits_of("changing").write, 7U);
     EXPECT_EQ(config.permits_of("other").read, back_up ? 4U : 5U);
@@ -219,7 +219,7 @@ TEST_P(ChaosStore, CountsWhatIsLeft) {
     const Busy busy = client.meet_busy({{"left", Mode::write}}, ask);
     const Left left = store_->count();
     EXPECT_GT(left.holds, 0U);
-    if (!GetParam().starts_with("m")) {  // MySQL keeps none
+    if (!GetParam().starts_with("m")) {  // MySQL keeps no waiters
       EXPECT_GT(left.waiters, 0U);
     }
     if (GetParam() != "sqlite") {

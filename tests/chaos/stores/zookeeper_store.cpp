@@ -1,4 +1,4 @@
-// An ensemble of three ZooKeeper servers. Each worker knows all three, by proxies.
+// An ensemble of three ZooKeeper servers. Each worker knows all three, through proxies.
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -56,7 +56,7 @@ class ZookeeperStore final : public ServerStore {
   [[nodiscard]] std::string worker_url(std::size_t worker) const override {
     return "zookeeper://" + identity_ + "@" + network().hosts(worker) + parameters_;
   }
-  // One for each member: it hears of no other.
+  // One for each member: it knows no other.
   [[nodiscard]] std::vector<std::string> keeper_urls() const override {
     std::vector<std::string> urls;
     for (const int member : members) {
@@ -71,13 +71,13 @@ class ZookeeperStore final : public ServerStore {
   }
   [[nodiscard]] history::Rules rules() const override {
     history::Rules rules = ServerStore::rules();
-    // Whoever leads anew gives every session its whole time again, and while nobody leads no
-    // session ends. A lease takes two thirds of its session.
+    // A new leader gives every session its whole time again, and without a leader no session ends.
+    // A lease is two thirds of its session.
     rules.slack += 10s;
     rules.slack_per_lease = 3;
     rules.idle += 10s;
     rules.recovery += 10s;
-    // Who knows one member hears of nobody while that is paused, and then dead.
+    // A client that knows one member gets no answer while that is paused, and then dead.
     rules.outage += 2 * long_lease();
     // A client whose hold is over by its own clock says so before it has deleted the node.
     rules.denials_end = false;
@@ -100,7 +100,7 @@ class ZookeeperStore final : public ServerStore {
   }
 
  private:
-  // Stamps may come again, so its page has the stamp base raised before programs start.
+  // Stamps may come again, so its page tells people to raise the stamp base before programs start.
   [[nodiscard]] Vault vault() {
     const auto each = [this](auto copy) {
       for (const int member : members) {
@@ -132,13 +132,13 @@ class ZookeeperStore final : public ServerStore {
     };
     vault.prepare = [this] {
       const auto client = open_backend(direct_url(), test::soon()).value();
-      // Above those, too, that are granted while this is done.
+      // Above the stamps that are granted while this is done, too.
       client->change_config(RaiseStampBase{{highest_.value + 1'000'000}}, test::soon()).value();
     };
     return vault;
   }
 
-  // One that is above all that were granted so far. In the history as any other.
+  // Draws a stamp above all granted so far. It is in the history like any other.
   Stamp draw_stamp() {
     const std::uint64_t op = ++drawn_;
     test::Client client(open_backend(direct_url(), test::soon()).value(), "highest");
@@ -175,9 +175,10 @@ class ZookeeperStore final : public ServerStore {
     one("member-pause", false, false, 3 * lease());
     one("leader-kill", true, true, 2 * lease());
     one("leader-pause", true, false, 3 * lease());
-    // The others elect another one, who gives every session its whole time again, a lease and a
-    // half. When the first goes on it does not know that yet, and answers whom it has at hand; then
-    // it is gone for good, with all who know no other.
+    // The others elect a new leader, which gives every session its whole time again, a lease and a
+    // half. When the first one continues, it does not know that yet, and answers its waiting
+    // clients. Then it is killed, and stays away for a long lease: clients that know no
+    // other member get no more answers.
     add(
         "leader-deposed", FaultKind::server, long_lease() * 80 / 100, long_lease() * 86 / 100,
         [this](Dice&) {
@@ -222,7 +223,7 @@ class ZookeeperStore final : public ServerStore {
     return no_namespaces() ? std::vector<std::string>() : in_namespaces();
   }
 
-  // The members don't hear each other; their clients hear them all.
+  // The members don't hear each other; their clients reach all of them.
   void add_partitions() {
     const auto rejoin = [this] {
       if (std::exchange(parted_, false)) server().rejoin();
@@ -251,7 +252,7 @@ class ZookeeperStore final : public ServerStore {
     });
   }
 
-  // Where the loopback leads to that member.
+  // The port of the loopback that leads to that member.
   [[nodiscard]] std::uint16_t loopback(int member) const {
     return loopback_[static_cast<std::size_t>(member) - 1]->port();
   }
@@ -265,7 +266,7 @@ class ZookeeperStore final : public ServerStore {
     for (const int member : std::exchange(killed_, {})) server().start(member);
   }
 
-  // Those of everybody, the observer too.
+  // All sessions, including the observer's.
   std::vector<std::int64_t> sessions() {
     std::vector<std::int64_t> found;
     for (const auto& each : loopback_) each->reset_counts();  // forgets closed connections
@@ -299,14 +300,13 @@ class ZookeeperStore final : public ServerStore {
     return holds;
   }
 
-  // Closes some sessions from outside, which breaks their holds: their clients can't know it
-  // before the next answer. No grant is on its way meanwhile that nobody would tell of. How
-  // many it were.
+  // Closes some sessions from outside, which breaks their holds: their clients can't know it before
+  // the next answer. No grant is under way meanwhile, which nobody would record. Returns how many.
   std::size_t end_sessions(Dice& dice, double share) {
     if (!network().freeze()) return 0;
     std::size_t ended = 0;
     try {
-      test::linger(50ms);  // for what was on its way
+      test::linger(50ms);  // for requests that were under way
       const auto holds = holds_of_sessions();
       for (const std::int64_t session : sessions()) {
         if (!chance(dice, share)) continue;
@@ -318,7 +318,7 @@ class ZookeeperStore final : public ServerStore {
           test::end_session(loopback(static_cast<int>(between(dice, 1, 3))), session);
           ++ended;
           for (const Stamp stamp : broken) record(history::Released{stamp});
-        } catch (const std::runtime_error&) {  // it has gone, or that member does not know it yet
+        } catch (const std::runtime_error&) {  // it is gone, or that member does not know it yet
           for (const Stamp stamp : broken) record(history::ReleaseUnknown{stamp});
         }
       }
@@ -349,7 +349,7 @@ class ZookeeperStore final : public ServerStore {
     });
   }
 
-  // Each connection has to show it: one that did not would get nothing done.
+  // Each connection has to show it: without it a connection could do nothing.
   const std::string identity_ = "app:chaos";
   const std::string parameters_ = "?space=chaos&short_leases=on";
   std::string version_;

@@ -1,4 +1,4 @@
-// Sets that are not granted as sets, permits and versions that are not obeyed.
+// Sets that are not granted as sets, and permits and versions that are ignored.
 #include <map>
 #include <mutex>
 #include <thread>
@@ -15,7 +15,7 @@ namespace {
 using test::make_set;
 using test::soon;
 
-// One item of `request` by itself, under a token of its own.
+// Takes one item of `request` alone, under its own token.
 Result<AcquireOutcome> take_item(Backend& backend, const AcquireRequest& request, std::size_t i,
                                  Duration lease) {
   const LockSet single = make_set({request.set->items()[i]});
@@ -36,7 +36,7 @@ Grant* grant_in(Result<AcquireOutcome>& outcome) {
   return outcome ? std::get_if<Grant>(&*outcome) : nullptr;
 }
 
-// Takes what it gets and forgets about it.
+// Keeps the part that it got and forgets about it.
 class BusyLeavesAPart final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
@@ -73,7 +73,7 @@ class OnlyAtVersionIgnored final : public ForwardingBackend {
   }
 };
 
-// A look and a change, where it has to be one step.
+// A comparison and then a change, where both have to be one step.
 class OnlyAtVersionLookedAtBefore final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
@@ -118,7 +118,7 @@ class PermitsOffByOne final : public ForwardingBackend {
   using ForwardingBackend::ForwardingBackend;
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
     std::vector<std::uint32_t> permits(request.permits.begin(), request.permits.end());
-    // Only where there are several: the most likely mistake is "<=" for "<".
+    // Only if there are several: the most likely mistake is "<=" instead of "<".
     for (std::uint32_t& one : permits) one += one > 1 ? 1 : 0;
     AcquireRequest other = request;
     other.permits = permits;
@@ -126,7 +126,7 @@ class PermitsOffByOne final : public ForwardingBackend {
   }
 };
 
-// Keeps a set as several holds, known outside by the stamp of the last one.
+// Keeps a set as several holds; the stamp of the last one stands for the set.
 class InParts : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
@@ -151,8 +151,7 @@ class InParts : public ForwardingBackend {
   std::map<Stamp, std::vector<Stamp>> parts_;
 };
 
-// The loop over single locks that section 2 of the design forbids: orderly, with a
-// roll-back, and yet seen by others while it goes on.
+// A loop over single locks, orderly and with a rollback; but others see it while it runs.
 class NamesTakenOneByOne final : public InParts {
  public:
   using InParts::InParts;
@@ -180,7 +179,7 @@ class NamesTakenOneByOne final : public InParts {
   }
 };
 
-// The first name has an expiry of its own, which comes earlier.
+// The first name has its own, earlier expiry.
 class MembersExpireOneByOne final : public InParts {
  public:
   using InParts::InParts;

@@ -10,7 +10,7 @@ namespace lockset::broken {
 
 namespace {
 
-// The join that lists only the rows that matched.
+// The join lists only the rows that matched.
 class InspectShowsAPart final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
@@ -55,7 +55,7 @@ class ResolveFindsTheDead final : public ForwardingBackend {
   std::map<Token, Grant> log_;
 };
 
-// Waiters sleep to the end of their time.
+// Waiters sleep until their deadline.
 class ReleaseWakesNobody final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;

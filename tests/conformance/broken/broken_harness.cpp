@@ -20,7 +20,7 @@ class BrokenSpace final : public conformance::Space {
   Result<std::unique_ptr<Backend>> open() override {
     return std::unique_ptr<Backend>(new Shared(broken_));
   }
-  // Past the flaw.
+  // Looks without the flaw.
   std::vector<conformance::RawHold> look() override {
     return conformance::look_by_inspecting(*make_memory_backend(store_));
   }

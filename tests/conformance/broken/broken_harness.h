@@ -6,8 +6,8 @@
 
 namespace lockset::broken {
 
-// all_harnesses() of this executable is one harness with this flaw. Before the tests
-// are registered.
+// Makes all_harnesses() of this executable one harness with this flaw. Call it before the tests are
+// registered.
 void choose_flaw(const Flaw& flaw);
 
 }  // namespace lockset::broken

@@ -1,4 +1,4 @@
-// The deliberate mistakes, one list.
+// The list of the deliberate mistakes.
 #pragma once
 
 #include <memory>
@@ -11,14 +11,14 @@
 
 namespace lockset::broken {
 
-// Wraps a sound backend. All clients of a space share what it returns.
+// Wraps a sound backend. All clients of a space share the result.
 using Make = std::shared_ptr<Backend> (*)(std::shared_ptr<Backend> sound);
 
 struct Flaw {
   std::string_view name;
   Make make;
-  // "Suite.Test": each of them must fail. Their suites are what is run, or, where
-  // every test of a suite would run into its patience, they alone.
+  // "Suite.Test": each of these tests must fail. Their suites are run; if every test of a suite
+  // would run into its timeout, only these tests are run.
   std::vector<std::string> must_fail;
   bool only_these = false;
 };

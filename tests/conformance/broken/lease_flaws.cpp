@@ -10,7 +10,7 @@ namespace lockset::broken {
 
 namespace {
 
-// The store keeps another lease than it reports.
+// The store keeps a different lease than it reports.
 class OtherLease : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
@@ -48,7 +48,7 @@ class LeaseNeverEnds final : public OtherLease {
   [[nodiscard]] Duration kept(Duration) const override { return std::chrono::hours(24); }
 };
 
-// Takes the set again when the hold has ended and nobody else has it yet.
+// Takes the set again if the hold has ended and nobody else has the set yet.
 class RenewalRevives final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
@@ -70,7 +70,7 @@ class RenewalRevives final : public ForwardingBackend {
     }
     return reply;
   }
-  // What was revived is shown under its old stamp.
+  // Shows a revived hold under its old stamp.
   Result<Inspection> inspect(const InspectQuery& query, TimePoint by) override {
     Result<Inspection> all = inner().inspect(query, by);
     const std::lock_guard lock(mutex_);
@@ -84,7 +84,7 @@ class RenewalRevives final : public ForwardingBackend {
   Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override {
     {
       const std::lock_guard lock(mutex_);
-      granted_.erase(hold.stamp);  // or a renewal would revive what was released
+      granted_.erase(hold.stamp);  // otherwise a renewal would revive a released hold
     }
     return inner().release(hold, app, by);
   }
@@ -118,7 +118,7 @@ class RenewalRevives final : public ForwardingBackend {
   std::map<Stamp, Known> granted_;
 };
 
-// Writes down whatever came last, so that what is left is what was asked for last.
+// Writes every renewal, so that the last one decides.
 class RenewalShortens final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
@@ -148,7 +148,7 @@ class RenewalShortens final : public ForwardingBackend {
   std::map<Stamp, TimePoint> ends_;
 };
 
-// Takes "permanent" for a renewal with the lease beside it.
+// Treats "permanent" as a renewal with the given lease.
 class PermanentHasAnEnd final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;

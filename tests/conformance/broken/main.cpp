@@ -26,7 +26,8 @@ int check_list(const std::set<std::string>& given) {
 }
 
 std::string filter_of(const Flaw& flaw) {
-  // The control: all but what only the clock makes slow, and what needs processes.
+  // The control: all tests, except those that only the clock makes slow and those that need
+  // processes.
   if (flaw.must_fail.empty()) return "-*Validity.*:*Fork.*";
   std::string filter;
   for (const std::string& test : flaw.must_fail) {

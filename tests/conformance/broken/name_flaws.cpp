@@ -1,5 +1,5 @@
-// Names that the store takes for others: collations, padding, and a table for
-// readers that writers don't look into.
+// Names that the store confuses: collations, padding, and a table for readers that writers don't
+// look at.
 #include <map>
 
 #include "lockset/forwarding_backend.h"
@@ -9,7 +9,7 @@ namespace lockset::broken {
 
 namespace {
 
-// Hands every name on as another one.
+// Replaces every name by another one.
 class Renaming : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
@@ -20,7 +20,7 @@ class Renaming : public ForwardingBackend {
       const LockRequest& item = request.set->items()[i];
       const LockRequest other{rename(item), item.mode};
       renamed[other] = request.permits[i];
-      // Two names that have become one, in both modes: no set can hold that.
+      // Two names that became one, in both modes: no set can contain that.
       const auto [entry, is_new] = modes.emplace(other.name, other.mode);
       if (!is_new && entry->second != other.mode) {
         Busy busy;
@@ -70,7 +70,7 @@ class TrailingBlanksIgnored final : public Renaming {
   }
 };
 
-// Readers and writers in tables of their own, and neither looks into the other.
+// Readers and writers in separate tables, and neither looks at the other.
 class ReaderCheckLeftOut final : public Renaming {
   using Renaming::Renaming;
   [[nodiscard]] std::string rename(const LockRequest& item) const override {

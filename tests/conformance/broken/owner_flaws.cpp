@@ -1,4 +1,4 @@
-// Holds that the wrong ones end or keep.
+// Holds that the wrong caller can end or renew.
 #include <limits>
 #include <mutex>
 #include <set>
@@ -18,7 +18,7 @@ class ReleaseIgnoresApplication final : public ForwardingBackend {
   }
 };
 
-// "Gone is gone": true for whatever was once released.
+// "Gone is gone": true for any stamp that was once released.
 class ReleaseSucceedsTwice final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
@@ -57,7 +57,7 @@ class RenewalIgnoresApplication final : public ForwardingBackend {
   }
 };
 
-// Falls back on whoever is there.
+// Breaks any other hold if the stamp is not held.
 class BreakIgnoresStamp final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
@@ -70,7 +70,7 @@ class BreakIgnoresStamp final : public ForwardingBackend {
   }
 };
 
-// Ends nothing: the store takes every hold for one of the newest epoch.
+// Ends nothing: the store treats every hold as one of the newest epoch.
 class ReclaimKeepsLowerEpochs final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;

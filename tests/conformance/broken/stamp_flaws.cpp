@@ -1,4 +1,4 @@
-// Stamps that are no fencing tokens.
+// Stamps that can't serve as fencing tokens.
 #include <algorithm>
 
 #include "lockset/forwarding_backend.h"
@@ -64,7 +64,7 @@ class MinimumStampIgnored final : public ForwardingBackend {
   }
 };
 
-// Says that it raised the base.
+// Only claims to have raised the base.
 class StampBaseIgnored final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;

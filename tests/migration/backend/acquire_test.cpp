@@ -1,4 +1,4 @@
-// Taking a hold: in the old store, in both, in the new one; and everything that may come between
+// Taking a hold: in the old store, in both, in the new one; and everything that may happen between
 // the two requests of a dual grant.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,14 +21,14 @@ using testing::SizeIs;
 
 const Wanted shared_a = {read("a")};
 
-// That a hold of the phase names.
+// The migration that a hold of this phase names.
 std::uint32_t migration_in(Phase phase) { return phase == Phase::old_only ? 0 : the_migration; }
 
 Errc code_of(const Result<AcquireOutcome>& outcome) {
   return outcome ? Errc::internal : outcome.error().code;
 }
 
-// An attempt whose outcome its client does not know, because of the fault of one store.
+// An attempt whose outcome its client does not know, because one store had a fault.
 Token unanswered(Client& client, Way& faulty, Fault fault, const Wanted& wanted = a) {
   faulty.faults().script(Call::try_acquire, fault);
   const Token token = Token::random();
@@ -124,7 +124,7 @@ TEST_F(MigrateAcquire, LowerPermitsOfBothStoresCount) {
   (void)client.meet_busy(shared_a);
   EXPECT_THAT(pair.in_old(), SizeIs(2));
   (void)client.take({read("b")});
-  (void)client.meet_busy({read("b")});  // by the new store's default
+  (void)client.meet_busy({read("b")});  // busy by the new store's default
 }
 
 TEST_F(MigrateAcquire, BusyInTheNewStoreGivesTheOldPartBack) {
@@ -153,7 +153,7 @@ TEST_F(MigrateAcquire, GiveBackOfLostReplyIsInDoubtAndResolvedToNothing) {
     EXPECT_EQ(code_of(client.ask(a, {.token = token})), Errc::indeterminate);
     EXPECT_FALSE(client.resolve(token));
     EXPECT_THAT(fresh.in_old(), IsEmpty());
-    // A late give-back hits nobody.
+    // A late give-back affects nobody.
     ASSERT_TRUE(other.release(there));
     (void)client.take(a);
     (void)process.to_old->faults().deliver_late();
@@ -161,7 +161,7 @@ TEST_F(MigrateAcquire, GiveBackOfLostReplyIsInDoubtAndResolvedToNothing) {
   }
 }
 
-// Its old part may be given back by a request that is still on its way when the new part arrives.
+// A request to give back its old part may still be under way when the new part arrives.
 TEST_F(MigrateAcquire, WhatWasGivenUpIsNoHoldWhenItsOtherPartArrives) {
   pair.go_to(Phase::dual_old);
   const Process process = pair.open();
@@ -177,7 +177,7 @@ TEST_F(MigrateAcquire, WhatWasGivenUpIsNoHoldWhenItsOtherPartArrives) {
   EXPECT_THAT(pair.in_any(), IsEmpty());
 }
 
-// The record in the new store names the old part with which it was taken.
+// The record in the new store names the old part that was taken with it.
 TEST_F(MigrateAcquire, PartsOfTwoDeliveriesAreNoHold) {
   pair.go_to(Phase::dual_old);
   const Process process = pair.open();
@@ -265,7 +265,7 @@ TEST_F(MigrateAcquire, HalfOfAnAttemptThatCantBeGivenBackNowStaysInDoubt) {
 }
 
 TEST_F(MigrateAcquire, AttemptIsResolvedInThePhaseInWhichItWasMade) {
-  // Taken in shadow, found in dual-old: it stands in the old store alone, and is whole.
+  // Taken in shadow, found in dual-old: it is in the old store only, and complete.
   pair.go_to(Phase::shadow);
   const Process process = pair.open();
   Client client = Pair::client(process);
@@ -286,7 +286,8 @@ TEST_F(MigrateAcquire, AttemptOfDualNewIsFoundWhenTheOldStoreIsNotLookedAtAnyMor
   const Process process = pair.open();
   Client client = Pair::client(process);
   const Token token = unanswered(client, *process.to_new, Fault::lose_reply, shared_a);
-  // So far that what is known does not fit together, and both are read anew.
+  // The marks go so far that the cached configurations no longer fit together, and both are read
+  // again.
   pair.mark_new(Step::open);
   pair.mark_old(Step::closed);
   pair.mark_new(Step::done);
@@ -336,7 +337,7 @@ TEST_F(MigrateAcquire, MarkThatChangesBeforeTheFirstRequestRefusesIt) {
     Client client = Pair::client(process);
     process.to_old->before(Call::try_acquire, [&] { change.make(fresh); });
     const Result<AcquireOutcome> outcome = client.ask_once(a);
-    // Nothing of the phase that is over is granted.
+    // A grant of the phase that is over must not be returned.
     if (outcome) {
       EXPECT_TRUE(std::holds_alternative<Stale>(*outcome)) << describe(outcome);
     } else {
@@ -358,20 +359,20 @@ TEST_F(MigrateAcquire, MarkThatChangesBetweenTheTwoRequestsGrantsWholeHoldsOnly)
     ASSERT_TRUE(outcome) << outcome.error().message;
     if (const Grant* const grant = std::get_if<Grant>(&*outcome)) {
       // The old store's mark changed, and the part there was granted before: it is a hold of the
-      // phase of before.
+      // earlier phase.
       ASSERT_THAT(fresh.in_old(), SizeIs(1));
       ASSERT_THAT(fresh.in_new(), SizeIs(1));
       EXPECT_EQ(tag_of(fresh.in_new()[0].owner.instance),
                 (HoldTag{change.from, fresh.in_old()[0].stamp, the_migration}));
       EXPECT_EQ(grant->stamp,
                 (change.from == Phase::dual_old ? fresh.in_old() : fresh.in_new())[0].stamp);
-      // ... which is only right if the new store's mark did not.
+      // ... which is right only if the new store's mark did not change.
       EXPECT_EQ(change.from, Phase::dual_old);
     } else {
       EXPECT_TRUE(std::holds_alternative<Stale>(*outcome)) << describe(outcome);
       EXPECT_THAT(fresh.in_any(), IsEmpty());
     }
-    // And on it goes in the phase that is now; a switching one ends by itself, which takes longer.
+    // It continues in the present phase. A switching one ends on its own, but that takes longer.
     if (std::string_view(change.name) == "dual_old to to_new") fresh.mark_old(Step::dual_new);
     (void)client.take({write("b")});
     const auto stands = [](const std::vector<HoldInfo>& holds, std::optional<Phase> but_not) {
@@ -385,7 +386,7 @@ TEST_F(MigrateAcquire, MarkThatChangesBetweenTheTwoRequestsGrantsWholeHoldsOnly)
   }
 }
 
-// Every phase to every neighbour, with a process that saw only the phase before.
+// From every phase to every neighbour, with a process that saw only the earlier phase.
 TEST_F(MigrateAcquire, ProcessThatSleptThroughStepsTakesInThePhaseOfNow) {
   const Phase phases[] = {Phase::old_only, Phase::shadow, Phase::dual_old, Phase::dual_new,
                           Phase::new_only, Phase::closed, Phase::finished};
@@ -417,10 +418,10 @@ TEST_F(MigrateAcquire, ProcessThatSleptFindsTheSwitchThoughTheOldStoreIsGone) {
   Client client = Pair::client(process);
   pair.mark_new(Step::open);
   process.to_old->down = true;
-  // The first attempt finds out that the old store is silent, the next one why.
+  // The first attempt finds that the old store does not answer, the next one finds out why.
   EXPECT_EQ(code_of(client.ask(a)), Errc::unavailable);
   (void)client.take(a);
-  // So does whoever only looks.
+  // A client that only looks does, too.
   const Process other = pair.open();
   Client looking = Pair::client(other);
   EXPECT_THAT(looking.holds(), SizeIs(1));
@@ -445,7 +446,7 @@ TEST_F(MigrateAcquire, StampsOnlyGrowForwardAndBack) {
   Client client = Pair::client(pair.open());
   Stamp last;
   const auto grows = [&](const char* where) {
-    // A trial of the shadow may be in the way of the first one after it.
+    // A trial of the shadow may block the first acquire after it.
     std::optional<Grant> grant;
     ASSERT_TRUE(eventually([&] { return (grant = client.try_take(a)).has_value(); })) << where;
     const Stamp stamp = grant->stamp;
@@ -487,8 +488,8 @@ TEST_F(MigrateAcquire, FloorsAreNeverAboveAHoldOfAnEarlierPhase) {
   share("dual_old");
   pair.dual_old_to_dual_new();
   share("dual_new");
-  // Those of earlier phases end: the floor is the new store's then. The shadow ends its trial in
-  // the new store a moment after the hold that it follows: until then the floor may be lower.
+  // Holds of earlier phases end: then the floor is the new store's. The shadow ends its trial in
+  // the new store a moment after the hold that it follows; until then the floor may be lower.
   ASSERT_TRUE(client.release(live[0]));
   ASSERT_TRUE(client.release(live[1]));
   live.erase(live.begin(), live.begin() + 2);
@@ -545,7 +546,7 @@ TEST_F(MigrateAcquire, WaitInTheOldStoreIsEndedOnceWhenOnlyTheNewOneCounts) {
   const auto outcome = waiter.ask(a, again);
   ASSERT_TRUE(outcome) << outcome.error().message;
   EXPECT_EQ(process.to_old->ended_waits, 1);
-  // It leaves most of its time to the store that counts.
+  // It leaves most of its time to the store that decides.
   EXPECT_LT(process.to_old->given(Call::await_change), std::chrono::seconds(4));
   (void)waiter.ask(a, again);
   EXPECT_EQ(process.to_old->ended_waits, 1);
@@ -560,7 +561,7 @@ TEST_F(MigrateAcquire, RegistrationThatAGrantedOldPartEndedIsNotUsedAgain) {
   Client waiter = Pair::client(process);
   const Busy busy = waiter.meet_busy(a, {.will_wait = true});
   ASSERT_TRUE(holder.release(held));
-  // The old part is granted, which ends the registration there; the new store then says "stale".
+  // The old part is granted, which ends the registration there; then the new store answers "stale".
   const Ask again{.will_wait = true, .ticket = busy.ticket};
   process.to_new->before(Call::try_acquire, [&] { pair.mark_new(Step::prepared); });
   const auto first = waiter.ask_once(a, again);
@@ -587,7 +588,7 @@ TEST_F(MigrateAcquire, NothingIsGrantedWhileAMarkIsBeingSwitched) {
     EXPECT_EQ(code_of(opened_now.ask(a)), Errc::unavailable);
     EXPECT_THAT(fresh.in_old(), SizeIs(1));
     EXPECT_THAT(fresh.in_new(), SizeIs(1));
-    // What is held is kept, and can be given back.
+    // Existing holds are kept, and can be released.
     EXPECT_TRUE(client.renew(held, std::chrono::seconds(30)));
     EXPECT_TRUE(client.release(held));
   }
@@ -622,7 +623,7 @@ TEST_F(MigrateAcquire, SwitchThatNobodyEndsIsSetBackAfterFiveSecondsAndTheLateSt
   };
   EXPECT_EQ(step_of(pair.old_store()), Step::dual_old);
   EXPECT_EQ(step_of(back.old_store()), Step::dual_new);
-  // Whoever began it comes too late.
+  // The process that began the switch comes too late.
   const MigrationMark late{Step::dual_new, the_migration};
   (void)pair.old_store().change_config(SetMigrationPhase{late.encode(), seen.version}, soon());
   EXPECT_EQ(step_of(pair.old_store()), Step::dual_old);
@@ -633,7 +634,7 @@ TEST_F(MigrateAcquire, SwitchThatNobodyEndsIsSetBackAfterFiveSecondsAndTheLateSt
 }
 
 TEST_F(MigrateAcquire, SwitchThatMovesOnBeginsItsFiveSecondsAnew) {
-  // The raised stamp base is another version: the one that steers is alive.
+  // The raised stamp base gives another version: the steering process is alive.
   pair.go_to(Phase::dual_old);
   Client client = Pair::client(pair.open());
   pair.mark_old(Step::to_new);

@@ -1,4 +1,4 @@
-// Holds that stand in one store or in both: renewing, ending, showing and reclaiming them.
+// Holds in one store or in both: renewing, ending, showing and reclaiming them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -146,7 +146,7 @@ TEST_P(MigrateHold, OtherApplicationsReleaseTouchesNothing) {
   Client thief = Pair::client(process, "thief");
   const Stamp stamp = owner.take(a).stamp;
   EXPECT_FALSE(thief.release(stamp));
-  // Also not when it is known only in part that it was refused.
+  // Not even if it is known only in part that it was refused.
   process.to_old->faults().script(Call::release, Fault::fail_before);
   EXPECT_FALSE(process.backend->release(stamp, "thief", soon()));
   EXPECT_TRUE(owner.renew(stamp, seconds(30)));
@@ -166,11 +166,11 @@ TEST_P(MigrateHold, RetryAfterAnyFaultOfEitherStoreEndsItWholeAndIsCountedOnce) 
       (old_store ? process.to_old : process.to_new)->faults().script(Call::release, fault);
       const Result<bool> first = process.backend->release(stamp, "app", soon());
       ASSERT_FALSE(first);
-      // The other store has ended its part by now: "surely not applied" would be a lie.
+      // The other store has ended its part by now: "certainly not applied" would be wrong.
       EXPECT_EQ(first.error().code, Errc::indeterminate);
       const bool retried = client.release(stamp);
       EXPECT_THAT(fresh.in_any(), IsEmpty());
-      // The store that decides had answered "yes" to nobody where its reply was lost.
+      // If its reply was lost, the store that decides has answered "yes" to nobody.
       const bool decides = old_store == (GetParam() == Phase::dual_old);
       EXPECT_EQ(retried, !(decides && fault == Fault::lose_reply));
       EXPECT_FALSE(client.release(stamp));
@@ -264,7 +264,7 @@ TEST_F(MigrateHolds, HoldsOfDifferentPhasesAreRenewedInOneCallAndEndedEachWhereI
   for (const auto& renewal : reply.renewals) EXPECT_TRUE(renewal);
   for (const HoldInfo& hold : pair.in_old()) EXPECT_GT(*hold.remaining, seconds(250));
 
-  // The new store is away: that is nothing to the one that does not stand there.
+  // The new store is down: that does not affect a hold that has no part there.
   process.to_new->down = true;
   reply = process.backend->renew(client.owner(), requests, soon()).value();
   EXPECT_TRUE(reply.answered(0));
@@ -277,7 +277,7 @@ TEST_F(MigrateHolds, HoldsOfDifferentPhasesAreRenewedInOneCallAndEndedEachWhereI
   process.to_old->down = true;
   EXPECT_FALSE(process.backend->renew(client.owner(), requests, soon()));
   process.to_old->down = false;
-  // The one of before lost: the others are not.
+  // The earlier one is lost; the others are not.
   ASSERT_TRUE(pair.old_store().break_hold(requests[0].hold.stamp, soon()).value());
   reply = process.backend->renew(client.owner(), requests, soon()).value();
   EXPECT_FALSE(reply.renewals[0]);
@@ -296,7 +296,7 @@ TEST_F(MigrateHolds, HoldThatCantBeLookedUpDoesNotKeepTheOthersFromBeingRenewed)
   pair.mark_old(Step::dual_old);
   client.reload();
   process.to_new->down = true;
-  // Released a moment ago, say, by another thread.
+  // For example, another thread has just released it.
   const RenewRequest requests[] = {{mine, seconds(30)}, {Stamp{12345}, seconds(30)}};
   const auto reply = process.backend->renew(client.owner(), requests, soon());
   ASSERT_TRUE(reply) << reply.error().message;
@@ -385,7 +385,7 @@ TEST_F(MigrateHolds, InspectShowsEachHoldOnceByTheStampThatItsOwnerKnows) {
   pair.dual_old_to_dual_new();
   take();
   check("dual_new");
-  // Back again, with holds of all of them.
+  // Back again, with holds from all phases.
   pair.dual_new_to_dual_old();
   take();
   check("dual_old again");
@@ -412,7 +412,7 @@ TEST_F(MigrateHolds, InspectAfterTheWayBackToShadowShowsWhatWasTakenInBoth) {
   EXPECT_THAT(pair.in_new(), IsEmpty());
 }
 
-// However quick the way back was: its owner knows it by its stamp in the new store.
+// Even after a quick way back, its owner knows it by its stamp in the new store.
 TEST_F(MigrateHolds, AHoldOfDualNewKeepsItsStampOnTheWayBack) {
   for (const bool old_only : {false, true}) {
     SCOPED_TRACE(old_only);
@@ -438,7 +438,7 @@ TEST_F(MigrateHolds, AHoldOfDualNewKeepsItsStampOnTheWayBack) {
     EXPECT_TRUE(other.release(stamp));
     EXPECT_FALSE(owner.is_live(stamp));
     EXPECT_EQ(in_new_of(fresh, "a"), Stamp{});
-    // Without the new store nobody knows its stamp; the hold is shown all the same.
+    // Without the new store nobody knows its stamp; it is still shown.
     process.to_new->down = true;
     EXPECT_TRUE(other.is_live(in_old_of(fresh, "b")));
     process.to_new->down = false;
@@ -473,7 +473,7 @@ TEST_F(MigrateHolds, InspectShowsTheEarlierEndOfBoth) {
       const Process process = fresh.open();
       Client owner = Pair::client(process);
       const Stamp stamp = owner.take(a, {.lease = seconds(20)}).stamp;
-      // One store alone hears of the renewal.
+      // Only one store receives the renewal.
       Way& away = *(old_away ? process.to_old : process.to_new);
       away.down = true;
       const RenewRequest request{stamp, seconds(200)};
@@ -555,7 +555,7 @@ TEST_F(MigrateHolds, InstanceKnowsItsEpochAndANewerOneInEveryPhaseAfter) {
   EXPECT_EQ(epoch_seen(), own.value);
   pair.mark_new(Step::open);
   EXPECT_EQ(epoch_seen(), own.value);
-  // A newer one, opened in this phase.
+  // A newer instance, opened in this phase.
   ASSERT_TRUE(old_instance.release(own));
   const Process second = pair.open();
   Client newer = Pair::client(second);
@@ -577,8 +577,8 @@ TEST_F(MigrateHolds, ReclaimAfterThePhaseMovedEndsTheOldInstancesHolds) {
   EXPECT_EQ(in_old_of(pair, "a"), Stamp{});
   Client owner = Pair::client(second, "app", epoch.value);
   EXPECT_EQ(owner.config().epochs.at("app"), epoch.value);
-  // It takes in both from now on, as the same instance.
-  // Not the name of before: a trial of the shadow may stand there until its lease ends.
+  // From now on it takes in both stores, as the same instance. Not the earlier name: a trial of the
+  // shadow may remain there until its lease ends.
   const Stamp stamp = owner.take({write("b")}).stamp;
   EXPECT_TRUE(owner.renew(stamp, seconds(30)));
 }
@@ -660,8 +660,8 @@ TEST_F(MigrateHolds, PhaseIsNotChangedByAProgram) {
             Errc::unsupported);
 }
 
-// A hold that lost its part in the new store is over. Nobody can renew the part that is left, not
-// even by its stamp.
+// A hold that lost its part in the new store is over. Nobody can renew the remaining part, not even
+// by its stamp.
 // SEM 10
 TEST(MigrateLostPart, IsNotRenewedByItsOtherPart) {
   for (const bool own_process : {true, false}) {
@@ -675,7 +675,7 @@ TEST(MigrateLostPart, IsNotRenewedByItsOtherPart) {
       ASSERT_TRUE(pair.new_store().break_hold(pair.in_new().at(0).stamp, soon()).value());
       if (now == Phase::dual_new) pair.dual_old_to_dual_new();
       if (own_process) {
-        // It learns of the loss, and can't give the other part back at this moment.
+        // It learns about the loss, and can't give back the other part at this moment.
         process.to_old->faults().script(Call::release, Fault::fail_before);
         EXPECT_FALSE(client.renew(stamp, std::chrono::seconds(30)));
         ASSERT_EQ(pair.in_old().size(), 1);

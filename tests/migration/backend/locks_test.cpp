@@ -1,4 +1,4 @@
-// Locks over two stores, through the phases of a migration and back: what a program sees.
+// Locks over two stores, through the phases of a migration and back: the view of a program.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class Steps final : public Observer {
   std::atomic<int> renewed = 0;
 };
 
-// Locks own their backend, and the test keeps the ways.
+// Locks own their backend; the test keeps the ways to the stores.
 Locks open_locks(const Process& process, std::shared_ptr<Observer> observer = nullptr,
                  Duration lease = seconds(30)) {
   Options options;
@@ -85,7 +85,7 @@ TEST(MigrateLocks, StoreTimeDoesNotJumpForOneThatWasIdleWhileBothCounted) {
       pair.mark_old(Step::shadow);
     }
     for (int i = 0; i < 3; ++i) {
-      // After the shadow a trial of it may be in the way.
+      // After the shadow, one of its trials may be in the way.
       const auto stamp = locks.acquire_locks({write("a")}, {.wait = patience});
       ASSERT_TRUE(stamp) << stamp.error().message;
       ASSERT_TRUE(locks.release_locks(*stamp));
@@ -94,7 +94,8 @@ TEST(MigrateLocks, StoreTimeDoesNotJumpForOneThatWasIdleWhileBothCounted) {
   }
 }
 
-// The steps have to lift the new store's stamps: nobody may take anything while both count.
+// The steps have to raise the new store's stamps, because it may be that nobody takes anything
+// while both count.
 TEST(MigrateLocks, StampsDontGoBackForWhoWasIdleWhileBothCounted) {
   Pair pair;
   test::ManualClock clock;
@@ -169,7 +170,7 @@ TEST(MigrateLocks, LostFiresWhenEitherPartIsBroken) {
           store.break_hold((old_part ? pair.in_old() : pair.in_new()).at(0).stamp, soon()).value());
       EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
       EXPECT_FALSE(locks.valid(stamp));
-      // Others need not wait for the end of the lease.
+      // Others need not wait until the lease ends.
       EXPECT_TRUE(eventually([&] { return pair.in_old().empty() && pair.in_new().empty(); }));
     }
   }
@@ -207,7 +208,7 @@ TEST(MigrateLocks, WaiterIsGrantedAfterThePhaseHasChangedUnderIt) {
     EXPECT_TRUE(locks.valid(*got));
     EXPECT_TRUE(locks.release_locks(*got));
     EXPECT_TRUE(pair.in_old().empty());
-    // In shadow it goes behind our back.
+    // In shadow this happens in the background.
     EXPECT_TRUE(eventually([&] {
       const auto left = pair.in_new();
       return std::all_of(left.begin(), left.end(), [](const HoldInfo& hold) {

@@ -64,7 +64,7 @@ auto Way::send(Call call, TimePoint by, Send forward) -> decltype(forward()) {
 
 Traits Way::traits() const {
   Traits result = other_traits.value_or(faults_->traits());
-  result.clock = nullptr;  // as of a server, whose clock is its own
+  result.clock = nullptr;  // as for a server, which has its own clock
   return result;
 }
 
@@ -123,7 +123,7 @@ Result<std::size_t> Way::reclaim(std::string_view app, std::int64_t epoch, TimeP
 
 namespace {
 
-// What a process opens: the way, which the test keeps.
+// Opens a store for a process: the way, which the test keeps.
 migrate::OpenStore opener(const std::shared_ptr<Way>& way) {
   return [way](TimePoint) -> Result<std::unique_ptr<Backend>> {
     if (way->down) return Error{Errc::unavailable, "the way is cut"};
@@ -136,7 +136,7 @@ void mark(Backend& store, Step step) {
   static_cast<void>(store.change_config(SetMigrationPhase{mark.encode()}, soon()).value());
 }
 
-// One that is above all that the store gave.
+// A stamp above all that the store has granted.
 Stamp probe(Backend& store) {
   Client prober(std::shared_ptr<Backend>(&store, [](Backend*) {}), "@migration");
   const Stamp stamp = prober.take({write("@probe")}).stamp;
@@ -195,7 +195,7 @@ void Pair::dual_old_to_dual_new() {
 
 void Pair::dual_new_to_dual_old() {
   mark_old(Step::to_old);
-  mark_new(Step::prepared);  // the version alone
+  mark_new(Step::prepared);  // only raises the version
   raise(*old_backend_, probe(*new_backend_));
   mark_old(Step::dual_old);
 }

@@ -1,7 +1,7 @@
-// Two memory spaces of which one moves to the other, and processes that open both: each process
-// has a network of its own to each store, on which a test lets things go wrong.
+// Two memory spaces, with a move from one to the other, and processes that open both. Each process
+// has its own network to each store, on which a test makes faults.
 //
-// Thread-safety: the backends are; the rest is for one thread.
+// Thread-safety: the backends are thread-safe; the rest is for one thread.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ inline constexpr std::uint32_t the_migration = 17;
 
 inline const Wanted a = {write("a")};
 
-// A store's clock, which runs, and which a test moves on. Thread-safe.
+// A store's clock, which runs, and which a test can move forward. Thread-safe.
 class StoreClock final : public Clock {
  public:
   explicit StoreClock(Duration ahead) : ahead_(ahead.count()) {}
@@ -44,7 +44,7 @@ class StoreClock final : public Clock {
   std::atomic<Duration::rep> ahead_;
 };
 
-// The way of one process to one store.
+// The way from one process to one store.
 class Way final : public ForwardingBackend {
  public:
   explicit Way(std::shared_ptr<FaultyBackend> store)
@@ -52,21 +52,21 @@ class Way final : public ForwardingBackend {
 
   // Nothing arrives any more, and each call ends at once.
   std::atomic<bool> down = false;
-  // Called before each call, with the time that it is given; set it before the first one.
+  // Called before each call, with its deadline; set it before the first call.
   std::function<void(TimePoint by)> on_every_call;
-  // Of a program: what takes an operator's rights is refused.
+  // The user is a program: a call that needs an operator's rights is refused.
   std::atomic<bool> of_a_program = false;
   // What traits() says instead of the store's own.
   std::optional<Traits> other_traits;
-  // What the store says is left after a renewal, instead of what it is.
+  // The rest of the lease that a renewal reports, instead of the real one.
   std::optional<Duration> other_lease;
-  // Called once, before the next call of this kind is sent; unset again before.
+  // Called once, before the next call of this kind is sent; removed before it runs.
   void before(Call call, std::function<void()> action);
   // Called once, after the store has answered the next call of this kind.
   void after(Call call, std::function<void()> action);
-  // Of the calls that came so far, whether or not they arrived.
+  // Counts the calls so far, whether or not they arrived.
   [[nodiscard]] std::size_t calls() const { return calls_; }
-  // How much time the last call of the kind was given.
+  // How much time the last call of this kind had.
   [[nodiscard]] Duration given(Call call) const;
   FaultyBackend& faults() { return *faults_; }
 
@@ -84,7 +84,7 @@ class Way final : public ForwardingBackend {
   Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) override;
 
   std::atomic<std::size_t> ended_waits = 0;
-  // The ticket of the last attempt that came with one.
+  // The ticket of the last attempt with a ticket.
   std::atomic<WaitTicket*> last_ticket = nullptr;
 
  private:
@@ -100,7 +100,7 @@ class Way final : public ForwardingBackend {
   std::map<Call, Duration> given_;
 };
 
-// A process that uses both.
+// A process that uses both stores.
 struct Process {
   std::shared_ptr<Way> to_old;
   std::shared_ptr<Way> to_new;
@@ -109,10 +109,10 @@ struct Process {
 
 class Pair {
  public:
-  // Errc of what open says; ways may be changed before it is opened.
+  // Returns open's error; `prepare` may change the ways before the process is opened.
   Result<Process> try_open(const std::function<void(Process&)>& prepare = {});
   Process open() { return try_open().value(); }
-  // A process of one call at a time, of this application.
+  // A client that makes one call at a time, of this application.
   static Client client(const Process& process, std::string app = "app", std::int64_t epoch = 0) {
     return Client(process.backend, std::move(app), epoch);
   }
@@ -120,13 +120,13 @@ class Pair {
   // Changes one mark, as a step of the migration does.
   void mark_old(Step step);
   void mark_new(Step step);
-  // Straight to a phase, from old_only.
+  // Goes straight to a phase, from old_only.
   void go_to(MigrationPhase phase);
-  // Steps of the migration as Migration makes them, with what they have to raise.
+  // Steps of the migration as Migration takes them, including what they have to raise.
   void dual_old_to_dual_new();
   void dual_new_to_dual_old();
 
-  // Another client of one store alone.
+  // Another client of the old store alone.
   std::shared_ptr<Backend> share_old() { return make_memory_backend(old_); }
   std::shared_ptr<Backend> share_new() { return make_memory_backend(new_); }
 
@@ -140,7 +140,7 @@ class Pair {
     return holds;
   }
 
-  // An hour apart: the stamps of the old store are far above those that the new one would give.
+  // An hour apart: the stamps of the old store are far above those that the new one would draw.
   StoreClock old_clock{std::chrono::hours(2)};
   StoreClock new_clock{std::chrono::hours(1)};
 

@@ -1,4 +1,4 @@
-// What works while one of the two stores can't be reached; what may be opened at all.
+// What works while one of the two stores can't be reached, and which pairs may be opened at all.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ TEST(MigrateReach, OldOnlyAndShadowNeedNoNewStore) {
     pair.go_to(phase);
     Process process = pair.try_open([](Process& p) { p.to_new->down = true; }).value();
     everything_works(process);
-    // One that was there and went away.
+    // A store that was there and went away.
     Process later = pair.open();
     later.to_new->down = true;
     everything_works(later);
@@ -55,7 +55,7 @@ TEST(MigrateReach, NewStoreThatComesLaterIsUsedWhenThePhaseNeedsIt) {
   EXPECT_EQ(outcome.error().code, Errc::unavailable);
   process.to_new->down = false;
   (void)client.take(a);
-  // Beside what the shadow may have left there.
+  // Next to what the shadow may have left there.
   const auto there = pair.in_new();
   EXPECT_TRUE(std::any_of(there.begin(), there.end(),
                           [](const HoldInfo& hold) { return hold.items == a; }));
@@ -72,8 +72,8 @@ TEST(MigrateReach, AfterTheSwitchTheOldStoreMayBeGone) {
   }
 }
 
-// The old store may be gone then, and is not needed; but if it answers that its holds count, one of
-// the two was put back from a backup, and holds could be taken in both.
+// The old store may be gone then, and is not needed. But if it answers that its holds count, one of
+// the two stores was restored from a backup, and holds could be taken in both.
 // SEM 21
 TEST(MigrateReach, AnOpenStoreBesideOneWhoseHoldsCountIsRefused) {
   for (const Step of_old : {Step::none, Step::shadow, Step::dual_old, Step::to_new}) {
@@ -103,7 +103,7 @@ TEST(MigrateReach, ANewStorePutBackToAPhaseThatIsOverGrantsNothingToThoseWhoAskB
     Client client = Pair::client(pair.open());
     (void)client.take({write("b")});
     pair.mark_new(Step::open);
-    if (phase != Phase::dual_old) continue;  // these ask the old store alone
+    if (phase != Phase::dual_old) continue;  // the other calls ask only the old store
     const auto outcome = client.ask(a);
     ASSERT_FALSE(outcome);
     EXPECT_EQ(outcome.error().code, Errc::misconfigured);
@@ -127,7 +127,7 @@ TEST(MigrateReach, StoresThatDontBelongTogetherAreRefusedWhenOpenedAndAfter) {
   Pair pair;
   pair.go_to(Phase::dual_old);
   Client client = Pair::client(pair.open());
-  pair.mark_new(Step::none);  // put back from a backup, say
+  pair.mark_new(Step::none);  // as if restored from a backup
   const auto opened = pair.try_open();
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Errc::misconfigured);

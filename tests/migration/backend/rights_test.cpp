@@ -1,4 +1,4 @@
-// A program that follows a migration has no right to change it, and none to break holds.
+// A program that follows a migration has no right to change it, nor to break holds.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ TEST(MigrateRights, ASwitchThatNobodyEndsIsWaitedForAndSaysWhoCanEndIt) {
     const Stamp before = client.take({write("held")}).stamp;
     pair.mark_old(step);
     std::string said;
-    // It asks for the right after 5 s, and goes on without.
+    // It asks for the right after 5 s, and continues without it.
     ASSERT_TRUE(eventually(
         [&] {
           const Result<AcquireOutcome> outcome = client.ask(a);
@@ -51,7 +51,7 @@ TEST(MigrateRights, ASwitchThatNobodyEndsIsWaitedForAndSaysWhoCanEndIt) {
     pair.mark_old(step == Step::to_new ? Step::dual_old : Step::dual_new);
     (void)client.take(a);
     EXPECT_TRUE(client.release(before));
-    // Of the next switch nothing is known yet.
+    // Nothing is known about the next switch yet.
     pair.mark_old(step);
     const Result<AcquireOutcome> outcome = client.ask({write("b")});
     ASSERT_FALSE(outcome);
@@ -59,7 +59,7 @@ TEST(MigrateRights, ASwitchThatNobodyEndsIsWaitedForAndSaysWhoCanEndIt) {
   }
 }
 
-// One that may does it for all.
+// One program with the right does it for all.
 TEST(MigrateRights, AnOperatorsProgramEndsASwitchThatNobodyEnds) {
   Pair pair;
   pair.go_to(Phase::dual_old);
@@ -72,7 +72,7 @@ TEST(MigrateRights, AnOperatorsProgramEndsASwitchThatNobodyEnds) {
   (void)program.take({write("b")});
 }
 
-// What it has to give back of an attempt that did not come to its end it releases.
+// It releases what an unfinished attempt left.
 // SEM 14
 TEST(MigrateRights, HalvesOfAnAttemptAreGivenBackWithoutTheRightToBreakThem) {
   for (const bool other_process : {false, true}) {
@@ -86,7 +86,7 @@ TEST(MigrateRights, HalvesOfAnAttemptAreGivenBackWithoutTheRightToBreakThem) {
     ASSERT_FALSE(outcome);
     EXPECT_EQ(outcome.error().code, Errc::indeterminate);
     ASSERT_EQ(pair.in_old().size(), 1);
-    // One that knows nothing of the attempt but its token looks up whose it is.
+    // A process that knows only the attempt's token looks up its owner.
     const Process asking = other_process ? open_program(pair) : process;
     const Result<std::optional<Grant>> found = asking.backend->resolve(token, soon());
     ASSERT_TRUE(found) << found.error().message;

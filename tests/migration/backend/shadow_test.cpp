@@ -1,4 +1,4 @@
-// The shadow: what it counts and says, and that nobody has to wait for it.
+// The shadow: what it counts and reports, and that nobody has to wait for it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ std::vector<HoldInfo> trials(Pair& pair) {
   return result;
 }
 
-// Unset without one, or with one that can't be read.
+// Unset without a report, or with one that can't be read.
 std::optional<Report> report(Pair& pair) {
   for (const HoldInfo& hold : pair.in_new()) {
     if (!hold.items[0].name.starts_with("@shadow:")) continue;
@@ -46,7 +46,7 @@ std::optional<Report> report(Pair& pair) {
   return {};
 }
 
-// Holds up whoever comes by, until it is opened or his time is over.
+// Blocks every caller until it is opened or the caller's time is over.
 class Gate {
  public:
   void pass(TimePoint by) {
@@ -93,7 +93,7 @@ TEST_F(MigrateShadow, HoldsAreTriedRenewedAndReleasedInTheNewStore) {
   EXPECT_GE(trial.stamp, stamp);
   ASSERT_TRUE(client.renew(stamp, seconds(200)));
   EXPECT_TRUE(eventually([&] { return *trials(pair).at(0).remaining > seconds(100); }));
-  // It is no hold of anybody.
+  // The trial is nobody's hold.
   EXPECT_THAT(client.holds(), SizeIs(1));
   ASSERT_TRUE(client.release(stamp));
   EXPECT_TRUE(eventually([&] { return trials(pair).empty(); }));
@@ -111,7 +111,7 @@ TEST_F(MigrateShadow, CountsWhatItTriedAndWritesItIntoTheNewStore) {
   ASSERT_TRUE(
       eventually([&] { return process.to_new->faults().injected(Fault::fail_before) == 1; }));
   (void)client.take({write("taken")});
-  // Its own ids are no trials.
+  // Its own ids are not tried.
   (void)client.take({write("@app:app")});
   std::optional<Report> said;
   ASSERT_TRUE(eventually(
@@ -136,12 +136,12 @@ TEST_F(MigrateShadow, CountsWhatItTriedAndWritesItIntoTheNewStore) {
 TEST_F(MigrateShadow, NewStoreThatHangsDelaysNobodyAndIsCounted) {
   Gate gate;
   Process process = pair.open();
-  // From now on: opening has read the configuration.
+  // Only from now on: opening has read the configuration.
   Client client = Pair::client(process);
   process.to_new->before(Call::load_config, [&] { gate.pass(TimePoint::max()); });
   const Stamp first = client.take({write("first")}).stamp;
   ASSERT_TRUE(gate.somebody_waits());
-  // All of these go through while the shadow stands still.
+  // All of these succeed while the shadow is blocked.
   constexpr int many = 1024 + 10;
   std::vector<Stamp> stamps;
   for (int i = 0; i < many; ++i) {
@@ -162,7 +162,7 @@ TEST_F(MigrateShadow, NewStoreThatHangsDelaysNobodyAndIsCounted) {
   EXPECT_EQ(said->skipped, many - 1024);
   EXPECT_EQ(said->tried, 1024 + 1);
   EXPECT_EQ(said->errors, 0);
-  // What was released meanwhile is released here too.
+  // A hold that was released meanwhile is released here too.
   EXPECT_TRUE(eventually([&] { return trials(pair).size() == 1; }));
 }
 
@@ -218,7 +218,8 @@ TEST_F(MigrateShadow, GivesBackWhatItHoldsAndSaysHowItWasAtTheEnd) {
 }
 
 TEST_F(MigrateShadow, NoLocksAreTakenInAStoreThatTheOldOneDoesNotMoveTo) {
-  // One that is in use by others, say, by a wrong address; it was away when this one opened.
+  // A store that others use, for example because of a wrong address; it was down when this one was
+  // opened.
   for (const Step step : {Step::none, Step::open, Step::done, Step::shadow}) {
     SCOPED_TRACE(static_cast<int>(step));
     Pair fresh;
@@ -243,7 +244,7 @@ TEST_F(MigrateShadow, TrialsEndWhenTheNewStoreIsOpened) {
   (void)client.take({write("a")});
   ASSERT_TRUE(eventually([&] { return trials(pair).size() == 1; }));
   pair.mark_new(Step::open);
-  // The next one still knows the configuration of before, and is refused by the store.
+  // The next one still knows the earlier configuration, and the store refuses it.
   (void)client.take({write("b")});
   (void)client.take({write("c")});
   ASSERT_TRUE(eventually([&] { return process.to_new->faults().calls(Call::load_config) >= 3; }));

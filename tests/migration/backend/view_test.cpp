@@ -1,4 +1,4 @@
-// What two configurations say together.
+// The combined meaning of two configurations.
 #include "backends/migrate/view.h"
 
 #include <gtest/gtest.h>
@@ -29,8 +29,8 @@ struct Row {
   Stage stage;
 };
 
-// ADR 0035's table, and the stores that take part in no migration, or not in one with each other
-// yet. All else is refused.
+// ADR 0035's table, and stores without a migration, or not yet in a common one. Everything else is
+// refused.
 const std::vector<Row> table = {
     {Step::none, Step::none, {Phase::old_only}},
     {Step::none, Step::prepared, {Phase::old_only}},

@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using Step = MigrationMark::Step;
 
-// What the new store may grant while a way back is under way: in microseconds.
+// What the new store may grant while a way back is under way, in microseconds.
 constexpr std::int64_t room = 500'000;
 
 Error obstacle(std::string what) { return {Errc::unavailable, std::move(what)}; }
@@ -25,7 +25,7 @@ class ByHand final : public Steering {
   Result<MigrationPhase> phase(TimePoint by) override {
     if (Status status = read(by); !status) return status.error();
     Result<migrate::Stage> stage = migrate::stage_of(of_old_, of_new_);
-    // Two stepped at once, one ahead and one back, in the two stores.
+    // Two steered at once, one ahead and one back, in the two stores.
     const Result<MigrationMark> old_mark = MigrationMark::decode(of_old_.migration_phase);
     if (!stage && old_mark && (old_mark->step == Step::closed || old_mark->step == Step::to_old)) {
       if (Status done = set(*old_, of_old_, Step::dual_new, by); !done) return done.error();
@@ -86,7 +86,7 @@ class ByHand final : public Steering {
     return phase(by);
   }
 
-  // Both at one instant.
+  // Reads both at one instant.
   Status read(TimePoint by) {
     const Result<SpaceConfig> before = new_->load_config(by);
     if (!before) return before.error();
@@ -100,8 +100,8 @@ class ByHand final : public Steering {
     return {};
   }
 
-  // The mark of one store, if nothing has changed there since `config` was read; which is then as
-  // it is afterwards.
+  // Sets the mark of one store if nothing has changed there since `config` was read. `config` is
+  // then the configuration afterwards.
   Status set(Backend& store, SpaceConfig& config, const MigrationMark& mark, TimePoint by) {
     const std::int64_t version = config.version;
     const Result<SpaceConfig> now =
@@ -117,7 +117,7 @@ class ByHand final : public Steering {
     return set(store, config, {step, step == Step::none ? 0 : migration()}, by);
   }
 
-  // Whoever has decided on a change of the old store before comes too late then.
+  // A process that decided on a change of the old store before then comes too late.
   Status raise_old(TimePoint by) {
     const Result<MigrationMark> mark = MigrationMark::decode(of_old_.migration_phase);
     if (!mark) return mark.error();
@@ -132,7 +132,7 @@ class ByHand final : public Steering {
     return static_cast<std::uint32_t>(of_old_.version + 7);
   }
 
-  // A live hold in `store` for which `counts` says that it is in the way?
+  // Whether `store` contains a live hold for which `counts` is true.
   template <class Counts>
   Status drained(Backend& store, TimePoint by, Counts&& counts) {
     const Result<Inspection> all = store.inspect({}, by);
@@ -163,7 +163,7 @@ class ByHand final : public Steering {
     return set(*new_, of_new_, Step::prepared, by);
   }
 
-  // A stamp greater than all that were granted in `store`.
+  // Draws a stamp greater than all that were granted in `store`.
   Result<Stamp> probe(Backend& store, const SpaceConfig& config, TimePoint by) {
     static const LockSet set =
         *LockSet::make({write("@migration-probe")}, LockSet::Names::reserved_too);
@@ -185,7 +185,7 @@ class ByHand final : public Steering {
     return grant->stamp;
   }
 
-  // Of the old store, while it is being switched.
+  // Raises the stamp base of the old store, while it is being switched.
   Status raise_base(Stamp at_least, TimePoint by) {
     const std::int64_t mark = of_old_.migration_phase;
     const Result<SpaceConfig> now = old_->change_config(RaiseStampBase{at_least}, by);
@@ -199,8 +199,7 @@ class ByHand final : public Steering {
     if (Status status = set(*old_, of_old_, Step::to_new, by); !status) return status;
     const Result<Stamp> greatest = probe(*old_, of_old_, by);
     if (!greatest) return greatest.error();
-    // Perhaps nobody takes anything in dual_new, and the new store never sees a stamp of the old
-    // one.
+    // If nobody takes anything in dual_new, the new store never sees a stamp of the old one.
     if (mutant_ != Mutant::no_base_new && mutant_ != Mutant::no_min_stamp) {
       const Result<SpaceConfig> raised = new_->change_config(RaiseStampBase{*greatest}, by);
       if (!raised) return raised.error();
@@ -238,7 +237,7 @@ class ByHand final : public Steering {
       if (!of_new) return of_new.error();
       of_new_ = *of_new;
       const Result<MigrationMark> mark = MigrationMark::decode(of_new_.migration_phase);
-      // Opened since. If not, it is as drained as it was: of_old_ is of no other version.
+      // Opened since then. If not, it is still drained, because of_old_ has the same version.
       if (!mark || mark->step != Step::prepared) return obstacle("somebody else has gone on");
       if (Status status = set(*new_, of_new_, Step::prepared, by); !status) return status;
     }
@@ -250,7 +249,7 @@ class ByHand final : public Steering {
     return set(*old_, of_old_, Step::dual_old, by);
   }
 
-  // Of the new store as it is by now.
+  // Draws a stamp in the new store as it is now.
   Result<Stamp> probe_now(TimePoint by) {
     const Result<SpaceConfig> of_new = new_->load_config(by);
     if (!of_new) return of_new.error();
@@ -262,7 +261,7 @@ class ByHand final : public Steering {
     const Result<MigrationMark> mark = MigrationMark::decode(of_old_.migration_phase);
     if (mark && mark->switching()) return set(*old_, of_old_, Step::dual_new, by);
     if (mutant_ != Mutant::no_drain) {
-      // What stands in both with a stamp of the old store has a greater one in the new store.
+      // A hold in both stores with a stamp of the old one has a greater stamp in the new store.
       const MigrationPhase last =
           mutant_ == Mutant::old_stamps ? MigrationPhase::shadow : MigrationPhase::dual_old;
       const Status alone =

@@ -1,5 +1,5 @@
-// Migrations on simulated time: docs/testing.md. With --mutant NAME something is done wrong on
-// purpose, and it has to show.
+// Migrations on simulated time: docs/testing.md. --mutant NAME makes a deliberate mistake, which
+// has to show.
 #include <cstdio>
 #include <string_view>
 #include <vector>
@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
             return run_migration(seed, decisions, mutant);
           },
       .runs = 2'000,
-      // A quarter of what does happen.
+      // A quarter of what usually happens.
       .enough = {{"grants", 14'000},
                  {"overlaps", 34'000},
                  {"lives: old", 2'000},

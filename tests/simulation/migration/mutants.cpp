@@ -8,7 +8,7 @@
 namespace lockset::simulation {
 namespace {
 
-// Knows nothing of marks.
+// Ignores marks.
 class Legacy final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;
@@ -44,7 +44,7 @@ class LostIgnored final : public ForwardingBackend {
   }
 };
 
-// Says that the old part of a hold of both stores is there, and asks nobody.
+// Claims, without asking, that the old part of a hold in both stores exists.
 class LeftOut final : public ForwardingBackend {
  public:
   using ForwardingBackend::ForwardingBackend;

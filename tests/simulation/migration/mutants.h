@@ -1,4 +1,4 @@
-// Wrong ways to use a store, each a decorator of one client's way to it.
+// Wrong ways to use a store, each a decorator for one client's way to it.
 #pragma once
 
 #include <functional>
@@ -9,13 +9,13 @@
 
 namespace lockset::simulation {
 
-// The old (new) store as the mutant's clients use it: `store` itself for all others.
+// The old (new) store as the mutant's clients use it; for all others `store` itself.
 std::unique_ptr<Backend> old_store_of(Mutant mutant, std::unique_ptr<Backend> store);
 std::unique_ptr<Backend> new_store_of(Mutant mutant, std::unique_ptr<Backend> store);
 // As clients of one store alone use it.
 std::unique_ptr<Backend> lone_store_of(Mutant mutant, std::unique_ptr<Backend> store);
 
-// A space that nobody has made as long as `there` says no: nothing can be taken in it.
+// A space that does not exist as long as `there` returns false: nothing can be taken in it.
 std::unique_ptr<Backend> only_while(std::function<bool()> there, std::unique_ptr<Backend> store);
 
 }  // namespace lockset::simulation

@@ -33,7 +33,8 @@ Client::Connect connect(Configured how, Lines& lines, Stores& stores, const Sett
         return lone_store_of(mutant, std::make_unique<Remote>(lines.old_line));
       };
     case Configured::new_alone:
-      // Before a migration has begun the new space is anybody's: nobody can tell who comes early.
+      // Before a migration has begun, anybody may use the new space: a client that comes too early
+      // can't be recognised.
       return [&lines, &stores](TimePoint) -> Opened {
         return only_while([&stores] { return stores.marks().of_new != 0; },
                           std::make_unique<Remote>(lines.new_line));
@@ -88,7 +89,8 @@ bool Program::expects(const Error& error, TimePoint asked) const {
                      [&](const Stores::Marks& at) { return refusal(at) == error.code; });
 }
 
-// What a program so configured is told while the marks are these; unset: it may take holds.
+// The error that a program with this configuration gets while the marks are these; unset: it may
+// take holds.
 std::optional<Errc> Program::refusal(const Stores::Marks& marks) const {
   if (how_ == Configured::migrate) {
     SpaceConfig of_old;
@@ -100,7 +102,7 @@ std::optional<Errc> Program::refusal(const Stores::Marks& marks) const {
     if (stage->switching) return Errc::unavailable;
     return {};
   }
-  // Not there yet.
+  // The space does not exist yet.
   if (how_ == Configured::new_alone && marks.of_new == 0) return Errc::unavailable;
   const Status may = may_use_alone(how_ == Configured::new_alone ? marks.of_new : marks.of_old);
   if (!may) return may.error().code;

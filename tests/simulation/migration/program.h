@@ -1,5 +1,5 @@
-// One life of a program that takes part in a migration, with the configuration that it has for so
-// long: over the old store alone, over both, over the new one alone.
+// One life of a program that takes part in a migration, with its configuration during that life:
+// over the old store alone, over both, over the new one alone.
 #pragma once
 
 #include "tests/simulation/client.h"
@@ -11,7 +11,7 @@ namespace lockset::simulation {
 enum class Configured : std::uint8_t { old_alone, migrate, new_alone };
 const char* to_string(Configured how) noexcept;
 
-// Ways of one process to both stores. Lives as long as the run.
+// The ways from one process to both stores. Lives as long as the run.
 struct Lines {
   Lines(World& world, Stores& stores, const Setting& setting, Process& process)
       : old_line(world, stores.old_store, setting.old_store, process),
@@ -20,7 +20,7 @@ struct Lines {
   Line new_line;
 };
 
-// How a program so configured comes to its backend. All must outlive it.
+// How a program with this configuration gets its backend. All references must outlive it.
 Client::Connect connect(Configured how, Lines& lines, Stores& stores, const Setting& setting);
 
 class Program final : public Client {
@@ -36,8 +36,8 @@ class Program final : public Client {
   void run() override;
 
  protected:
-  // Whoever is configured for one store is refused where holds in it alone would not count, and
-  // everybody for a moment while it is switched.
+  // A client of one store alone is refused when its holds would not count there, and every client
+  // for a moment during a switch.
   [[nodiscard]] bool expects(const Error& error, TimePoint asked) const override;
 
  private:

@@ -57,9 +57,9 @@ class Run {
     history::Rules rules = rules_of(profile_);
     rules.slack =
         std::max(stores_.old_store.slack(longest_lease), stores_.new_store.slack(longest_lease));
-    // Who is in nobody's way may have been for a moment: with the old part of a hold that the new
-    // store did not grant. A hold is lost with either part, and the other one may stand for a
-    // moment.
+    // A hold that does not block any more may have blocked for a moment: with its old part, while
+    // the new store refused it. A hold is lost with either part, and the other part may remain for
+    // a moment.
     rules.denials_end = false;
     rules.spurious_busy = 1;
     if (const auto report = judge(outcome, world_, rules)) {
@@ -90,7 +90,7 @@ class Run {
     const std::int64_t drawn =
         world_.schedule().draw(Kind::life, actor, 1, 0, std::int64_t{1} << 40).value_or(0);
     Random random(static_cast<std::uint64_t>(drawn));
-    // Many are short: in many phases there is one who is configured for another.
+    // Many are short: then in many phases some program has the configuration of another phase.
     TimePoint ends = now + random.between(500ms, random.below(3) == 0 ? 20s : 5s);
     const Configured how = drawn == 0 ? Configured::migrate : choose(random);
     if (now >= profile_.calm) ends = std::min(ends, now + 3s);
@@ -101,7 +101,7 @@ class Run {
     Program& program =
         programs_.emplace_back(world_, stores_, resource_, setting_, process, lines, how, ends);
     ++running_;
-    // Whichever comes first: its end, or its death.
+    // Its end or its death, whichever comes first.
     const auto over = std::make_shared<bool>(false);
     world_.spawn(process, [this, &program, actor, life, over] {
       program.run();
@@ -125,7 +125,7 @@ class Run {
       if (dice < old_alone) return Configured::old_alone;
       return dice < old_alone + both ? Configured::migrate : Configured::new_alone;
     };
-    // When all is calm only those are left who follow.
+    // In the end only programs that follow the migration are left.
     if (world_.now() >= profile_.calm) return Configured::migrate;
     const Result<MigrationMark> old_mark = MigrationMark::decode(stores_.marks().of_old);
     const Result<MigrationMark> new_mark = MigrationMark::decode(stores_.marks().of_new);
@@ -150,7 +150,7 @@ class Run {
     });
   }
 
-  // When all is calm: brings the migration to an end, and looks whether all can be locked then.
+  // When all is calm: brings the migration to an end, and checks that all names can be locked then.
   void conduct(Process& process) {
     const std::stop_token never;
     const Duration in_flight = std::max(2 * profile_.io_timeout, profile_.longest_pause);
@@ -159,7 +159,7 @@ class Run {
     Steerer& steerer = steerers_.emplace_back(world_, setting_, process, lines);
     const std::optional<MigrationPhase> end = steerer.bring_home();
     if (end) ++world_.counts["migrations brought to: " + std::string(to_string(*end))];
-    // Those who wander are at work with what they have found then.
+    // The wandering steerers are still acting on what they saw before.
     sleep_until(world_.now() + 3s, never);
     for (Program& each : programs_) each.check_settled();
     over_ = true;

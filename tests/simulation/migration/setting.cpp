@@ -28,7 +28,7 @@ constexpr std::array<std::pair<std::string_view, Mutant>, 12> mutants{{
     {"no-compare", Mutant::no_compare},
 }};
 
-// What holds of both stores have in common, from that of the old one.
+// The profile of the new store: what holds in both stores share comes from the old one's.
 Profile of_new_store(const Profile& of_old, std::uint64_t seed) {
   Profile profile = make_profile(seed ^ 0xB5297A4D3F84D5B5);
   profile.io_timeout = of_old.io_timeout;
@@ -99,7 +99,7 @@ Setting make_setting(std::uint64_t seed, Mutant mutant) {
   leave_out(profile);
   // Long enough to go there, back and there again.
   setting.by_hand = mutant != Mutant::none || one_in(2);
-  // lockset::Migration looks at drained stores for ten seconds.
+  // lockset::Migration watches drained stores for ten seconds.
   profile.calm =
       TimePoint(1h) + (setting.by_hand ? random.between(8s, 25s) : random.between(8s, 70s));
   if (one_in(4)) profile.longest_pause = 9s;
@@ -122,14 +122,14 @@ Setting make_setting(std::uint64_t seed, Mutant mutant) {
   setting.hesitation = random.between(200ms, 3s);
   setting.backwards = one_in(3) ? 0 : up_to(0.6);
   setting.ends_finished = !one_in(3);
-  // A slow store beside short leases: calls take long, and few of them end too late.
+  // A slow store with short leases: calls take long, but few of them end too late.
   if (one_in(6)) {
     (one_in(2) ? profile : setting.new_store).most_travel =
         random.between(100ms, profile.io_timeout / 3);
   }
   if (mutant == Mutant::no_compare || (mutant == Mutant::none && one_in(8))) {
-    // One goes back while another goes on and back: before anybody holds anything in the new store
-    // alone, so at the beginning.
+    // One goes back while another goes on and back. That has to happen before any hold is in the
+    // new store only, so at the beginning.
     setting.begins = MigrationPhase::dual_new;
     setting.steerers = 3;
     setting.steering_crashes = 0;

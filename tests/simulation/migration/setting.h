@@ -1,5 +1,5 @@
-// What kind of migration a seed makes: the two stores' faults, who takes part, who steers, and what
-// is done wrong on purpose.
+// The kind of migration that a seed makes: the two stores' faults, the participants, the steering
+// people, and the deliberate mistake.
 #pragma once
 
 #include <cstdint>
@@ -20,22 +20,22 @@ enum class Mutant : std::uint8_t {
   legacy,             // clients of the old store that don't know of marks
   no_min_stamp,       // the new part of a hold is taken without the stamp of the old part
   no_base_back,       // the old store's stamp base is not raised on the way back
-  no_fence_back,      // nor is the new store's version, before its greatest stamp is looked for
-  lost_old_ignored,   // a client does not mind that the old part of its hold is lost
-  old_part_left_out,  // a client takes holds of both stores in the new one alone
+  no_fence_back,      // nor is the new store's version, before its greatest stamp is read
+  lost_old_ignored,   // a client ignores that the old part of its hold is lost
+  old_part_left_out,  // a client takes holds of both stores only in the new one
   no_base_forward,    // the old store's stamp base is not raised on the way to dual_new
   no_base_new,        // nor is the new store's
-  old_stamps,         // the new store is opened while holds of both have stamps of the old one
-  no_compare,         // a way back is gone to its end though the new store was open in between
+  old_stamps,         // the new store is opened while holds in both have stamps of the old one
+  no_compare,         // a way back is completed although the new store was open in between
 };
 
-// "no-drain". Mutant::none for a name that is none.
+// From a name such as "no-drain". Mutant::none for an unknown name.
 Mutant mutant_of(std::string_view name);
-// The promises that it breaks.
+// The promises that this mutant breaks.
 std::set<std::string> broken_by(Mutant mutant);
 
 struct Setting {
-  // Of the clients, and of the network to each of the stores and of what happens to it.
+  // The clients, the network to each store, and each store's faults.
   Profile old_store;
   Profile new_store;
   // How far the calendar of the new store is ahead.
@@ -47,16 +47,16 @@ struct Setting {
   double steering_crashes = 0;
   // The share of its steps that go back.
   double backwards = 0;
-  // The share of their changes before which they wait, and for how long at most.
+  // The share of their changes before which they wait, and the longest wait.
   double hesitates = 0;
   Duration hesitation{};
   // They go there and back, and there again.
   bool rocks = false;
   // The share of its steps after which the next one follows at once.
   double bursts = 0;
-  // Where it stands at the beginning: old_only, or begun before.
+  // The phase at the beginning: old_only, or a migration that was begun before.
   MigrationPhase begins = MigrationPhase::old_only;
-  // By the test's own hand instead of lockset::Migration: needed for what is done wrong there.
+  // The test itself takes the steps instead of lockset::Migration: needed for mistakes in them.
   bool by_hand = false;
   // Where it is brought when all is calm again: to the end or to the start.
   bool ends_finished = true;

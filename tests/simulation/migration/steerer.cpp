@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Of one who is stopped now and then between what he has seen and what he does.
+// Somebody who is stopped now and then between looking and acting.
 class Hesitant final : public ForwardingBackend {
  public:
   Hesitant(World& world, const Setting& setting, Process& process, Line& line)
@@ -49,7 +49,7 @@ void Steerer::sleep(Duration time) {
 void Steerer::wander() {
   const std::unique_ptr<Steering> steering = this->steering();
   const TimePoint calm = setting_.old_store.calm;
-  std::optional<bool> went_on;  // with the last step that was done
+  std::optional<bool> went_on;  // the direction of the last step that succeeded
   while (!process_.dead && world_.now() < calm) {
     const auto drawn =
         world_.schedule().draw(Kind::steer, process_.actor, 1, 0, std::int64_t{1} << 40);
@@ -59,7 +59,7 @@ void Steerer::wander() {
     }
     Random random(static_cast<std::uint64_t>(*drawn));
     const auto share = [&] { return static_cast<double>(random.below(1000)) / 1000; };
-    // Often at once: nobody may count on anybody having noticed.
+    // Often at once: nobody may rely on others having noticed.
     if (share() >= setting_.bursts)
       sleep(random.below(3) == 0 ? random.between(0ms, 50ms) : random.between(0ms, 2500ms));
     if (process_.dead || world_.now() >= calm) return;

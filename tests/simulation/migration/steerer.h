@@ -11,13 +11,13 @@ namespace lockset::simulation {
 
 class Steerer {
  public:
-  // All must outlive it.
+  // All references must outlive it.
   Steerer(World& world, const Setting& setting, Process& process, Lines& lines)
       : world_(world), setting_(setting), process_(process), lines_(lines) {}
 
-  // Each on a fiber of the process. Until calm, or until the process dies.
+  // Each runs on a fiber of the process, until all is calm or the process dies.
   void wander();
-  // Unset if it could not be brought there.
+  // Unset if that failed.
   std::optional<MigrationPhase> bring_home();
 
  private:

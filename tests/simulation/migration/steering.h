@@ -1,4 +1,4 @@
-// How a migration is moved on.
+// Moves a migration on.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace lockset::simulation {
 
-// On a fiber. Each call returns by its `by`, give or take.
+// Used on a fiber. Each call returns by its `by`, more or less.
 class Steering {
  public:
   Steering() = default;
@@ -24,10 +24,10 @@ class Steering {
   virtual Result<MigrationPhase> finish(TimePoint by) = 0;
 };
 
-// By lockset::Migration.
+// Uses lockset::Migration.
 std::unique_ptr<Steering> steer_by_product(std::unique_ptr<Backend> from,
                                            std::unique_ptr<Backend> to);
-// By a few lines that do what ADR 0035 says, or leave out what the mutant says. For stores whose
+// A few lines that do what ADR 0035 says, or leave out what the mutant says. For stores whose
 // config version grows by one with each change.
 std::unique_ptr<Steering> steer_by_hand(std::unique_ptr<Backend> from, std::unique_ptr<Backend> to,
                                         Mutant mutant);

@@ -11,20 +11,20 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Of MigrationMark::Step.
+// The names of MigrationMark::Step.
 constexpr const char* names[] = {"none",   "shadow", "dual-old", "to-new", "dual-new", "to-old",
                                  "closed", "",       "prepared", "open",   "done"};
 constexpr std::uint32_t old_actor = 100;
 constexpr std::uint32_t new_actor = 101;
 
-// Whether the record in the old (new) store is the one by whose stamp the hold is known.
+// Whether the hold is known by the stamp of its record in the old (new) store.
 bool decides_in_old(const std::optional<migrate::HoldTag>& tag) {
   return !tag || tag->phase <= MigrationPhase::dual_old;
 }
 bool decides_in_the_new(const std::optional<migrate::HoldTag>& tag) {
   return !tag || tag->phase >= MigrationPhase::dual_new;
 }
-// Nobody is handed over what those who steer take.
+// What the steering people take is handed to no caller.
 bool decides_in_old(const Fate& fate) { return !fate.reserved && decides_in_old(fate.tag); }
 bool decides_in_the_new(const Fate& fate) { return !fate.reserved && decides_in_the_new(fate.tag); }
 
@@ -50,7 +50,7 @@ void Stores::note(const char* store, std::int64_t Marks::*mark, const SpaceConfi
   now.*mark = config.migration_phase;
   marks_.emplace_back(world_.now(), now);
   ++world_.counts["steps of a migration"];
-  // For those who read what happened.
+  // For readers of the run's story.
   const Result<MigrationMark> read = MigrationMark::decode(config.migration_phase);
   const std::string kind = store + std::string(names[static_cast<std::size_t>(read->step)]);
   world_.record(history::FaultBegin{kind});
@@ -101,7 +101,7 @@ bool Stores::live(Stamp stamp) {
                      [&](Stamp each) { return (in_new ? old_store : new_store).live(each); });
 }
 
-// Also if a request that came once more has made such a part anew since, which is nobody's.
+// True also if a repeated request has made such a part again meanwhile, which belongs to nobody.
 bool Stores::lost_a_part(Stamp stamp) {
   Store& other = decides_in_new(stamp) ? old_store : new_store;
   const std::vector<Stamp> parts = others(stamp, *fate(stamp));
@@ -136,8 +136,8 @@ void Stores::begin() {
   }
 }
 
-// Of both at one instant: each hold that somebody has and that stands wherever it has to, by the
-// record that decides.
+// A snapshot of both at one instant: each hold that has an owner and is complete in its stores, by
+// the record that decides.
 void Stores::take_picture() {
   world_.record(history::SeenBegin{});
   for (Store* const store : {&old_store, &new_store}) {
@@ -147,7 +147,7 @@ void Stores::take_picture() {
       const auto tag = migrate::tag_of(hold.owner.instance);
       if (!(in_new ? decides_in_the_new(tag) : decides_in_old(tag))) continue;
       if (is_reserved_name(hold.items.front().name)) continue;
-      // What has lost a part is no hold any more.
+      // A hold that has lost a part is over.
       if (!handed_over_.contains(hold.stamp) || !live(hold.stamp)) continue;
       if (lost_a_part(hold.stamp)) continue;
       history::Seen seen{hold.stamp, {}};

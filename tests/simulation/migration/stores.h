@@ -1,5 +1,5 @@
-// Two stores between which holds are moved: what is true of a hold that stands in one of them or in
-// both, and what their marks were at each moment.
+// Two stores of a migration: the truth about a hold in one of them or in both, and the marks of the
+// stores at each moment.
 #pragma once
 
 #include <map>
@@ -23,25 +23,25 @@ class Stores final : public Truth {
   [[nodiscard]] bool live(Stamp stamp) override;
   [[nodiscard]] bool ended(Stamp stamp) const override;
   [[nodiscard]] const Fate* fate(Stamp stamp) const override;
-  // Of the parts that decide.
+  // For the parts that decide.
   [[nodiscard]] const std::map<Stamp, Fate>& fates() const override;
   void handed_over(Stamp stamp) override { handed_over_.insert(stamp); }
   [[nodiscard]] TimePoint stepped() const override { return TimePoint::max(); }
 
-  // The numbers of both stores (core/migration_mark.h).
+  // The marks of both stores as numbers (core/migration_mark.h).
   struct Marks {
     std::int64_t of_old = 0;
     std::int64_t of_new = 0;
   };
   [[nodiscard]] Marks marks() const { return marks_.back().second; }
-  // Those that they had at some moment since `from`.
+  // All marks that they had since `from`.
   [[nodiscard]] std::vector<Marks> marks_since(TimePoint from) const;
 
   void begin();
   void finish();
 
  private:
-  // The stamps of the other part of a hold, by that of the part that decides.
+  // The stamps of a hold's other parts, found by the stamp of the part that decides.
   [[nodiscard]] std::vector<Stamp> others(Stamp stamp, const Fate& fate) const;
   [[nodiscard]] bool decides_in_new(Stamp stamp) const;
   [[nodiscard]] bool lost_a_part(Stamp stamp);
