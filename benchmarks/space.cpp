@@ -92,7 +92,7 @@ std::vector<Target> spaces(std::span<const std::string> operands,
       leave_out(url.error().message);
       continue;
     }
-    const Store* store = find_store(*url);
+    const RivalStore* store = find_store(*url);
     if (store == nullptr) {
       leave_out("this build has no benchmarks for '" + url->scheme + ":'");
       continue;

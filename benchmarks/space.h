@@ -13,10 +13,10 @@
 namespace lockset::bench {
 
 struct Target {
-  std::string id;                // for people: "postgresql serializable"
-  const Store* store = nullptr;  // never destroyed
-  Url url;                       // "jobs" becomes "jobs_bench"; the name of a file gets "-bench"
-  Url filled;                    // a second one, to be filled with holds: "jobs_bench_full"
+  std::string id;                     // for people: "postgresql serializable"
+  const RivalStore* store = nullptr;  // never destroyed
+  Url url;     // "jobs" becomes "jobs_bench"; the name of a file gets "-bench"
+  Url filled;  // a second one, to be filled with holds: "jobs_bench_full"
 };
 
 // Each operand is an address, or NAME=ADDRESS to distinguish two of the same kind. `complaints`

@@ -94,7 +94,7 @@ struct Migration::Impl {
   // may have gone on, but never back. (ADR 0035)
   Maybe<SpaceConfig> raise_old(const Seen& seen, TimePoint by);
   // Sets a mark and returns `phase`.
-  static Maybe<MigrationPhase> set(migrate::Store& store, const SpaceConfig& seen,
+  static Maybe<MigrationPhase> set(migrate::SteeredStore& store, const SpaceConfig& seen,
                                    const MigrationMark& mark, MigrationPhase phase, TimePoint by);
   // Two processes that steered at once without knowing of each other may have left marks that don't
   // belong together; then nothing is granted. Returns the mark that mends that. Unset: nothing to
@@ -113,8 +113,8 @@ struct Migration::Impl {
   Result<std::vector<Finding>> plan(TimePoint by);
   Result<std::size_t> copy_permits(TimePoint by);
 
-  migrate::Store old_store;
-  migrate::Store new_store;
+  migrate::SteeredStore old_store;
+  migrate::SteeredStore new_store;
   const Clock& clock;
   const Owner me;
   // A hold for steering whose release was not confirmed.

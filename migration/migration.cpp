@@ -106,7 +106,7 @@ MigrationMark Migration::Impl::mark(const Seen& seen, Step step) {
   return {step, seen.old_mark.migration};
 }
 
-Migration::Impl::Maybe<MigrationPhase> Migration::Impl::set(migrate::Store& store,
+Migration::Impl::Maybe<MigrationPhase> Migration::Impl::set(migrate::SteeredStore& store,
                                                             const SpaceConfig& seen,
                                                             const MigrationMark& mark,
                                                             MigrationPhase phase, TimePoint by) {

@@ -8,20 +8,21 @@ namespace {
 
 constexpr Duration probing_lease = std::chrono::seconds(30);
 
-Result<std::optional<ReservedHold>> take(Store& store, const std::string& name, const Owner& owner,
-                                         TimePoint by) {
+Result<std::optional<ReservedHold>> take(SteeredStore& store, const std::string& name,
+                                         const Owner& owner, TimePoint by) {
   std::optional<Busy> in_the_way;
   return ReservedHold::take(store, name, owner, probing_lease, by, in_the_way);
 }
 
 }  // namespace
 
-bool NameProbe::shown_in(Store& other, TimePoint by) const {
+bool NameProbe::shown_in(SteeredStore& other, TimePoint by) const {
   const Result<Inspection> seen = other.inspect(by, {InspectQuery::Match::name, name});
   return seen && !seen->holds.empty();
 }
 
-Result<NameProbe> probe_names(Store& store, const Owner& owner, const Clock& clock, TimePoint by) {
+Result<NameProbe> probe_names(SteeredStore& store, const Owner& owner, const Clock& clock,
+                              TimePoint by) {
   NameProbe probe;
   // "é", composed and decomposed, at the end of a name that nobody else uses.
   const std::string unique = std::string(steering_prefix) + ":" + Token::random().hex() + ":x";

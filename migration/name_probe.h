@@ -25,13 +25,14 @@ struct NameProbe {
 
   // Whether `other` shows the hold that the probe took in its own store: then the two are one
   // space. False if it can't be asked.
-  [[nodiscard]] bool shown_in(Store& other, TimePoint by) const;
+  [[nodiscard]] bool shown_in(SteeredStore& other, TimePoint by) const;
 
   std::shared_ptr<ReservedHold> hold;  // on `name`, for shown_in
   std::string name;
 };
 
 // Its holds are released on return, except NameProbe::hold.
-Result<NameProbe> probe_names(Store& store, const Owner& owner, const Clock& clock, TimePoint by);
+Result<NameProbe> probe_names(SteeredStore& store, const Owner& owner, const Clock& clock,
+                              TimePoint by);
 
 }  // namespace lockset::migrate

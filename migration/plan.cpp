@@ -61,7 +61,7 @@ Result<std::vector<Finding>> Migration::Impl::plan(TimePoint by) {
   compare_traits(old_store.opened()->traits(), new_store.opened()->traits(), found);
 
   // Rights: try a change that changes nothing, because no configuration has this version.
-  for (migrate::Store* store : {&old_store, &new_store}) {
+  for (migrate::SteeredStore* store : {&old_store, &new_store}) {
     const SpaceConfig& config = store == &old_store ? seen->old_config : *seen->new_config;
     const Result<SpaceConfig> asked = store->opened()->change_config(
         SetMigrationPhase{config.migration_phase, std::int64_t{-1}}, by);
@@ -171,7 +171,7 @@ Result<std::vector<Finding>> Migration::Impl::plan(TimePoint by) {
   // Clocks and stamps.
   for (const auto& [probe, called] :
        {std::pair(&*of_old, old_store.called()), std::pair(&*of_new, new_store.called())}) {
-    const bool usual = std::chrono::abs(probe->ahead) <= connections::usual_difference;
+    const bool usual = std::chrono::abs(probe->ahead) <= server::usual_difference;
     found.push_back({usual ? Level::good : Level::warning, "clock of " + called,
                      offset_text(probe->ahead, probe->blur) + "this machine's" +
                          (usual ? "" : ": what is shown of times is off by that")});

@@ -14,12 +14,12 @@ constexpr Duration steering_lease = std::chrono::seconds(5);
 
 }  // namespace
 
-Error Store::named(Error e) const {
+Error SteeredStore::named(Error e) const {
   e.message = called_ + ": " + e.message;
   return e;
 }
 
-Result<SpaceConfig> Store::load(TimePoint by) {
+Result<SpaceConfig> SteeredStore::load(TimePoint by) {
   const Result<Backend*> store = side_.get(by);
   if (!store) return named(store.error());
   Result<SpaceConfig> config = (*store)->load_config(by);
@@ -27,7 +27,7 @@ Result<SpaceConfig> Store::load(TimePoint by) {
   return config;
 }
 
-Result<Inspection> Store::inspect(TimePoint by, const InspectQuery& query) {
+Result<Inspection> SteeredStore::inspect(TimePoint by, const InspectQuery& query) {
   const Result<Backend*> store = side_.get(by);
   if (!store) return named(store.error());
   Result<Inspection> seen = (*store)->inspect(query, by);
@@ -35,8 +35,8 @@ Result<Inspection> Store::inspect(TimePoint by, const InspectQuery& query) {
   return seen;
 }
 
-Result<std::optional<SpaceConfig>> Store::set_mark(const SpaceConfig& seen,
-                                                   const MigrationMark& mark, TimePoint by) {
+Result<std::optional<SpaceConfig>> SteeredStore::set_mark(const SpaceConfig& seen,
+                                                          const MigrationMark& mark, TimePoint by) {
   const Result<Backend*> store = side_.get(by);
   if (!store) return named(store.error());
   const SetMigrationPhase change{mark.encode(), seen.version};
@@ -60,7 +60,7 @@ Result<std::optional<SpaceConfig>> Store::set_mark(const SpaceConfig& seen,
   return named(std::move(why));
 }
 
-Result<SpaceConfig> Store::raise_stamps(Stamp at_least, TimePoint by) {
+Result<SpaceConfig> SteeredStore::raise_stamps(Stamp at_least, TimePoint by) {
   const Result<Backend*> store = side_.get(by);
   if (!store) return named(store.error());
   Result<SpaceConfig> now = (*store)->change_config(RaiseStampBase{at_least}, by);
@@ -72,8 +72,8 @@ Result<SpaceConfig> Store::raise_stamps(Stamp at_least, TimePoint by) {
   return now;
 }
 
-Result<std::optional<Stamp>> Store::draw_stamp(std::int64_t config_version, const Owner& owner,
-                                               TimePoint by) {
+Result<std::optional<Stamp>> SteeredStore::draw_stamp(std::int64_t config_version,
+                                                      const Owner& owner, TimePoint by) {
   std::optional<Busy> in_the_way;
   const std::string name = std::string(steering_prefix) + ":" + Token::random().hex();
   Result<std::optional<ReservedHold>> hold =
@@ -84,7 +84,7 @@ Result<std::optional<Stamp>> Store::draw_stamp(std::int64_t config_version, cons
 }
 
 Result<std::optional<ReservedHold>> ReservedHold::take(
-    Store& store, const std::string& name, const Owner& owner, Duration lease, TimePoint by,
+    SteeredStore& store, const std::string& name, const Owner& owner, Duration lease, TimePoint by,
     std::optional<Busy>& in_the_way, std::optional<std::int64_t> only_at_version) {
   const Result<Backend*> backend = store.get(by);
   if (!backend) return store.named(backend.error());

@@ -20,12 +20,12 @@ inline constexpr std::string_view steering_prefix = "@migrate";
 class ReservedHold;
 
 // For one thread.
-class Store {
+class SteeredStore {
  public:
   // `called` is the store's name in messages: "the old store".
-  Store(OpenStore open, std::string_view called) : side_(std::move(open)), called_(called) {}
-  Store(const Store&) = delete;
-  Store& operator=(const Store&) = delete;
+  SteeredStore(OpenStore open, std::string_view called) : side_(std::move(open)), called_(called) {}
+  SteeredStore(const SteeredStore&) = delete;
+  SteeredStore& operator=(const SteeredStore&) = delete;
 
   [[nodiscard]] const std::string& called() const noexcept { return called_; }
   // Null if the store was not opened yet.
@@ -60,7 +60,7 @@ class ReservedHold {
   // Takes a write hold on `name`. Unset: somebody else has it, and `in_the_way` describes that
   // hold. With `only_at_version` also unset, and `in_the_way` too, if the configuration has another
   // version.
-  static Result<std::optional<ReservedHold>> take(Store& store, const std::string& name,
+  static Result<std::optional<ReservedHold>> take(SteeredStore& store, const std::string& name,
                                                   const Owner& owner, Duration lease, TimePoint by,
                                                   std::optional<Busy>& in_the_way,
                                                   std::optional<std::int64_t> only_at_version = {});

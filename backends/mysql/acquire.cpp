@@ -68,8 +68,8 @@ std::string acquire_text(const Store& store, const AcquireRequest& request) {
 
 Result<AcquireOutcome> MysqlBackend::try_acquire(const AcquireRequest& request) {
   std::uint32_t collisions = 0;
-  const Result<Answer> answer = store_->run(acquire_text(*store_, request), Sent::change,
-                                            request.by, Lane::common, &collisions);
+  const Result<Reply> answer = store_->run(acquire_text(*store_, request), Sent::change, request.by,
+                                           Lane::common, &collisions);
   if (!answer) return answer.error();
   if (answer->rows.size() != 1) return nonsense(*store_);
   const std::string& outcome = answer->text(0);
@@ -88,7 +88,7 @@ Result<AcquireOutcome> MysqlBackend::try_acquire(const AcquireRequest& request) 
   return nonsense(*store_);
 }
 
-Result<AcquireOutcome> MysqlBackend::granted(const AcquireRequest& request, const Answer& answer,
+Result<AcquireOutcome> MysqlBackend::granted(const AcquireRequest& request, const Reply& answer,
                                              std::uint32_t collisions) {
   const auto items = request.set->items();
   Grant grant;
@@ -108,11 +108,11 @@ Result<AcquireOutcome> MysqlBackend::granted(const AcquireRequest& request, cons
       poller_.taken(items[i].name, items[i].mode, grant.stamp);
     }
   }
-  if (auto place = std::dynamic_pointer_cast<Poller::Place>(request.ticket)) Poller::leave(*place);
+  if (auto mine = std::dynamic_pointer_cast<Poller::Ticket>(request.ticket)) Poller::leave(*mine);
   return AcquireOutcome(std::move(grant));
 }
 
-Result<AcquireOutcome> MysqlBackend::busy(const AcquireRequest& request, const Answer& answer,
+Result<AcquireOutcome> MysqlBackend::busy(const AcquireRequest& request, const Reply& answer,
                                           std::uint32_t collisions) {
   Busy busy;
   busy.holder = Stamp{answer.number(1)};
@@ -130,7 +130,7 @@ Result<AcquireOutcome> MysqlBackend::busy(const AcquireRequest& request, const A
     const auto wanted = std::find_if(items.begin(), items.end(), [&](const LockRequest& item) {
       return item.name == busy.name;
     });
-    busy.ticket = poller_.queue_up(std::dynamic_pointer_cast<Poller::Place>(request.ticket),
+    busy.ticket = poller_.queue_up(std::dynamic_pointer_cast<Poller::Ticket>(request.ticket),
                                    {busy.name, wanted != items.end() ? wanted->mode : Mode::write,
                                     numbers_of(answer.text(4)), request.config_version});
   }
@@ -150,7 +150,7 @@ Result<std::optional<Grant>> MysqlBackend::resolve(const HoldRef& attempt, TimeP
              : std::string()) +
       "f.item = 0 AND f.token = " + hex_literal(bytes_of(attempt.token)) +
       " AND (f.expires IS NULL OR f.expires > c.now_us) ORDER BY i.item";
-  const Result<Answer> rows =
+  const Result<Reply> rows =
       store_->run(filled_in(sql, store_->options().space), Sent::reading, by);
   if (!rows) return rows.error();
   if (rows->rows.empty()) return std::optional<Grant>();
@@ -173,8 +173,8 @@ std::optional<Poller::Look> MysqlBackend::look(const std::vector<std::int64_t>& 
       "UNION ALL SELECT NULL, l.stamp FROM {space}_locks l FORCE INDEX (by_stamp) "
       "WHERE l.item = 0 AND l.stamp IN (" +
       list + ") AND (l.expires IS NULL OR l.expires > {now})";
-  const Result<Answer> rows = store_->run(filled_in(sql, store_->options().space), Sent::reading,
-                                          BootClock::now() + look_timeout);
+  const Result<Reply> rows = store_->run(filled_in(sql, store_->options().space), Sent::reading,
+                                         BootClock::now() + look_timeout);
   if (!rows) return {};
   Poller::Look look;
   for (std::size_t row = 0; row < rows->rows.size(); ++row) {
@@ -185,14 +185,14 @@ std::optional<Poller::Look> MysqlBackend::look(const std::vector<std::int64_t>& 
 }
 
 Status MysqlBackend::await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) {
-  auto* place = dynamic_cast<Poller::Place*>(&ticket);
-  if (place == nullptr) return foreign_ticket();
-  Poller::sleep(*place, until, stop);
+  auto* mine = dynamic_cast<Poller::Ticket*>(&ticket);
+  if (mine == nullptr) return foreign_ticket();
+  Poller::sleep(*mine, until, stop);
   return {};
 }
 
 void MysqlBackend::end_wait(WaitTicket& ticket, TimePoint /*by*/) {
-  if (auto* place = dynamic_cast<Poller::Place*>(&ticket)) Poller::leave(*place);
+  if (auto* mine = dynamic_cast<Poller::Ticket*>(&ticket)) Poller::leave(*mine);
 }
 
 }  // namespace lockset::mysql

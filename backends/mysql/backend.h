@@ -39,9 +39,9 @@ class MysqlBackend final : public Backend {
   // Sets one element of `ended` per hold.
   Status release_some(std::span<const HoldRef> holds, std::string_view app, TimePoint by,
                       std::span<char> ended);
-  Result<AcquireOutcome> granted(const AcquireRequest& request, const Answer& answer,
+  Result<AcquireOutcome> granted(const AcquireRequest& request, const Reply& answer,
                                  std::uint32_t collisions);
-  Result<AcquireOutcome> busy(const AcquireRequest& request, const Answer& answer,
+  Result<AcquireOutcome> busy(const AcquireRequest& request, const Reply& answer,
                               std::uint32_t collisions);
   Result<bool> end_hold(const std::string& call, Sent sent, TimePoint by);
   Status collect_names(TimePoint by);

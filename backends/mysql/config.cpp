@@ -19,7 +19,7 @@ constexpr std::string_view config_sql =
     "UNION ALL SELECT 'permits', name, mode, permits, NULL, NULL FROM {space}_lock_permits "
     "UNION ALL SELECT 'epoch', app, epoch, NULL, NULL, NULL FROM {space}_epochs";
 
-SpaceConfig config_from(const Answer& answer) {
+SpaceConfig config_from(const Reply& answer) {
   SpaceConfig config;
   for (std::size_t row = 0; row < answer.rows.size(); ++row) {
     const std::string& kind = answer.text(0, row);
@@ -42,7 +42,7 @@ SpaceConfig config_from(const Answer& answer) {
 }  // namespace
 
 Result<SpaceConfig> MysqlBackend::load_config(TimePoint by) {
-  const Result<Answer> rows =
+  const Result<Reply> rows =
       store_->run(filled_in(config_sql, store_->options().space), Sent::reading, by);
   if (!rows) return rows.error();
   return config_from(*rows);
@@ -70,7 +70,7 @@ Result<SpaceConfig> MysqlBackend::change_config(const ConfigChange& change, Time
   } else if (const auto* base = std::get_if<RaiseStampBase>(&change)) {
     call.bytes("stamp_base").null().null().number(base->at_least.value).null();
   }
-  const Result<Answer> rows = store_->run(call.str(), Sent::change, by);
+  const Result<Reply> rows = store_->run(call.str(), Sent::change, by);
   if (!rows) return rows.error();
   return config_from(*rows);
 }

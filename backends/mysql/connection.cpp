@@ -25,8 +25,8 @@ namespace lockset::mysql {
 namespace {
 
 // Consumes what a call has still to say, so that the next one finds the wire clean.
-Answer read_answer(sql::Statement& statement, bool has_rows) {
-  Answer answer;
+Reply read_answer(sql::Statement& statement, bool has_rows) {
+  Reply answer;
   bool first = true;
   for (;;) {
     if (has_rows) {
@@ -34,7 +34,7 @@ Answer read_answer(sql::Statement& statement, bool has_rows) {
       const unsigned columns = set ? set->getMetaData()->getColumnCount() : 0;
       while (set && set->next()) {
         if (!first) continue;
-        Answer::Row& row = answer.rows.emplace_back();
+        Reply::Row& row = answer.rows.emplace_back();
         row.reserve(columns);
         for (unsigned i = 1; i <= columns; ++i) {
           const sql::SQLString value = set->getString(i);
@@ -57,17 +57,17 @@ Answer read_answer(sql::Statement& statement, bool has_rows) {
 
 }  // namespace
 
-const std::string& Answer::text(std::size_t column, std::size_t row) const {
+const std::string& Reply::text(std::size_t column, std::size_t row) const {
   static const std::string none;
   const std::optional<std::string>& value = rows.at(row).at(column);
   return value ? *value : none;
 }
 
-std::int64_t Answer::number(std::size_t column, std::size_t row) const {
+std::int64_t Reply::number(std::size_t column, std::size_t row) const {
   return optional_number(column, row).value_or(0);
 }
 
-std::optional<std::int64_t> Answer::optional_number(std::size_t column, std::size_t row) const {
+std::optional<std::int64_t> Reply::optional_number(std::size_t column, std::size_t row) const {
   const std::optional<std::string>& value = rows.at(row).at(column);
   std::int64_t number = 0;
   if (!value) return {};
@@ -79,7 +79,7 @@ Connection::Connection(const Options& options, std::unique_ptr<sql::Connection> 
     : options_(options), where_(options.shown()), native_(std::move(native)) {}
 
 Connection::~Connection() {
-  const connections::SigpipeGuard guard(may_encrypt(options_));
+  const server::SigpipeGuard guard(may_encrypt(options_));
   try {
     native_.reset();
   } catch (...) {  // nothing to be done about a connection that can't even be closed
@@ -87,9 +87,9 @@ Connection::~Connection() {
 }
 
 Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
-                                                        connections::SocketWatchdog& watchdog,
+                                                        server::SocketWatchdog& watchdog,
                                                         TimePoint by) {
-  const connections::SigpipeGuard guard(may_encrypt(options));
+  const server::SigpipeGuard guard(may_encrypt(options));
   const std::string where = options.shown();
   try {
     use_thread();
@@ -103,8 +103,8 @@ Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
     if (Status status = connection->set_up(by); !status) return status.error();
     if (candidates.size() > 1) {
       // The server knows our port, if nothing stands between.
-      Failure failure;
-      const Result<Answer> seen = connection->run(
+      CallFailure failure;
+      const Result<Reply> seen = connection->run(
           "SELECT SUBSTRING_INDEX(host, ':', -1) FROM information_schema.processlist "
           "WHERE id = CONNECTION_ID()",
           Sent::reading, by, failure);
@@ -129,7 +129,7 @@ Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
   }
 }
 
-void Connection::use_socket(int fd, connections::SocketWatchdog& watchdog) {
+void Connection::use_socket(int fd, server::SocketWatchdog& watchdog) {
   // The library lets programs that are started inherit it: they would be logged in.
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   socket_ = watchdog.watch(fd);
@@ -138,12 +138,12 @@ void Connection::use_socket(int fd, connections::SocketWatchdog& watchdog) {
 // What the client library did not say at once: the connector sets REPEATABLE READ when it has
 // connected.
 Status Connection::set_up(TimePoint by) {
-  Failure failure;
-  const Result<Answer> level =
+  CallFailure failure;
+  const Result<Reply> level =
       run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", Sent::reading, by, failure);
   if (!level) return level.error();
   if (options_.ssl_mode >= SslMode::required) {
-    const Result<Answer> cipher =
+    const Result<Reply> cipher =
         run("SHOW SESSION STATUS LIKE 'Ssl_cipher'", Sent::reading, by, failure);
     if (!cipher) return cipher.error();
     if (cipher->rows.empty() || cipher->text(1).empty()) {
@@ -156,11 +156,12 @@ Status Connection::set_up(TimePoint by) {
   return {};
 }
 
-Result<Answer> Connection::run(const std::string& sql, Sent sent, TimePoint by, Failure& failure) {
-  const connections::SigpipeGuard guard(may_encrypt(options_));
+Result<Reply> Connection::run(const std::string& sql, Sent sent, TimePoint by,
+                              CallFailure& failure) {
+  const server::SigpipeGuard guard(may_encrypt(options_));
   try {
     use_thread();
-    connections::CallDeadline deadline(socket_.get(), by);
+    server::CallDeadline deadline(socket_.get(), by);
     const std::unique_ptr<sql::Statement> statement(native_->createStatement());
     const bool has_rows = statement->execute(sql);
     return read_answer(*statement, has_rows);
@@ -172,13 +173,13 @@ Result<Answer> Connection::run(const std::string& sql, Sent sent, TimePoint by, 
   }
 }
 
-Failure Connection::failed(const std::exception& error, Sent sent) const {
+CallFailure Connection::failed(const std::exception& error, Sent sent) const {
   const auto* native = dynamic_cast<const sql::SQLException*>(&error);
   const int code = native != nullptr ? native->getErrorCode() : 0;
   Error told = error_from(code, error.what(), where_, sent);
   // In doubt, it may have left a transaction open, which the next call would commit.
   const bool broken = breaks_connection(code) || told.code == Errc::indeterminate;
-  return Failure{std::move(told), code, broken};
+  return CallFailure{std::move(told), code, broken};
 }
 
 bool Connection::hung_up() const noexcept { return socket_ != nullptr && socket_->hung_up(); }

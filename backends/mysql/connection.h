@@ -20,7 +20,7 @@ class Connection;
 namespace lockset::mysql {
 
 // The answer of a statement or a procedure: the rows of its first result set.
-struct Answer {
+struct Reply {
   using Row = std::vector<std::optional<std::string>>;
   std::vector<Row> rows;
   std::uint64_t affected = 0;  // rows, for a call without a result set
@@ -32,7 +32,7 @@ struct Answer {
 };
 
 // Why a call failed.
-struct Failure {
+struct CallFailure {
   Error error;
   int code = 0;
   bool broken = false;  // the connection is useless now
@@ -46,7 +46,7 @@ class Connection {
   // that the statements rely on. Ends at `by`, rounded up to the client library's whole seconds.
   // `options` and `watchdog` must outlive it.
   static Result<std::unique_ptr<Connection>> connect(const Options& options,
-                                                     connections::SocketWatchdog& watchdog,
+                                                     server::SocketWatchdog& watchdog,
                                                      TimePoint by);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -54,7 +54,7 @@ class Connection {
 
   // One statement, one round trip. Never several statements in one text: the connection does not
   // allow them. Names in `sql` are hexadecimal literals, so nothing needs quoting.
-  Result<Answer> run(const std::string& sql, Sent sent, TimePoint by, Failure& failure);
+  Result<Reply> run(const std::string& sql, Sent sent, TimePoint by, CallFailure& failure);
 
   [[nodiscard]] bool hung_up() const noexcept;
   // False if the socket could not be distinguished from the host program's own: then calls end by
@@ -63,14 +63,14 @@ class Connection {
 
  private:
   Connection(const Options& options, std::unique_ptr<sql::Connection> native);
-  void use_socket(int fd, connections::SocketWatchdog& watchdog);
+  void use_socket(int fd, server::SocketWatchdog& watchdog);
   Status set_up(TimePoint by);
-  Failure failed(const std::exception& error, Sent sent) const;
+  CallFailure failed(const std::exception& error, Sent sent) const;
 
   const Options& options_;
   const std::string where_;
   std::unique_ptr<sql::Connection> native_;
-  std::unique_ptr<connections::SocketWatchdog::Socket> socket_;
+  std::unique_ptr<server::SocketWatchdog::Socket> socket_;
 };
 
 }  // namespace lockset::mysql

@@ -23,7 +23,7 @@ using namespace findings;
 // Names differ between servers and versions: those that are missing are not there.
 class Variables {
  public:
-  void add(const Answer& answer) {
+  void add(const Reply& answer) {
     for (std::size_t row = 0; row < answer.rows.size(); ++row) {
       values_[answer.text(0, row)] = answer.text(1, row);
     }
@@ -76,26 +76,26 @@ class Examination {
     return false;
   }
 
-  Result<Answer> say(const std::string& sql) {
-    Failure failure;
+  Result<Reply> say(const std::string& sql) {
+    CallFailure failure;
     return connection_.run(sql, Sent::reading, by_, failure);
   }
 
   Status ask() {
     // Whether time passes within a statement is asked of the server itself: with
     // --sysdate-is-now it does not, and MySQL has no variable that tells.
-    asked_us_ = connections::calendar_us();
-    const Result<Answer> facts =
+    asked_us_ = server::calendar_us();
+    const Result<Reply> facts =
         say("SELECT VERSION(), @@version_comment, SYSDATE(6) < SYSDATE(6) + INTERVAL SLEEP(0.002) "
             "SECOND OR SYSDATE(6) > NOW(6), CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)");
-    answered_us_ = connections::calendar_us();
+    answered_us_ = server::calendar_us();
     if (!facts) return facts.error();
     version_ = facts->text(0);
     maria_ = version_.find("MariaDB") != std::string::npos ||
              facts->text(1).find("MariaDB") != std::string::npos;
     time_passes_ = facts->number(2) == 1;
     server_us_ = facts->number(3);
-    const Result<Answer> variables =
+    const Result<Reply> variables =
         say("SHOW GLOBAL VARIABLES WHERE Variable_name IN ('innodb_flush_log_at_trx_commit', "
             "'innodb_doublewrite', 'innodb_deadlock_detect', 'innodb_rollback_on_timeout', "
             "'innodb_force_recovery', 'sync_binlog', 'log_bin', 'binlog_format', 'read_only', "
@@ -105,12 +105,12 @@ class Examination {
             "'wait_timeout', 'max_allowed_packet', 'innodb_redo_log_enabled')");
     if (!variables) return variables.error();
     variables_.add(*variables);
-    const Result<Answer> status =
+    const Result<Reply> status =
         say("SHOW GLOBAL STATUS WHERE Variable_name IN ('Threads_connected', 'wsrep_cluster_size', "
             "'Innodb_redo_log_enabled')");
     if (!status) return status.error();
     variables_.add(*status);
-    const Result<Answer> cipher = say("SHOW SESSION STATUS LIKE 'Ssl_cipher'");
+    const Result<Reply> cipher = say("SHOW SESSION STATUS LIKE 'Ssl_cipher'");
     if (!cipher) return cipher.error();
     variables_.add(*cipher);
     return {};
@@ -208,7 +208,7 @@ class Examination {
     check(time_passes_, Level::unsafe, "sysdate-is-now", "off",
           "the server runs with --sysdate-is-now: it judges leases by the time before a wait; "
           "start it without");
-    add(connections::examine_clock(server_us_, asked_us_, answered_us_));
+    add(server::examine_clock(server_us_, asked_us_, answered_us_));
   }
 
   void capacity() {
@@ -216,7 +216,7 @@ class Examination {
         could_read("Threads_connected", Level::warning)) {
       add(room("max_connections", variables_.number("Threads_connected"),
                variables_.number("max_connections"),
-               static_cast<long>(connections::most_connections(options_.pool, false))));
+               static_cast<long>(server::most_connections(options_.pool, false))));
     }
     if (could_read("wait_timeout", Level::warning)) {
       check(variables_.number("wait_timeout") >= 60, Level::warning, "wait_timeout",
@@ -242,7 +242,7 @@ class Examination {
     check(connection_.has_deadlines(), Level::warning, "deadlines", "each call has its own",
           "the connection's socket could not be found: calls to a server that does not answer "
           "end after 30 s");
-    const Result<Answer> same = say("SELECT @@time_zone, CONNECTION_ID() > 0");
+    const Result<Reply> same = say("SELECT @@time_zone, CONNECTION_ID() > 0");
     if (!same) return same.error();
     check(same->text(0) == "+00:00", Level::unsafe, "pooler", "none seen",
           "the session forgets its settings between statements: a pooler or proxy multiplexes; "
@@ -271,7 +271,7 @@ Result<std::vector<Finding>> examine_server(Connection& connection, const Option
 }
 
 Result<std::vector<Finding>> examine(const Options& options, TimePoint by) {
-  connections::SocketWatchdog watchdog;
+  server::SocketWatchdog watchdog;
   const Result<std::unique_ptr<Connection>> connection = Connection::connect(options, watchdog, by);
   if (!connection) return connection.error();
   Result<std::vector<Finding>> findings = examine_server(**connection, options, by);
@@ -285,8 +285,8 @@ Result<std::vector<Finding>> examine(const Options& options, TimePoint by) {
 }
 
 Result<bool> is_crowded(Connection& connection, const Options& options, TimePoint by) {
-  Failure failure;
-  const Result<Answer> server = connection.run(
+  CallFailure failure;
+  const Result<Reply> server = connection.run(
       filled_in("SELECT {writable} AND @@GLOBAL.innodb_read_only = 0, @@GLOBAL.max_connections",
                 options.space),
       Sent::reading, by, failure);
@@ -297,7 +297,7 @@ Result<bool> is_crowded(Connection& connection, const Options& options, TimePoin
     return error;
   }
   // The one way to ask that every server has and every user may take.
-  const Result<Answer> used =
+  const Result<Reply> used =
       connection.run("SHOW GLOBAL STATUS LIKE 'Threads_connected'", Sent::reading, by, failure);
   if (!used) return used.error();
   const std::int64_t most = server->number(1);

@@ -41,7 +41,7 @@ Result<RenewReply> MysqlBackend::renew(const Owner& owner, std::span<const Renew
     }
   }
   if (!unknown.empty()) {
-    const Result<Answer> rows =
+    const Result<Reply> rows =
         store_->run("SELECT stamp, name FROM " + store_->name("_locks") +
                         " FORCE INDEX (by_stamp) WHERE item = 0 AND stamp IN (" + unknown + ")",
                     Sent::reading, by, Lane::renewal);
@@ -61,7 +61,7 @@ Result<RenewReply> MysqlBackend::renew(const Owner& owner, std::span<const Renew
             (request->permanent ? "1]" : "0]");
   }
   json += "]";
-  const Result<Answer> rows =
+  const Result<Reply> rows =
       store_->run(CallText(store_->name("_renew")).bytes(owner.app).utf8(json).str(), Sent::change,
                   by, Lane::renewal);
   if (!rows) return rows.error();
@@ -100,7 +100,7 @@ std::string MysqlBackend::release_one(const HoldRef& hold, std::string_view app)
 
 Result<bool> MysqlBackend::release(const HoldRef& hold, std::string_view app, TimePoint by) {
   if (has_one_known_name(hold)) {
-    const Result<Answer> done = store_->run(release_one(hold, app), Sent::change, by);
+    const Result<Reply> done = store_->run(release_one(hold, app), Sent::change, by);
     if (!done) return done.error();
     return done->affected == 1;
   }
@@ -159,7 +159,7 @@ Status MysqlBackend::release_some(std::span<const HoldRef> holds, std::string_vi
     }
   }
   if (!calls.empty()) {
-    const Result<std::vector<Answer>> answers = store_->run_together(calls, by);
+    const Result<std::vector<Reply>> answers = store_->run_together(calls, by);
     for (std::size_t i = 0; i < places.size(); ++i) {
       if (answers) {
         ended[places[i]] = (*answers)[i].affected == 1 ? 1 : 0;
@@ -184,7 +184,7 @@ Result<bool> MysqlBackend::break_hold(const HoldRef& hold, TimePoint by) {
 }
 
 Result<bool> MysqlBackend::end_hold(const std::string& call, Sent sent, TimePoint by) {
-  const Result<Answer> done = store_->run(call, sent, by);
+  const Result<Reply> done = store_->run(call, sent, by);
   if (!done) return done.error();
   if (done->rows.size() != 1) return nonsense(*store_);
   return done->number(0) == 1;
@@ -205,7 +205,7 @@ Result<Inspection> MysqlBackend::inspect(const InspectQuery& query, TimePoint by
       "JOIN {space}_locks i FORCE INDEX (by_stamp) ON i.stamp = f.stamp "
       "WHERE f.item = 0 AND (f.expires IS NULL OR f.expires > c.now_us)" +
       which + " ORDER BY f.stamp, i.item";
-  const Result<Answer> rows =
+  const Result<Reply> rows =
       store_->run(filled_in(sql, store_->options().space), Sent::reading, by);
   if (!rows) return rows.error();
   Inspection inspection;
@@ -227,7 +227,7 @@ Result<Inspection> MysqlBackend::inspect(const InspectQuery& query, TimePoint by
 }
 
 Result<std::size_t> MysqlBackend::reclaim(std::string_view app, std::int64_t epoch, TimePoint by) {
-  const Result<Answer> done = store_->run(
+  const Result<Reply> done = store_->run(
       CallText(store_->name("_reclaim")).bytes(app).number(epoch).str(), Sent::change, by);
   if (!done) return done.error();
   if (done->rows.size() != 1) return nonsense(*store_);
@@ -246,12 +246,12 @@ Result<std::size_t> MysqlBackend::sweep(TimePoint by) {
   // Once around the end at most.
   for (int i = 0; i < 2; ++i) {
     const bool from_the_start = sweep_from_ == 0;
-    const Result<Answer> done = store_->run(CallText(store_->name("_sweep"))
-                                                .number(sweep_from_)
-                                                .number(sweep_looks)
-                                                .number(sweep_removes)
-                                                .str(),
-                                            Sent::change, by);
+    const Result<Reply> done = store_->run(CallText(store_->name("_sweep"))
+                                               .number(sweep_from_)
+                                               .number(sweep_looks)
+                                               .number(sweep_removes)
+                                               .str(),
+                                           Sent::change, by);
     if (!done) return done.error();
     if (done->rows.size() != 1) return nonsense(*store_);
     removed += static_cast<std::size_t>(done->number(0));
@@ -263,12 +263,12 @@ Result<std::size_t> MysqlBackend::sweep(TimePoint by) {
 }
 
 Status MysqlBackend::collect_names(TimePoint by) {
-  const Result<Answer> done = store_->run(CallText(store_->name("_collect"))
-                                              .bytes(collect_from_)
-                                              .number(collect_looks)
-                                              .number(collect_age_us)
-                                              .str(),
-                                          Sent::change, by);
+  const Result<Reply> done = store_->run(CallText(store_->name("_collect"))
+                                             .bytes(collect_from_)
+                                             .number(collect_looks)
+                                             .number(collect_age_us)
+                                             .str(),
+                                         Sent::change, by);
   if (!done) return done.error();
   collect_from_ = done->rows.size() == 1 ? done->text(0) : "";
   return {};

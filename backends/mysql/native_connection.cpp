@@ -119,7 +119,7 @@ bool checks_host_name(SslMode mode) {
 }
 
 std::unique_ptr<sql::Connection> connect_natively(const Options& options, TimePoint by) {
-  connections::keep_openssl_during_exit();
+  server::keep_openssl_during_exit();
   const bool encrypt = may_encrypt(options);
   try {
     sql::ConnectOptionsMap properties = properties_of(options, encrypt, by);

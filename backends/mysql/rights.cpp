@@ -89,7 +89,7 @@ class Rights {
   Rights(Connection& connection, const Options& options, TimePoint by)
       : connection_(connection), options_(options), by_(by) {}
 
-  Result<Answer> say(const std::string& sql) {
+  Result<Reply> say(const std::string& sql) {
     failure_ = {};
     return connection_.run(sql, Sent::reading, by_, failure_);
   }
@@ -110,28 +110,28 @@ class Rights {
   }
 
   Status give(Role role, const Account& account) {
-    if (Result<Answer> mode = say(std::string(no_new_accounts)); !mode) return mode.error();
+    if (Result<Reply> mode = say(std::string(no_new_accounts)); !mode) return mode.error();
     if (Status owner = refuse_definer(account); !owner) return owner;
     // Recorded first: what is interrupted here is brought to its end by the next init.
-    if (Result<Answer> noted = say(record(options_, role, account)); !noted) return noted.error();
+    if (Result<Reply> noted = say(record(options_, role, account)); !noted) return noted.error();
     for (const std::string& grant : grants(options_, role, account)) {
-      if (Result<Answer> done = say(grant); !done) {
+      if (Result<Reply> done = say(grant); !done) {
         return refused(account, done.error());
       }
     }
     if (role == Role::operators) return {};
     for (const Procedure& procedure : procedures_of(options_.space)) {
       if (may(role, procedure.audience)) continue;
-      const Result<Answer> gone = say(revoke_execute(options_, procedure, account));
+      const Result<Reply> gone = say(revoke_execute(options_, procedure, account));
       if (!gone && !nothing_to_revoke()) return refused(account, gone.error());
     }
     return refuse_broad_rights(account);
   }
 
   Status forget(const Account& account) {
-    const Result<Answer> gone = say("DELETE FROM " + options_.space +
-                                    "_accounts WHERE user = " + hex_literal(account.user) +
-                                    " AND host = " + hex_literal(account.host));
+    const Result<Reply> gone = say("DELETE FROM " + options_.space +
+                                   "_accounts WHERE user = " + hex_literal(account.user) +
+                                   " AND host = " + hex_literal(account.host));
     return gone ? Status() : gone.error();
   }
 
@@ -161,7 +161,7 @@ class Rights {
 
   // The procedures are the definer's own: it can't be kept from them.
   Status refuse_definer(const Account& account) {
-    const Result<Answer> definer = say("CALL " + options_.space + "_definer()");
+    const Result<Reply> definer = say("CALL " + options_.space + "_definer()");
     if (!definer || definer->rows.empty() || definer->text(0) != account.quoted()) return {};
     return misfit(account.quoted() +
                   " made the lock space and may do everything in it: let programs and operators "
@@ -171,7 +171,7 @@ class Rights {
   // What was given by older versions' advice, as far as this user may see it.
   Status refuse_broad_rights(const Account& account) {
     const std::string grantee = hex_literal(account.quoted());
-    const Result<Answer> broad =
+    const Result<Reply> broad =
         say("SELECT 1 FROM information_schema.schema_privileges WHERE privilege_type = 'EXECUTE' "
             "AND DATABASE() LIKE table_schema AND CAST(grantee AS BINARY) = " +
             grantee +
@@ -191,7 +191,7 @@ class Rights {
   Connection& connection_;
   const Options& options_;
   const TimePoint by_;
-  Failure failure_;
+  CallFailure failure_;
 };
 
 Result<std::string> part(std::string_view& text) {
@@ -268,7 +268,7 @@ Result<std::string> rights_script(const Options& options, Role role, std::string
 Status allow(const Options& options, Role role, std::string_view text, TimePoint by) {
   const Result<Account> account = parse_account(text);
   if (!account) return account.error();
-  connections::SocketWatchdog watchdog;
+  server::SocketWatchdog watchdog;
   const Result<std::unique_ptr<Connection>> connection = Connection::connect(options, watchdog, by);
   if (!connection) return connection.error();
   if (Status fits = check_schema(**connection, options, by); !fits) return fits;
@@ -278,8 +278,8 @@ Status allow(const Options& options, Role role, std::string_view text, TimePoint
 Result<std::vector<RoleOf>> roles_given(Connection& connection, const Options& options,
                                         TimePoint by) {
   Rights rights(connection, options, by);
-  if (Result<Answer> mode = rights.say(std::string(no_new_accounts)); !mode) return mode.error();
-  const Result<Answer> rows =
+  if (Result<Reply> mode = rights.say(std::string(no_new_accounts)); !mode) return mode.error();
+  const Result<Reply> rows =
       rights.say("SELECT user, host, operator FROM " + options.space + "_accounts");
   if (!rows) return rows.error();
   std::vector<RoleOf> roles;
@@ -291,7 +291,7 @@ Result<std::vector<RoleOf>> roles_given(Connection& connection, const Options& o
     bool gone = false;
     for (const Procedure& procedure : procedures) {
       if (!may(found.role, procedure.audience)) continue;
-      const Result<Answer> done = rights.say(grant_execute(options, procedure, found.account));
+      const Result<Reply> done = rights.say(grant_execute(options, procedure, found.account));
       gone = !done && rights.nobody_there();
       if (done || gone) break;
       if (!rights.denied()) continue;  // this procedure is not there
@@ -314,7 +314,7 @@ Status give_again(Connection& connection, const Options& options, const std::vec
   Rights rights(connection, options, by);
   for (const RoleOf& each : roles) {
     if (!may(each.role, procedure.audience)) continue;
-    const Result<Answer> done = rights.say(grant_execute(options, procedure, each.account));
+    const Result<Reply> done = rights.say(grant_execute(options, procedure, each.account));
     if (!done && !rights.nobody_there()) return done.error();
   }
   return {};
@@ -323,7 +323,7 @@ Status give_again(Connection& connection, const Options& options, const std::vec
 std::vector<Finding> examine_rights(Connection& connection, const Options& options, TimePoint by) {
   Rights rights(connection, options, by);
   std::vector<Finding> findings;
-  const Result<Answer> definer = rights.say("CALL " + options.space + "_definer()");
+  const Result<Reply> definer = rights.say("CALL " + options.space + "_definer()");
   if (!definer || definer->rows.size() != 1) {
     findings.push_back(unreadable(Level::warning, "definer",
                                   "this user may not ask with whose rights the procedures work"));
@@ -347,7 +347,7 @@ std::vector<Finding> examine_rights(Connection& connection, const Options& optio
           (bypass.empty() ? "" : " and may write to a read-only one (" + bypass + ")") +
           ": whoever may make views, triggers or procedures in this database could use them; "
           "run lockset init as an account with rights on this database alone"));
-  const Result<Answer> me = rights.say("SELECT CURRENT_USER()");
+  const Result<Reply> me = rights.say("SELECT CURRENT_USER()");
   if (!me || me->rows.size() != 1) return findings;
   const std::string& name = me->text(0);
   const std::size_t at = std::min(name.rfind('@'), name.size());

@@ -46,8 +46,8 @@ struct Found {
 
 Result<Found> look(Connection& connection, const Options& options, TimePoint by) {
   if (Status table = refuse_view(connection, options, by); !table) return table.error();
-  Failure failure;
-  const Result<Answer> row = connection.run(
+  CallFailure failure;
+  const Result<Reply> row = connection.run(
       "SELECT schema_version, procedures FROM " + options.space + "_space WHERE id = 1",
       Sent::reading, by, failure);
   if (!row && failure.code == no_such_table_code) return Found{};
@@ -81,7 +81,7 @@ class Init {
   Status run() {
     const std::string name =
         "lockset init " + std::to_string(text_hash(options_.database + "." + options_.space));
-    const Result<Answer> turn = say("SELECT GET_LOCK('" + name + "', 10)");
+    const Result<Reply> turn = say("SELECT GET_LOCK('" + name + "', 10)");
     if (!turn) return turn.error();
     if (turn->number(0) != 1) {
       return Error{Errc::unavailable, options_.shown() + ": another lockset init is at work here"};
@@ -98,15 +98,15 @@ class Init {
   }
 
  private:
-  Result<Answer> say(const std::string& sql) {
-    Failure failure;
+  Result<Reply> say(const std::string& sql) {
+    CallFailure failure;
     return connection_.run(sql, Sent::reading, by_, failure);
   }
 
   // Somebody may have dropped a procedure, restored the tables alone, or made one of his own under
   // its name, which would be called with his rights or with its caller's.
   bool complete() {
-    const Result<Answer> count =
+    const Result<Reply> count =
         say("SELECT COUNT(*) FROM information_schema.routines WHERE routine_schema = DATABASE() "
             "AND routine_type = 'PROCEDURE' AND security_type = 'DEFINER' "
             "AND definer = CURRENT_USER() AND CAST(routine_name AS BINARY) IN (" +
@@ -125,7 +125,7 @@ class Init {
 
   // Where there is no space yet, a procedure of such a name is another program's, or was put there.
   Status refuse_strangers_procedures() {
-    const Result<Answer> strange =
+    const Result<Reply> strange =
         say("SELECT routine_name, definer FROM information_schema.routines "
             "WHERE routine_schema = DATABASE() AND definer <> CURRENT_USER() "
             "AND CAST(routine_name AS BINARY) IN (" +
@@ -140,23 +140,23 @@ class Init {
 
   Status make(const Found& found) {
     for (const NamedSql& table : table_texts()) {
-      if (Result<Answer> made = say(filled_in(table.sql, options_.space)); !made) {
+      if (Result<Reply> made = say(filled_in(table.sql, options_.space)); !made) {
         return made.error();
       }
     }
     const Result<std::vector<RoleOf>> roles = roles_given(connection_, options_, by_);
     if (!roles) return roles.error();
     for (const Procedure& procedure : procedures_of(options_.space)) {
-      if (Result<Answer> gone = say("DROP PROCEDURE IF EXISTS " + procedure.name); !gone) {
+      if (Result<Reply> gone = say("DROP PROCEDURE IF EXISTS " + procedure.name); !gone) {
         return gone.error();
       }
-      if (Result<Answer> made = say(procedure.sql); !made) return made.error();
+      if (Result<Reply> made = say(procedure.sql); !made) return made.error();
       // The rights on it went with the old one.
       if (Status given = give_again(connection_, options_, *roles, procedure, by_); !given) {
         return given;
       }
     }
-    const Result<Answer> row =
+    const Result<Reply> row =
         say(found.there ? "UPDATE " + options_.space +
                               "_space SET schema_version = " + std::to_string(schema_version) +
                               ", procedures = '" + fingerprint(options_.space) + "'"
@@ -188,7 +188,7 @@ Finding examine_schema(Connection& connection, const Options& options, TimePoint
 }
 
 Status init(const Options& options, TimePoint by) {
-  connections::SocketWatchdog watchdog;
+  server::SocketWatchdog watchdog;
   const Result<std::unique_ptr<Connection>> connection = Connection::connect(options, watchdog, by);
   if (!connection) return connection.error();
   return Init(**connection, options, by).run();

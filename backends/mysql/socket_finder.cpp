@@ -27,7 +27,7 @@ std::unique_lock<std::timed_mutex> turn_for(const std::string& address, TimePoin
   return std::unique_lock(*turn, by - BootClock::now());
 }
 
-std::map<int, std::string> open_sockets() { return connections::open_descriptors("socket:"); }
+std::map<int, std::string> open_sockets() { return server::open_descriptors("socket:"); }
 
 struct Address {
   sockaddr_storage storage{};

@@ -24,9 +24,9 @@ Result<std::unique_ptr<Connection>> Store::open_one() {
   return connection;
 }
 
-Result<Answer> Store::ask(Connection& connection, const std::string& sql, Sent sent, TimePoint by,
-                          Failure& failure) {
-  Result<Answer> answer = connection.run(sql, sent, by, failure);
+Result<Reply> Store::ask(Connection& connection, const std::string& sql, Sent sent, TimePoint by,
+                         CallFailure& failure) {
+  Result<Reply> answer = connection.run(sql, sent, by, failure);
   if (!answer && takes_no_writes(failure.code)) {
     failure.error.code = Errc::unavailable;
     return failure.error;
@@ -43,32 +43,32 @@ Status Store::check(TimePoint by) {
   return check_schema(**connection, options_, by);
 }
 
-Result<Answer> Store::run(const std::string& sql, Sent sent, TimePoint by, Lane lane,
-                          std::uint32_t* collisions) {
-  return connections::call_with_retries(
+Result<Reply> Store::run(const std::string& sql, Sent sent, TimePoint by, Lane lane,
+                         std::uint32_t* collisions) {
+  return server::call_with_retries(
       sent, by, [&] { return lanes_.take(lane, by); },
-      [&](Lanes::Lease& lease, connections::Attempt& attempt) {
-        Failure failure;
-        Result<Answer> answer = ask(*lease, sql, sent, by, failure);
+      [&](Lanes::Lease& lease, server::Attempt& attempt) {
+        CallFailure failure;
+        Result<Reply> answer = ask(*lease, sql, sent, by, failure);
         if (answer) return answer;
         if (failure.broken) {
-          attempt = connections::Attempt::broken;
+          attempt = server::Attempt::broken;
         } else if (failure.repeat()) {
-          attempt = connections::Attempt::collided;
+          attempt = server::Attempt::collided;
           if (collisions != nullptr) ++*collisions;
         }
         return answer;
       });
 }
 
-Result<std::vector<Answer>> Store::run_together(const std::vector<std::string>& calls,
-                                                TimePoint by) {
+Result<std::vector<Reply>> Store::run_together(const std::vector<std::string>& calls,
+                                               TimePoint by) {
   Result<Lanes::Lease> lease = lanes_.common.take(by);
   if (!lease) return lease.error();
-  Failure failure;
-  std::vector<Answer> answers;
+  CallFailure failure;
+  std::vector<Reply> answers;
   const auto run_one = [&](const std::string& sql, Sent sent) {
-    Result<Answer> answer = ask(**lease, sql, sent, by, failure);
+    Result<Reply> answer = ask(**lease, sql, sent, by, failure);
     if (answer) answers.push_back(*std::move(answer));
     return answers.size();
   };
@@ -78,7 +78,7 @@ Result<std::vector<Answer>> Store::run_together(const std::vector<std::string>& 
     well = run_one(calls[i], Sent::reading) == i + 2;
   }
   if (well && run_one("COMMIT", Sent::change) == calls.size() + 2) {
-    return std::vector<Answer>(answers.begin() + 1, answers.end() - 1);
+    return std::vector<Reply>(answers.begin() + 1, answers.end() - 1);
   }
   const Error why = failure.error;
   // Whether it is still there or not: without its connection the transaction ends.

@@ -16,17 +16,17 @@
 
 namespace lockset::mysql {
 
-using connections::Lane;
+using server::Lane;
 
 // Thread-safe.
 class Store {
  public:
   explicit Store(Options options);
 
-  // One statement over one connection, repeated as in connections::call_with_retries. `collisions`
+  // One statement over one connection, repeated as in server::call_with_retries. `collisions`
   // counts deadlocks, duplicate keys and rows that stay locked.
-  Result<Answer> run(const std::string& sql, Sent sent, TimePoint by, Lane lane = Lane::common,
-                     std::uint32_t* collisions = nullptr);
+  Result<Reply> run(const std::string& sql, Sent sent, TimePoint by, Lane lane = Lane::common,
+                    std::uint32_t* collisions = nullptr);
 
   // Errc::misconfigured unless the server is safe and has the space in the form that this program
   // knows. Leaves no connection open.
@@ -48,18 +48,18 @@ class Store {
   // Runs all of these in one transaction on one connection: one flush, and a round trip each. After
   // an error nothing was applied, unless the error says perhaps. None of them may begin or end a
   // transaction itself.
-  Result<std::vector<Answer>> run_together(const std::vector<std::string>& calls, TimePoint by);
+  Result<std::vector<Reply>> run_together(const std::vector<std::string>& calls, TimePoint by);
 
  private:
   Result<std::unique_ptr<Connection>> open_one();
   // A server that is no longer writable is Errc::unavailable: a failover is under way. If the
   // address leads to the writable server, the next connection reaches it.
-  static Result<Answer> ask(Connection& connection, const std::string& sql, Sent sent, TimePoint by,
-                            Failure& failure);
+  static Result<Reply> ask(Connection& connection, const std::string& sql, Sent sent, TimePoint by,
+                           CallFailure& failure);
 
-  using Lanes = connections::Lanes<Connection>;
+  using Lanes = server::Lanes<Connection>;
   const Options options_;
-  connections::SocketWatchdog watchdog_;
+  server::SocketWatchdog watchdog_;
   Lanes lanes_;
   std::atomic<bool> crowded_ = false;
 };

@@ -75,8 +75,8 @@ class Look {
   }
 
  private:
-  Result<Answer> say(const std::string& sql) {
-    Failure failure;
+  Result<Reply> say(const std::string& sql) {
+    CallFailure failure;
     return connection_.run(sql, Sent::reading, by_, failure);
   }
   [[nodiscard]] Error foreign(const std::string& what) const {
@@ -86,7 +86,7 @@ class Look {
   }
 
   Status check_kinds() {
-    const Result<Answer> tables =
+    const Result<Reply> tables =
         say("SELECT table_name, table_type, engine, table_comment FROM information_schema.tables "
             "WHERE table_schema = DATABASE() AND table_name IN " +
             names_);
@@ -108,7 +108,7 @@ class Look {
   }
 
   Status check_shapes() {
-    const Result<Answer> columns = say(
+    const Result<Reply> columns = say(
         "SELECT table_name, column_name, data_type, character_maximum_length, is_nullable, extra "
         "FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name IN " +
         names_ + " ORDER BY table_name, ordinal_position");
@@ -121,7 +121,7 @@ class Look {
       if (columns->text(4, row) != "NO") text += " null";
       if (!columns->text(5, row).empty()) text += " " + lower(columns->text(5, row));
     }
-    const Result<Answer> keys =
+    const Result<Reply> keys =
         say("SELECT table_name, CONCAT(index_name, '(', GROUP_CONCAT(CONCAT(column_name, "
             "COALESCE(CONCAT(':', sub_part), '')) ORDER BY seq_in_index), ')') "
             "FROM information_schema.statistics WHERE table_schema = DATABASE() "
@@ -141,7 +141,7 @@ class Look {
 
   // Triggers are shown to who has TRIGGER on the table.
   Status check_what_hangs_on_them() {
-    const Result<Answer> triggers =
+    const Result<Reply> triggers =
         say("SELECT trigger_name, event_object_table, definer FROM information_schema.triggers "
             "WHERE event_object_schema = DATABASE() AND event_object_table IN " +
             names_ + " LIMIT 1");
@@ -150,7 +150,7 @@ class Look {
       return foreign("the trigger " + in_quotes(triggers->text(0)) + " of " + triggers->text(2) +
                      " hangs on the table " + in_quotes(triggers->text(1)));
     }
-    const Result<Answer> constraints =
+    const Result<Reply> constraints =
         say("SELECT constraint_name, table_name FROM information_schema.table_constraints "
             "WHERE table_schema = DATABASE() AND table_name IN " +
             names_ +
@@ -180,9 +180,9 @@ Status refuse_strangers(Connection& connection, const Options& options, TimePoin
 }
 
 Status refuse_view(Connection& connection, const Options& options, TimePoint by) {
-  Failure failure;
+  CallFailure failure;
   const std::string name = options.space + "_space";
-  const Result<Answer> type = connection.run(
+  const Result<Reply> type = connection.run(
       "SELECT table_type FROM information_schema.tables WHERE table_schema = DATABASE() AND "
       "table_name = _utf8mb4 " +
           hex_literal(name),

@@ -27,7 +27,7 @@ constexpr std::size_t most_stamps = 1000;
 struct Poller::Group {
   std::vector<std::int64_t> holders;
   std::int64_t config_version = 0;
-  std::map<std::uint64_t, Place*> waiters;  // in the order of their coming
+  std::map<std::uint64_t, Ticket*> waiters;  // in the order of their coming
   // How many to wake at the next look. It doubles while the woken ones find nothing in
   // their way, so that many readers get in fast; an answer "busy" begins again with one.
   std::size_t burst = 1;
@@ -41,17 +41,17 @@ struct Poller::Shared {
   std::uint64_t next_order = 1;
   bool ending = false;
 
-  void remove(Place& place) {
-    if (!place.key_) return;
-    const auto group = groups.find(*place.key_);
-    place.key_.reset();
+  void remove(Ticket& ticket) {
+    if (!ticket.key_) return;
+    const auto group = groups.find(*ticket.key_);
+    ticket.key_.reset();
     if (group == groups.end()) return;
-    group->second.waiters.erase(place.order_);
+    group->second.waiters.erase(ticket.order_);
     if (group->second.waiters.empty()) groups.erase(group);
   }
 };
 
-Poller::Place::~Place() {
+Poller::Ticket::~Ticket() {
   const std::lock_guard lock(shared_->mutex);
   shared_->remove(*this);
 }
@@ -67,23 +67,24 @@ Poller::~Poller() {
   if (thread_.joinable()) thread_.join();
 }
 
-std::shared_ptr<Poller::Place> Poller::queue_up(std::shared_ptr<Place> place, Obstacle obstacle) {
+std::shared_ptr<Poller::Ticket> Poller::queue_up(std::shared_ptr<Ticket> ticket,
+                                                 Obstacle obstacle) {
   const std::lock_guard lock(shared_->mutex);
   try {
     if (!thread_.joinable()) thread_.start([this] { run(); });
   } catch (const std::system_error&) {
     return nullptr;
   }
-  if (!place) place = std::make_shared<Place>(shared_);
+  if (!ticket) ticket = std::make_shared<Ticket>(shared_);
   const std::pair<std::string, Mode> key(std::move(obstacle.name), obstacle.wanted);
-  if (place->key_ != key) {
-    shared_->remove(*place);
-    if (place->order_ == 0) place->order_ = shared_->next_order++;
-    place->key_ = key;
+  if (ticket->key_ != key) {
+    shared_->remove(*ticket);
+    if (ticket->order_ == 0) ticket->order_ = shared_->next_order++;
+    ticket->key_ = key;
   }
-  place->woken_ = false;
+  ticket->woken_ = false;
   Group& group = shared_->groups[key];
-  group.waiters[place->order_] = place.get();
+  group.waiters[ticket->order_] = ticket.get();
   if (group.holders != obstacle.holders || group.config_version != obstacle.config_version) {
     group.holders = std::move(obstacle.holders);
     group.config_version = obstacle.config_version;
@@ -91,7 +92,7 @@ std::shared_ptr<Poller::Place> Poller::queue_up(std::shared_ptr<Place> place, Ob
   }
   group.burst = 1;
   shared_->changed.notify_all();
-  return place;
+  return ticket;
 }
 
 void Poller::taken(const std::string& name, Mode mode, Stamp stamp) {
@@ -106,15 +107,15 @@ void Poller::taken(const std::string& name, Mode mode, Stamp stamp) {
   }
 }
 
-void Poller::sleep(Place& place, TimePoint until, const std::stop_token& stop) {
-  std::unique_lock lock(place.shared_->mutex);
-  wait_until(place.changed_, lock, stop, until, [&] { return place.woken_ || !place.key_; });
-  place.woken_ = false;
+void Poller::sleep(Ticket& ticket, TimePoint until, const std::stop_token& stop) {
+  std::unique_lock lock(ticket.shared_->mutex);
+  wait_until(ticket.changed_, lock, stop, until, [&] { return ticket.woken_ || !ticket.key_; });
+  ticket.woken_ = false;
 }
 
-void Poller::leave(Place& place) {
-  const std::lock_guard lock(place.shared_->mutex);
-  place.shared_->remove(place);
+void Poller::leave(Ticket& ticket) {
+  const std::lock_guard lock(ticket.shared_->mutex);
+  ticket.shared_->remove(ticket);
 }
 
 void Poller::run() {
@@ -154,11 +155,11 @@ void Poller::run() {
           });
       if (!new_config && !one_gone) continue;
       std::size_t left = new_config ? group.waiters.size() : group.burst;
-      for (auto& [order, place] : group.waiters) {
+      for (auto& [order, ticket] : group.waiters) {
         if (left == 0) break;
-        if (place->woken_) continue;
-        place->woken_ = true;
-        place->changed_.notify_all();
+        if (ticket->woken_) continue;
+        ticket->woken_ = true;
+        ticket->changed_.notify_all();
         --left;
       }
       if (new_config) group.config_version = look->config_version;

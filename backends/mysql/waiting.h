@@ -37,10 +37,10 @@ class Poller {
 
  public:
   // One waiter, from its first busy answer on.
-  class Place final : public WaitTicket {
+  class Ticket final : public WaitTicket {
    public:
-    explicit Place(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
-    ~Place() override;
+    explicit Ticket(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
+    ~Ticket() override;
 
    private:
     friend class Poller;
@@ -65,13 +65,13 @@ class Poller {
   Poller& operator=(const Poller&) = delete;
   ~Poller();
 
-  // After a busy answer: a new place, or `place` again; null if no thread can be started.
-  std::shared_ptr<Place> queue_up(std::shared_ptr<Place> place, Obstacle obstacle);
+  // After a busy answer: a new ticket, or `ticket` again; null if no thread can be started.
+  std::shared_ptr<Ticket> queue_up(std::shared_ptr<Ticket> ticket, Obstacle obstacle);
   // For this client's own grant: from now on waiters for the name wait for this holder.
   void taken(const std::string& name, Mode mode, Stamp stamp);
   // Sleeps until `until`, a stop, or a change in the store.
-  static void sleep(Place& place, TimePoint until, const std::stop_token& stop);
-  static void leave(Place& place);
+  static void sleep(Ticket& ticket, TimePoint until, const std::stop_token& stop);
+  static void leave(Ticket& ticket);
 
  private:
   void run();

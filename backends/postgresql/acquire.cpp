@@ -23,8 +23,8 @@ constexpr milliseconds listen_within{1000};
 
 class PostgresqlBackend::Ticket : public WaitTicket {
  public:
-  std::shared_ptr<connections::Listener::Place> place;  // null with listen=off
-  std::int64_t waiter = 0;                              // its number in the store's line
+  std::shared_ptr<server::Listener::Subscription> subscription;  // null with listen=off
+  std::int64_t waiter = 0;                                       // its number in the store's line
   std::uint64_t seen = 0;     // wake-ups that had arrived before the last attempt
   std::uint64_t session = 0;  // of the listener, then
 };
@@ -42,10 +42,10 @@ Result<PostgresqlBackend::Ears> PostgresqlBackend::ears_for(const AcquireRequest
     }
     if (store_->crowded()) return ears;
   }
-  ears.place = ticket && ticket->place ? ticket->place : listener_.new_place();
+  ears.subscription = ticket && ticket->subscription ? ticket->subscription : listener_.subscribe();
   // Both before the attempt is sent: what comes later is for the wait after it.
   ears.session = listener_.session();
-  ears.seen = ears.place->wakes();
+  ears.seen = ears.subscription->wakes();
   if (ticket) {
     ears.waiter = ticket->waiter;
     ears.woken = ears.seen != ticket->seen;
@@ -56,20 +56,20 @@ Result<PostgresqlBackend::Ears> PostgresqlBackend::ears_for(const AcquireRequest
 Status PostgresqlBackend::await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) {
   auto* mine = dynamic_cast<Ticket*>(&ticket);
   if (mine == nullptr) return foreign_ticket();
-  if (!mine->place) {
+  if (!mine->subscription) {
     sleep_until(until, stop);
     return {};
   }
   if (mine->session == 0) until = std::min(until, BootClock::now() + deaf_poll);
-  mine->place->sleep(mine->seen, mine->session, until, std::move(stop));
+  mine->subscription->sleep(mine->seen, mine->session, until, std::move(stop));
   return {};
 }
 
 void PostgresqlBackend::end_wait(WaitTicket& ticket, TimePoint by) {
   const auto* mine = dynamic_cast<const Ticket*>(&ticket);
   if (mine == nullptr || mine->waiter == 0) return;
-  const bool woken = mine->place->wakes() != mine->seen;
-  Failure failure;
+  const bool woken = mine->subscription->wakes() != mine->seen;
+  CallFailure failure;
   std::uint32_t collisions = 0;
   // The row expires by itself if this fails.
   static_cast<void>(
@@ -77,15 +77,15 @@ void PostgresqlBackend::end_wait(WaitTicket& ticket, TimePoint by) {
 }
 
 Result<Reply> PostgresqlBackend::ask_once(const AcquireRequest& request, const Ears& ears,
-                                          std::uint32_t& collisions, Failure& failure) {
+                                          std::uint32_t& collisions, CallFailure& failure) {
   const auto items = request.set->items();
   const Result<pqxx::result> result = store_->call(
       Lane::acquire, acquire_, request.by, failure, collisions, array_of_names(items),
       array_of_modes(items), array_of_numbers(request.permits), request.config_version,
       micros(request.lease), request.min_stamp.value, uuid_of(request.token), request.owner->app,
       request.owner->instance, request.owner->epoch, request.owner->label, ears.waiter, ears.woken,
-      ears.place ? channel_of(listener_) : std::string(),
-      ears.place ? std::to_string(ears.place->number()) : std::string());
+      ears.subscription ? channel_of(listener_) : std::string(),
+      ears.subscription ? std::to_string(ears.subscription->number()) : std::string());
   if (!result) return result.error();
   Reply reply = parse_reply((*result)[0][0].c_str());
   if (reply.kind == Reply::Kind::granted && reply.grant.floors.empty()) {
@@ -98,7 +98,7 @@ Result<Reply> PostgresqlBackend::ask_once(const AcquireRequest& request, const E
 Result<Reply> PostgresqlBackend::ask(const AcquireRequest& request, const Ears& ears,
                                      std::uint32_t& collisions) {
   for (;;) {
-    Failure failure;
+    CallFailure failure;
     Result<Reply> reply = ask_once(request, ears, collisions, failure);
     if (reply || failure.sqlstate != sqlstate_unknown_name) return reply;
     // A name that is used for the first time, or again after a long while.
@@ -133,14 +133,14 @@ Result<AcquireOutcome> PostgresqlBackend::try_acquire(const AcquireRequest& requ
     reply->busy.collisions = collisions;
     if (!request.will_wait) return AcquireOutcome(std::move(reply->busy));
     if (!ticket) ticket = std::make_shared<Ticket>();
-    ticket->place = ears.place;
+    ticket->subscription = ears.subscription;
     ticket->waiter = reply->waiter;
     ticket->seen = ears.seen;
     ticket->session = ears.session;
-    if (!ticket->place && store_->options().listen) store_->close_idle();
+    if (!ticket->subscription && store_->options().listen) store_->close_idle();
     // The first who waits: once somebody listens it looks again, as what was sent before
     // has not been heard.
-    if (ticket->place && ears.session == 0 && !asked_to_listen) {
+    if (ticket->subscription && ears.session == 0 && !asked_to_listen) {
       asked_to_listen = true;
       if (listener_.start(std::min(request.by, BootClock::now() + listen_within))) continue;
     }
@@ -150,7 +150,7 @@ Result<AcquireOutcome> PostgresqlBackend::try_acquire(const AcquireRequest& requ
 }
 
 Result<std::optional<Grant>> PostgresqlBackend::resolve(const HoldRef& attempt, TimePoint by) {
-  Failure failure;
+  CallFailure failure;
   std::uint32_t collisions = 0;
   // Where no name is known, the holds are searched.
   const std::string name = attempt.set != nullptr ? attempt.set->items().front().name : "";

@@ -39,7 +39,7 @@ class PostgresqlBackend final : public Backend {
   class Ticket;
   // How an attempt can be woken.
   struct Ears {
-    std::shared_ptr<connections::Listener::Place> place;
+    std::shared_ptr<server::Listener::Subscription> subscription;
     std::int64_t waiter = 0;
     std::uint64_t seen = 0;
     std::uint64_t session = 0;
@@ -48,13 +48,13 @@ class PostgresqlBackend final : public Backend {
   Result<Ears> ears_for(const AcquireRequest& request, const Ticket* ticket);
   Result<Reply> ask(const AcquireRequest& request, const Ears& ears, std::uint32_t& collisions);
   Result<Reply> ask_once(const AcquireRequest& request, const Ears& ears, std::uint32_t& collisions,
-                         Failure& failure);
+                         CallFailure& failure);
   template <class... Args>
   Result<bool> end_hold(const Statement& statement, TimePoint by, const Args&... args);
   Error nonsense(const std::string& where) const;
 
   std::unique_ptr<Store> store_;
-  connections::Listener listener_;
+  server::Listener listener_;
   std::mutex sweep_mutex_;
   std::int64_t sweep_from_ = 0;  // where the next sweep continues
   std::string sweep_from_name_;

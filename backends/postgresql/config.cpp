@@ -41,7 +41,7 @@ Result<SpaceConfig> config_from(const pqxx::result& rows, const std::string& sho
 }  // namespace
 
 Result<SpaceConfig> PostgresqlBackend::load_config(TimePoint by) {
-  Failure failure;
+  CallFailure failure;
   std::uint32_t collisions = 0;
   const Result<pqxx::result> rows = store_->call(Lane::common, load_, by, failure, collisions);
   if (!rows) return rows.error();
@@ -49,7 +49,7 @@ Result<SpaceConfig> PostgresqlBackend::load_config(TimePoint by) {
 }
 
 Result<SpaceConfig> PostgresqlBackend::change_config(const ConfigChange& change, TimePoint by) {
-  Failure failure;
+  CallFailure failure;
   std::uint32_t collisions = 0;
   const auto apply = [&](const char* what, const std::string& name, const char* mode,
                          std::optional<std::int64_t> value) -> Result<SpaceConfig> {

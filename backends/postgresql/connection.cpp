@@ -40,9 +40,9 @@ struct RawConnection {
 
 // By libpq itself: libpqxx's way can't be ended before its time, and loses the code of a
 // refusal, whose text is in the server's language.
-RawConnection connect_raw(const std::string& conninfo, const connections::Interrupt& interrupt,
+RawConnection connect_raw(const std::string& conninfo, const server::Interrupt& interrupt,
                           TimePoint by) {
-  connections::keep_openssl_during_exit();
+  server::keep_openssl_during_exit();
   RawConnection result;
   Raw raw(PQconnectStart(conninfo.c_str()), &PQfinish);
   if (!raw) {
@@ -106,7 +106,7 @@ std::string sqlstate_of(const std::exception& error) {
 
 Connection::Connection(const Options& options, std::unique_ptr<Notices> notices,
                        std::unique_ptr<NativeConnection> connection,
-                       std::unique_ptr<connections::SocketWatchdog::Socket> socket)
+                       std::unique_ptr<server::SocketWatchdog::Socket> socket)
     : options_(options),
       notices_(std::move(notices)),
       connection_(std::move(connection)),
@@ -115,15 +115,14 @@ Connection::Connection(const Options& options, std::unique_ptr<Notices> notices,
 
 Connection::~Connection() {
   // Says goodbye to the server, which may not listen any more.
-  const connections::CallDeadline deadline(socket_.get(),
-                                           BootClock::now() + std::chrono::seconds(1));
+  const server::CallDeadline deadline(socket_.get(), BootClock::now() + std::chrono::seconds(1));
   quiet_.reset();
   connection_.reset();
 }
 
 Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
-                                                        connections::SocketWatchdog& watchdog,
-                                                        const connections::Interrupt& interrupt,
+                                                        server::SocketWatchdog& watchdog,
+                                                        const server::Interrupt& interrupt,
                                                         TimePoint by) {
   RawConnection raw;
   // One host that swallows everything leaves time for the next.
@@ -150,7 +149,7 @@ Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
     PGconn* const there = raw.connection.get();
     std::unique_ptr<NativeConnection> native;
     {
-      const connections::CallDeadline deadline(socket.get(), by);
+      const server::CallDeadline deadline(socket.get(), by);
       native = take_over(std::move(raw.connection));
     }
     notices->listen_to(there);
@@ -171,7 +170,7 @@ void Connection::prepare(const Statement& statement) {
 }
 
 Result<pqxx::result> Connection::run(const std::string& sql, Sent sent, TimePoint by,
-                                     Failure& failure) {
+                                     CallFailure& failure) {
   return guarded(sent, by, failure, [&] {
     pqxx::nontransaction work(*connection_);
     return work.exec(sql);
@@ -185,8 +184,8 @@ std::string Connection::user() const {
 
 bool Connection::hung_up() const noexcept { return socket_->hung_up(); }
 
-Failure Connection::failed(const std::exception& error, Sent sent) const {
-  Failure failure;
+CallFailure Connection::failed(const std::exception& error, Sent sent) const {
+  CallFailure failure;
   failure.sqlstate = sqlstate_of(error);
   failure.said = error.what();
   const bool lost = failure.sqlstate.empty() || failure.sqlstate.starts_with("57P") ||
@@ -196,8 +195,8 @@ Failure Connection::failed(const std::exception& error, Sent sent) const {
   return failure;
 }
 
-Failure Connection::exiting() const {
-  Failure failure;
+CallFailure Connection::exiting() const {
+  CallFailure failure;
   failure.broken = true;
   failure.error = {Errc::unavailable, "PostgreSQL (" + options_.shown +
                                           "): the process is exiting, and its client library "
@@ -205,8 +204,8 @@ Failure Connection::exiting() const {
   return failure;
 }
 
-Failure Connection::in_doubt(Sent sent) const {
-  Failure failure;
+CallFailure Connection::in_doubt(Sent sent) const {
+  CallFailure failure;
   failure.error = {sent == Sent::change ? Errc::indeterminate : Errc::unavailable,
                    "PostgreSQL (" + options_.shown +
                        "): the wait for a synchronous standby was broken off: this is committed "

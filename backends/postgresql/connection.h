@@ -34,7 +34,7 @@ struct Statement {
 enum class Isolation { read_committed, serializable };
 
 // Why a call failed; `repeat`: nothing was applied, and the same call may succeed if repeated.
-struct Failure {
+struct CallFailure {
   Error error;
   std::string sqlstate;
   std::string said;     // by the server or libpq
@@ -48,8 +48,8 @@ class Connection {
   // Connects, without looking at the space, by `by` or until the interrupt. Only the look-up of the
   // host's name can't be ended.
   static Result<std::unique_ptr<Connection>> connect(const Options& options,
-                                                     connections::SocketWatchdog& watchdog,
-                                                     const connections::Interrupt& interrupt,
+                                                     server::SocketWatchdog& watchdog,
+                                                     const server::Interrupt& interrupt,
                                                      TimePoint by);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -59,7 +59,7 @@ class Connection {
   // unless there is a pooler.
   template <class... Args>
   Result<pqxx::result> call(const Statement& statement, Isolation isolation, TimePoint by,
-                            Failure& failure, const Args&... args) {
+                            CallFailure& failure, const Args&... args) {
     Result<pqxx::result> answer = guarded(statement.sent, by, failure, [&]() -> pqxx::result {
       if (!options_.pooler) {
         prepare(statement);
@@ -87,30 +87,30 @@ class Connection {
   }
 
   // Runs statements without parameters; returns the last one's result.
-  Result<pqxx::result> run(const std::string& sql, Sent sent, TimePoint by, Failure& failure);
+  Result<pqxx::result> run(const std::string& sql, Sent sent, TimePoint by, CallFailure& failure);
 
   [[nodiscard]] bool hung_up() const noexcept;
   // The user that is logged in.
   [[nodiscard]] std::string user() const;
   [[nodiscard]] NativeConnection& native() noexcept { return *connection_; }
-  [[nodiscard]] connections::SocketWatchdog::Socket* socket() noexcept { return socket_.get(); }
+  [[nodiscard]] server::SocketWatchdog::Socket* socket() noexcept { return socket_.get(); }
 
  private:
   Connection(const Options& options, std::unique_ptr<Notices> notices,
              std::unique_ptr<NativeConnection> connection,
-             std::unique_ptr<connections::SocketWatchdog::Socket> socket);
+             std::unique_ptr<server::SocketWatchdog::Socket> socket);
 
   void prepare(const Statement& statement);
   // Runs `work` under the deadline and turns exceptions into errors.
   template <class Work>
-  Result<pqxx::result> guarded(Sent sent, TimePoint by, Failure& failure, Work work) {
+  Result<pqxx::result> guarded(Sent sent, TimePoint by, CallFailure& failure, Work work) {
     const LibraryCall call;
     if (!call.may_begin()) {
       failure = exiting();
       return failure.error;
     }
     try {
-      connections::CallDeadline deadline(socket_.get(), by);
+      server::CallDeadline deadline(socket_.get(), by);
       notices_->begin();
       pqxx::result result = work();
       LibraryCall::got_result();
@@ -124,16 +124,16 @@ class Connection {
       return failure.error;
     }
   }
-  [[nodiscard]] Failure failed(const std::exception& error, Sent sent) const;
-  [[nodiscard]] Failure exiting() const;
+  [[nodiscard]] CallFailure failed(const std::exception& error, Sent sent) const;
+  [[nodiscard]] CallFailure exiting() const;
   // Committed here, and perhaps nowhere else.
-  [[nodiscard]] Failure in_doubt(Sent sent) const;
+  [[nodiscard]] CallFailure in_doubt(Sent sent) const;
 
   const Options& options_;
   std::unique_ptr<Notices> notices_;  // outlives the connection
   std::unique_ptr<NativeConnection> connection_;
   std::unique_ptr<pqxx::quiet_errorhandler> quiet_;  // otherwise libpqxx prints notices
-  std::unique_ptr<connections::SocketWatchdog::Socket> socket_;
+  std::unique_ptr<server::SocketWatchdog::Socket> socket_;
   std::vector<bool> prepared_;
 };
 

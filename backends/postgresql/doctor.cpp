@@ -229,7 +229,7 @@ class Examination {
                             "current_setting('max_locks_per_transaction')::int");
     if (!row) return;
     add(room("max_connections", (*row)[2].as<int>(0), (*row)[0].as<int>() - (*row)[1].as<int>(),
-             static_cast<long>(connections::most_connections(options_.pool, options_.listen)),
+             static_cast<long>(server::most_connections(options_.pool, options_.listen)),
              need_of_one()));
     const int locks = (*row)[3].as<int>();
     warn_unless(locks >= most_name_locks, "max_locks_per_transaction", std::to_string(locks),
@@ -264,27 +264,26 @@ class Examination {
   }
 
   void look_at_clock() {
-    const std::int64_t asked = connections::calendar_us();
+    const std::int64_t asked = server::calendar_us();
     const auto row =
         row_of("clock", "SELECT (date_part('epoch', clock_timestamp()) * 1000000)::bigint");
     if (!row) return;
-    add(connections::examine_clock((*row)[0].as<std::int64_t>(), asked,
-                                   connections::calendar_us()));
+    add(server::examine_clock((*row)[0].as<std::int64_t>(), asked, server::calendar_us()));
   }
 
   const Options& options_;
   Connection& connection_;
   const TimePoint by_;
   Strategy strategy_ = Strategy::advisory;  // of the space, as far as it is known
-  Failure failure_;
+  CallFailure failure_;
   std::vector<Finding> findings_;
 };
 
 }  // namespace
 
 Result<std::vector<Finding>> examine(const Options& options, TimePoint by) {
-  connections::SocketWatchdog watchdog;
-  const connections::Interrupt never;
+  server::SocketWatchdog watchdog;
+  const server::Interrupt never;
   Result<std::unique_ptr<Connection>> connection = Connection::connect(
       options, watchdog, never, std::min(by, BootClock::now() + options.connect_timeout));
   if (!connection) return connection.error();

@@ -65,7 +65,7 @@ Result<RenewReply> PostgresqlBackend::renew(const Owner& owner,
     stamps.push_back(stamp.value);
     leases.push_back(lease);
   }
-  Failure failure;
+  CallFailure failure;
   std::uint32_t collisions = 0;
   const Result<pqxx::result> rows =
       store_->call(Lane::renewal, renew_, by, failure, collisions, owner.app,
@@ -98,7 +98,7 @@ Result<std::vector<bool>> PostgresqlBackend::release_all(std::span<const HoldRef
   // Each stamp once and in order, so that no two calls wait for one another.
   std::set<std::int64_t> wanted;
   for (const HoldRef& hold : holds) wanted.insert(hold.stamp.value);
-  Failure failure;
+  CallFailure failure;
   std::uint32_t collisions = 0;
   const Result<pqxx::result> rows = store_->call(
       Lane::common, release_all_, by, failure, collisions,
@@ -120,7 +120,7 @@ Result<bool> PostgresqlBackend::break_hold(const HoldRef& hold, TimePoint by) {
 template <class... Args>
 Result<bool> PostgresqlBackend::end_hold(const Statement& statement, TimePoint by,
                                          const Args&... args) {
-  Failure failure;
+  CallFailure failure;
   std::uint32_t collisions = 0;
   const Result<pqxx::result> result =
       store_->call(Lane::common, statement, by, failure, collisions, args...);
@@ -135,7 +135,7 @@ Result<std::size_t> PostgresqlBackend::sweep(TimePoint by) {
   // has looked at everything, unless there is more than one call's worth.
   bool from_the_start = sweep_from_ == 0;
   for (;;) {
-    Failure failure;
+    CallFailure failure;
     std::uint32_t collisions = 0;
     const Result<pqxx::result> rows =
         store_->call(Lane::common, sweep_, by, failure, collisions, sweep_from_, sweep_from_name_);
@@ -153,7 +153,7 @@ Result<Inspection> PostgresqlBackend::inspect(const InspectQuery& query, TimePoi
   const char* match = "a";
   if (query.match == InspectQuery::Match::name) match = "n";
   if (query.match == InspectQuery::Match::prefix) match = "p";
-  Failure failure;
+  CallFailure failure;
   std::uint32_t collisions = 0;
   const Result<pqxx::result> rows =
       store_->call(Lane::common, inspect_, by, failure, collisions, match, query.text);
@@ -163,7 +163,7 @@ Result<Inspection> PostgresqlBackend::inspect(const InspectQuery& query, TimePoi
 
 Result<std::size_t> PostgresqlBackend::reclaim(std::string_view app, std::int64_t epoch,
                                                TimePoint by) {
-  Failure failure;
+  CallFailure failure;
   std::uint32_t collisions = 0;
   const std::string name(app);
   const Result<pqxx::result> result =

@@ -55,7 +55,7 @@ class Ear {
 // For one call; given back when destroyed.
 class Line {
  public:
-  using Pool = connections::Pool<Connection>;
+  using Pool = server::Pool<Connection>;
 
   explicit Line(Pool::Lease lease) : lease_(std::move(lease)) {}
   // REQUIRES: its turn, which ends when this is destroyed.

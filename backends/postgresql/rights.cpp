@@ -67,12 +67,12 @@ Result<std::string> rights_script(const Options& options, Role role, std::string
 
 Status allow(const Options& options, Role role, std::string_view account, TimePoint by) {
   if (Status status = check_account(account); !status) return status;
-  connections::SocketWatchdog watchdog;
-  const connections::Interrupt never;
+  server::SocketWatchdog watchdog;
+  const server::Interrupt never;
   Result<std::unique_ptr<Connection>> connection = Connection::connect(
       options, watchdog, never, std::min(by, BootClock::now() + options.connect_timeout));
   if (!connection) return connection.error();
-  Failure failure;
+  CallFailure failure;
   const std::string script = grant_script(options.space, role, std::string(account));
   const Result<pqxx::result> done =
       (*connection)->run("BEGIN;" + script + "COMMIT;", Sent::change, by, failure);
@@ -103,7 +103,7 @@ Error not_allowed(const Options& options, Role role, const std::string& user,
 }
 
 Result<Ownership> ownership(Connection& connection, const Options& options, TimePoint by) {
-  Failure failure;
+  CallFailure failure;
   const Result<pqxx::result> result = connection.run(
       std::string(safe_path) + "SELECT o.rolname, o.oid = u.oid, " + std::string(trusted_columns) +
           ", " + std::string(about_is_the_owners) + from_schema(options.space),

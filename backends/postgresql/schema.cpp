@@ -13,7 +13,7 @@ namespace {
 
 // What the space was made with, from its about(); "" if it is not there. REQUIRES: it may be run.
 std::string about_of(Connection& connection, const Options& options, TimePoint by) {
-  Failure failure;
+  CallFailure failure;
   const Result<pqxx::result> result =
       connection.run(std::string(safe_path) + "SELECT \"" + options.space + "\".about()",
                      Sent::reading, by, failure);
@@ -40,8 +40,8 @@ std::string init_script(const Options& options) {
 }
 
 Status init(const Options& given, TimePoint by) {
-  connections::SocketWatchdog watchdog;
-  const connections::Interrupt never;
+  server::SocketWatchdog watchdog;
+  const server::Interrupt never;
   Options options = given;
   Result<std::unique_ptr<Connection>> connection = Connection::connect(
       options, watchdog, never, std::min(by, BootClock::now() + options.connect_timeout));
@@ -50,7 +50,7 @@ Status init(const Options& given, TimePoint by) {
   const Result<Ownership> found = ownership(**connection, options, by);
   if (!found) return found.error();
   const auto run = [&](const std::string& script) -> Status {
-    Failure failure;
+    CallFailure failure;
     const Result<pqxx::result> done =
         (*connection)->run("BEGIN;\n" + script + "COMMIT;", Sent::change, by, failure);
     return done ? Status() : done.error();

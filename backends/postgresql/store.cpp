@@ -101,8 +101,8 @@ Store::Store(const Options& options) : options_(options) {
   const std::string shown = "PostgreSQL (" + options_.shown + ")";
   plain_most_ = options_.pool;
   plain_ = std::make_unique<Pool>(options_.pool, opener(Isolation::read_committed), shown);
-  renewal_ = std::make_unique<Pool>(connections::renewal_connections,
-                                    opener(Isolation::read_committed), shown);
+  renewal_ =
+      std::make_unique<Pool>(server::renewal_connections, opener(Isolation::read_committed), shown);
 }
 
 Result<std::unique_ptr<Store>> Store::open(const Options& options, TimePoint by) {
@@ -197,7 +197,7 @@ Store::~Store() {
     ending_ = true;
     // Again and again, for a call that begins just now sets its own deadline.
     while (!opening_.empty()) {
-      for (connections::SocketWatchdog::Socket* const socket : opening_) {
+      for (server::SocketWatchdog::Socket* const socket : opening_) {
         socket->arm(BootClock::now());
       }
       opened_.wait_for(lock, milliseconds(10));
@@ -214,7 +214,7 @@ Result<std::unique_ptr<Connection>> Store::connect(Isolation isolation) {
   Result<std::unique_ptr<Connection>> connection =
       Connection::connect(options_, watchdog_, interrupt_, by);
   if (!connection) return connection;
-  connections::SocketWatchdog::Socket* const socket = (*connection)->socket();
+  server::SocketWatchdog::Socket* const socket = (*connection)->socket();
   {
     const std::lock_guard lock(opening_mutex_);
     if (ending_) return Error{Errc::unavailable, "the store is being closed"};
@@ -238,7 +238,7 @@ Status Store::set_up(Connection& connection, Isolation isolation, TimePoint by) 
                     may_use_sql(options_.space) + ", " + std::string(crowded_sql) + ", ";
   if (!options_.pooler) sql += set_up_sql(pid, isolation) + ", ";
   sql += settings_columns;
-  Failure failure;
+  CallFailure failure;
   const Result<pqxx::result> result = connection.run(sql, Sent::nothing, by, failure);
   if (!result && failure.sqlstate.starts_with("22")) {
     const Result<Ownership> found = ownership(connection, options_, by);
@@ -280,7 +280,7 @@ bool Store::is_missing(std::string_view sqlstate) noexcept {
 }
 
 Error Store::say_what_is_there(Line& line, TimePoint by, const Error& otherwise) {
-  Failure failure;
+  CallFailure failure;
   const Result<pqxx::result> about =
       line->run(std::string(safe_path) + "SELECT " + quoted(options_.space) + ".about()",
                 Sent::reading, by, failure);
@@ -294,11 +294,11 @@ Error Store::say_what_is_there(Line& line, TimePoint by, const Error& otherwise)
   return error;
 }
 
-connections::Attempt Store::attempt_of(const Failure& failure, TimePoint by) noexcept {
-  if (failure.broken) return connections::Attempt::broken;
+server::Attempt Store::attempt_of(const CallFailure& failure, TimePoint by) noexcept {
+  if (failure.broken) return server::Attempt::broken;
   // It waited for a lock that long already, and would again.
   const bool late = failure.sqlstate == "55P03" && BootClock::now() + lock_timeout >= by;
-  return failure.repeat() && !late ? connections::Attempt::collided : connections::Attempt::last;
+  return failure.repeat() && !late ? server::Attempt::collided : server::Attempt::last;
 }
 
 }  // namespace lockset::postgresql

@@ -22,7 +22,7 @@
 
 namespace lockset::postgresql {
 
-using connections::Lane;
+using server::Lane;
 
 // Thread-safe.
 class Store {
@@ -55,15 +55,15 @@ class Store {
   [[nodiscard]] Statement statement(const std::string& name, const std::string& call, Sent sent,
                                     Role role = Role::programs);
 
-  // Repeated as in connections::call_with_retries. `collisions` counts how often the server rolled
+  // Repeated as in server::call_with_retries. `collisions` counts how often the server rolled
   // the call back in favour of others. `failure` is filled if the server reports an error.
   template <class... Args>
-  Result<pqxx::result> call(Lane lane, const Statement& statement, TimePoint by, Failure& failure,
-                            std::uint32_t& collisions, const Args&... args) {
+  Result<pqxx::result> call(Lane lane, const Statement& statement, TimePoint by,
+                            CallFailure& failure, std::uint32_t& collisions, const Args&... args) {
     const bool serializable = lane == Lane::acquire && strategy_ == Strategy::serializable;
-    return connections::call_with_retries(
+    return server::call_with_retries(
         statement.sent, by, [&] { return take(lane, by); },
-        [&](Line& line, connections::Attempt& attempt) -> Result<pqxx::result> {
+        [&](Line& line, server::Attempt& attempt) -> Result<pqxx::result> {
           Result<pqxx::result> result = line->call(
               statement, serializable ? Isolation::serializable : Isolation::read_committed, by,
               failure, args...);
@@ -83,7 +83,7 @@ class Store {
   using Pool = Line::Pool;
 
   explicit Store(const Options& options);
-  // Not connections::Lanes: acquires may have their own connections, and other calls may use the
+  // Not server::Lanes: acquires may have their own connections, and other calls may use the
   // listening one.
   Result<Line> take(Lane lane, TimePoint by);
   Result<std::unique_ptr<Connection>> connect(Isolation isolation);
@@ -93,17 +93,17 @@ class Store {
   static bool is_missing(std::string_view sqlstate) noexcept;
   // A function of our version is missing: was the space upgraded meanwhile?
   Error say_what_is_there(Line& line, TimePoint by, const Error& otherwise);
-  static connections::Attempt attempt_of(const Failure& failure, TimePoint by) noexcept;
+  static server::Attempt attempt_of(const CallFailure& failure, TimePoint by) noexcept;
 
   const Options options_;
   Strategy strategy_ = Strategy::advisory;                // constant after open()
   std::atomic<Strategy> made_with_ = Strategy::advisory;  // the space's strategy, as last seen
-  connections::SocketWatchdog watchdog_;                  // outlives the connections
-  connections::Interrupt interrupt_;
+  server::SocketWatchdog watchdog_;                       // outlives the connections
+  server::Interrupt interrupt_;
   std::mutex opening_mutex_;
   std::condition_variable opened_;
-  bool ending_ = false;                                     // guarded by opening_mutex_
-  std::set<connections::SocketWatchdog::Socket*> opening_;  // guarded by opening_mutex_
+  bool ending_ = false;                                // guarded by opening_mutex_
+  std::set<server::SocketWatchdog::Socket*> opening_;  // guarded by opening_mutex_
   std::size_t statements_ = 0;
   std::atomic<bool> crowded_ = false;
   std::atomic<bool> open_ = false;  // open() succeeded

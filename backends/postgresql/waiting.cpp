@@ -16,7 +16,7 @@
 namespace lockset::postgresql {
 namespace {
 
-using connections::Listener;
+using server::Listener;
 
 class Receiver : public pqxx::notification_receiver {
  public:
@@ -24,9 +24,9 @@ class Receiver : public pqxx::notification_receiver {
   Receiver(NativeConnection& connection, Listener& listener)
       : pqxx::notification_receiver(connection, channel_of(listener)), listener_(listener) {}
   void operator()(const std::string& payload, int /*pid*/) override {
-    std::uint64_t place = 0;
-    std::from_chars(payload.data(), payload.data() + payload.size(), place);
-    listener_.wake(place);
+    std::uint64_t subscription = 0;
+    std::from_chars(payload.data(), payload.data() + payload.size(), subscription);
+    listener_.wake(subscription);
   }
 
  private:
@@ -37,7 +37,7 @@ class Receiver : public pqxx::notification_receiver {
 // server that may be silent for good.
 class Goodbye {
  public:
-  explicit Goodbye(connections::SocketWatchdog::Socket* socket) : socket_(socket) {}
+  explicit Goodbye(server::SocketWatchdog::Socket* socket) : socket_(socket) {}
   Goodbye(const Goodbye&) = delete;
   Goodbye& operator=(const Goodbye&) = delete;
   ~Goodbye() {
@@ -45,7 +45,7 @@ class Goodbye {
   }
 
  private:
-  connections::SocketWatchdog::Socket* const socket_;
+  server::SocketWatchdog::Socket* const socket_;
 };
 
 // The connection as the store has it for calls, until this goes.
@@ -72,7 +72,7 @@ class Shared {
 
 // Until the connection fails or the listener ends. False: it failed.
 bool listen_over(Connection& connection, Store& store, Listener& listener, TimePoint by) {
-  connections::CallDeadline deadline(connection.socket(), by);
+  server::CallDeadline deadline(connection.socket(), by);
   const Receiver receiver(connection.native(), listener);
   const Goodbye goodbye(connection.socket());
   if (deadline.end()) return false;

@@ -10,9 +10,9 @@ namespace lockset::postgresql {
 
 // Uses a connection of the store, which also serves calls meanwhile. The store must outlive the
 // listener.
-connections::Listener::Listen listening(Store& store);
+server::Listener::Listen listening(Store& store);
 
-// The channel of the listener; on it, a waiter is called by its place's number.
-std::string channel_of(const connections::Listener& listener);
+// The channel of the listener; on it, a waiter is called by its subscription's number.
+std::string channel_of(const server::Listener& listener);
 
 }  // namespace lockset::postgresql

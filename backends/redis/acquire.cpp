@@ -46,7 +46,7 @@ void add_keys(Call& call, const Keys& keys, std::span<const LockRequest> items, 
 
 class RedisBackend::Ticket : public WaitTicket {
  public:
-  std::shared_ptr<connections::Listener::Place> place;
+  std::shared_ptr<server::Listener::Subscription> subscription;
   std::vector<LockRequest> items;
   std::int64_t since = 0;     // when it came, by the server's time; 0: not in line
   std::uint64_t seen = 0;     // wake-ups that had arrived before the last attempt
@@ -57,7 +57,7 @@ Status RedisBackend::await_change(WaitTicket& ticket, TimePoint until, std::stop
   auto* mine = dynamic_cast<Ticket*>(&ticket);
   if (mine == nullptr) return foreign_ticket();
   if (mine->session == 0) until = std::min(until, BootClock::now() + deaf_poll);
-  mine->place->sleep(mine->seen, mine->session, until, std::move(stop));
+  mine->subscription->sleep(mine->seen, mine->session, until, std::move(stop));
   return {};
 }
 
@@ -66,8 +66,8 @@ void RedisBackend::end_wait(WaitTicket& ticket, TimePoint by) {
   if (mine == nullptr || mine->since == 0) return;
   Call call;
   for (const LockRequest& item : mine->items) call.keys.push_back(store_->keys().line(item.name));
-  const bool woken = mine->place->wakes() != mine->seen;
-  call.arguments = {"0", waiter_name(listener_, *mine->place), woken ? "1" : "0",
+  const bool woken = mine->subscription->wakes() != mine->seen;
+  call.arguments = {"0", waiter_name(listener_, *mine->subscription), woken ? "1" : "0",
                     modes_of(mine->items)};
   // Its place expires by itself if this fails.
   static_cast<void>(store_->run(scripts::end_wait, call, by).ok());
@@ -136,7 +136,7 @@ Result<AcquireOutcome> RedisBackend::attempt(const AcquireRequest& request,
                                              const std::shared_ptr<Ticket>& ticket) {
   // Both before the attempt is sent: what comes later is for the wait after it.
   const std::uint64_t session = listener_.session();
-  const std::uint64_t seen = ticket ? ticket->place->wakes() : 0;
+  const std::uint64_t seen = ticket ? ticket->subscription->wakes() : 0;
   const auto items = request.set->items();
   Call call;
   add_keys(call, store_->keys(), items, true);
@@ -156,7 +156,7 @@ Result<AcquireOutcome> RedisBackend::attempt(const AcquireRequest& request,
     details += ',';
   }
   details += ' ';
-  if (ticket) details += waiter_name(listener_, *ticket->place);
+  if (ticket) details += waiter_name(listener_, *ticket->subscription);
   call.arguments.reserve(6);
   call.arguments.push_back(std::to_string(micros(request.lease)));
   call.arguments.push_back(std::to_string(string_lease_ms(request.lease)));
@@ -197,7 +197,7 @@ Result<AcquireOutcome> RedisBackend::try_acquire(const AcquireRequest& request) 
     ticket = std::dynamic_pointer_cast<Ticket>(request.ticket);
     if (!ticket) {
       ticket = std::make_shared<Ticket>();
-      ticket->place = listener_.new_place();
+      ticket->subscription = listener_.subscribe();
       ticket->items.assign(request.set->items().begin(), request.set->items().end());
     }
   }

@@ -81,7 +81,7 @@ class RedisBackend final : public Backend {
   };
 
   std::unique_ptr<Store> store_;
-  connections::Listener listener_;
+  server::Listener listener_;
   std::mutex reclaiming_mutex_;
   Reclaiming reclaiming_;
   std::atomic<std::uint64_t> next_waiters_ = 0;  // where the next sweep continues among the waiters

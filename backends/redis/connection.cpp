@@ -56,7 +56,7 @@ std::string info_field(std::string_view info, std::string_view name) {
 }
 
 Connection::Connection(const Options& options, Context context,
-                       std::unique_ptr<connections::SocketWatchdog::Socket> socket)
+                       std::unique_ptr<server::SocketWatchdog::Socket> socket)
     : options_(options), context_(std::move(context)), socket_(std::move(socket)) {}
 
 Connection::~Connection() {
@@ -65,7 +65,7 @@ Connection::~Connection() {
 }
 
 Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
-                                                        connections::SocketWatchdog& watchdog,
+                                                        server::SocketWatchdog& watchdog,
                                                         TimePoint by) {
   const Result<int> fd = open_socket(options, by);
   if (!fd) return fd.error();
@@ -80,7 +80,7 @@ Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
   std::unique_ptr<Connection> connection(
       new Connection(options, std::move(context), std::move(socket)));
   if (options.tls) {
-    connections::CallDeadline deadline(connection->socket_.get(), by);
+    server::CallDeadline deadline(connection->socket_.get(), by);
     Status status = start_tls(*connection->context_, options);
     if (!status) return status.error();
     connection->tls_ = true;
@@ -114,14 +114,14 @@ Status Connection::log_in(TimePoint by) {
   std::string wire;
   for (const Command& command : commands) wire += wire_form(command);
   {
-    connections::CallDeadline deadline(socket_.get(), by);
-    const connections::SigpipeGuard guard(tls_);
+    server::CallDeadline deadline(socket_.get(), by);
+    const server::SigpipeGuard guard(tls_);
     bool all = false;
     if (!write(wire, all)) return failed(Sent::nothing, deadline.end());
   }
   for (std::size_t i = 0; i < commands.size(); ++i) {
-    connections::CallDeadline deadline(socket_.get(), by);
-    const connections::SigpipeGuard guard(tls_);
+    server::CallDeadline deadline(socket_.get(), by);
+    const server::SigpipeGuard guard(tls_);
     const Result<Reply> reply = answer(Sent::nothing, deadline);
     if (!reply) return reply.error();
     if (reply->is_error() && i != naming) {
@@ -168,8 +168,8 @@ Error Connection::failed(Sent sent, bool late) {
 
 Result<Reply> Connection::call(const Command& command, Sent sent, TimePoint by) {
   if (broken_) return failed(Sent::nothing, false);
-  connections::CallDeadline deadline(socket_.get(), by);
-  const connections::SigpipeGuard guard(tls_);
+  server::CallDeadline deadline(socket_.get(), by);
+  const server::SigpipeGuard guard(tls_);
   bool all = false;
   if (!write(wire_form(command), all)) return failed(all ? sent : Sent::nothing, deadline.end());
   return answer(sent, deadline);
@@ -178,8 +178,8 @@ Result<Reply> Connection::call(const Command& command, Sent sent, TimePoint by) 
 Result<std::vector<Reply>> Connection::call_all(const std::vector<Command>& commands, Sent sent,
                                                 TimePoint by) {
   if (broken_) return failed(Sent::nothing, false);
-  connections::CallDeadline deadline(socket_.get(), by);
-  const connections::SigpipeGuard guard(tls_);
+  server::CallDeadline deadline(socket_.get(), by);
+  const server::SigpipeGuard guard(tls_);
   std::string wire;
   for (const Command& command : commands) wire += wire_form(command);
   bool all = false;
@@ -194,7 +194,7 @@ Result<std::vector<Reply>> Connection::call_all(const std::vector<Command>& comm
   return replies;
 }
 
-Result<Reply> Connection::answer(Sent sent, connections::CallDeadline& deadline) {
+Result<Reply> Connection::answer(Sent sent, server::CallDeadline& deadline) {
   void* reply = nullptr;
   if (::redisGetReply(context_.get(), &reply) != REDIS_OK) return failed(sent, deadline.end());
   Reply answer(reply);
@@ -210,8 +210,8 @@ Result<Reply> Connection::ask(const Command& command, Sent sent, TimePoint by) {
 }
 
 Status Connection::send(const Command& command, TimePoint by) {
-  connections::CallDeadline deadline(socket_.get(), by);
-  const connections::SigpipeGuard guard(tls_);
+  server::CallDeadline deadline(socket_.get(), by);
+  const server::SigpipeGuard guard(tls_);
   bool all = false;
   if (!write(wire_form(command), all)) return failed(Sent::nothing, deadline.end());
   int done = 0;

@@ -25,7 +25,7 @@ using Command = std::vector<std::string_view>;
 class Connection {
  public:
   static Result<std::unique_ptr<Connection>> connect(const Options& options,
-                                                     connections::SocketWatchdog& watchdog,
+                                                     server::SocketWatchdog& watchdog,
                                                      TimePoint by);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -59,17 +59,17 @@ class Connection {
   using Context = std::unique_ptr<redisContext, FreeContext>;
 
   Connection(const Options& options, Context context,
-             std::unique_ptr<connections::SocketWatchdog::Socket> socket);
+             std::unique_ptr<server::SocketWatchdog::Socket> socket);
   Status log_in(TimePoint by);
   // Hands requests to the kernel. On failure, `all` says whether the server may have all of them.
   bool write(const std::string& wire, bool& all);
   // Waits for the answer to the first request without one.
-  Result<Reply> answer(Sent sent, connections::CallDeadline& deadline);
+  Result<Reply> answer(Sent sent, server::CallDeadline& deadline);
   Error failed(Sent sent, bool late);
 
   const Options& options_;
   Context context_;
-  std::unique_ptr<connections::SocketWatchdog::Socket> socket_;
+  std::unique_ptr<server::SocketWatchdog::Socket> socket_;
   bool broken_ = false;
   bool tls_ = false;
   std::string run_id_;

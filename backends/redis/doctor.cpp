@@ -136,7 +136,7 @@ class Examination {
 
   void capacity() {
     const long most = number(info_.get("maxclients"));
-    const long wanted = static_cast<long>(connections::most_connections(options_.pool, true));
+    const long wanted = static_cast<long>(server::most_connections(options_.pool, true));
     if (most > 0) {
       add(room("maxclients", number(info_.get("connected_clients")), most, wanted));
     }
@@ -151,11 +151,11 @@ class Examination {
   }
 
   Status clock() {
-    const std::int64_t asked = connections::calendar_us();
+    const std::int64_t asked = server::calendar_us();
     const Result<Reply> time = connection_.ask({"TIME"}, Sent::reading, by_);
     if (!time) return time.error();
-    findings_.push_back(connections::examine_clock(
-        (*time)[0].number() * 1'000'000 + (*time)[1].number(), asked, connections::calendar_us()));
+    findings_.push_back(server::examine_clock((*time)[0].number() * 1'000'000 + (*time)[1].number(),
+                                              asked, server::calendar_us()));
     return {};
   }
 
@@ -176,7 +176,7 @@ class Examination {
                   "version " + schema + " of the schema; this program serves version " +
                       std::string(schema_version)));
     }
-    const std::int64_t left = (*reply)[1].number() - connections::calendar_us();
+    const std::int64_t left = (*reply)[1].number() - server::calendar_us();
     if (left > 0) {
       add(warning("quarantine", "the state was lost or may have been: no new grants for another " +
                                     format_duration(std::chrono::seconds(left / 1'000'000 + 1))));
@@ -231,7 +231,7 @@ Status refuse_unsafe(std::string_view text, const Options& options, Errc no_prim
 }
 
 Result<std::vector<Finding>> examine(const Options& options, TimePoint by) {
-  connections::SocketWatchdog watchdog;
+  server::SocketWatchdog watchdog;
   const Result<std::unique_ptr<Connection>> connection = Connection::connect(options, watchdog, by);
   if (!connection) return connection.error();
   // A server that open() refuses for another reason than its eviction is not asked further.

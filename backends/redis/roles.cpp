@@ -236,7 +236,7 @@ Result<std::string> rights_script(const Options& options, Role role, std::string
 
 Status allow(const Options& options, Role role, std::string_view user, TimePoint by) {
   if (Status good = check_name(user); !good) return good;
-  connections::SocketWatchdog watchdog;
+  server::SocketWatchdog watchdog;
   const Result<std::unique_ptr<Connection>> connection = connect_safely(options, watchdog, by);
   if (!connection) return connection.error();
   return Giving(**connection, options, user, by).give(role);

@@ -10,7 +10,7 @@
 namespace lockset::redis {
 
 Status init(const Options& options, TimePoint by) {
-  connections::SocketWatchdog watchdog;
+  server::SocketWatchdog watchdog;
   const Result<std::unique_ptr<Connection>> connection = connect_safely(options, watchdog, by);
   if (!connection) return connection.error();
   if (Status status = check_rights(**connection, options, by); !status) return status.error();

@@ -48,8 +48,8 @@ Store::Store(Options options)
 }
 
 Result<std::unique_ptr<Connection>> connect_safely(const Options& options,
-                                                   connections::SocketWatchdog& watchdog,
-                                                   TimePoint by, Errc no_primary) {
+                                                   server::SocketWatchdog& watchdog, TimePoint by,
+                                                   Errc no_primary) {
   Result<std::unique_ptr<Connection>> connection = Connection::connect(options, watchdog, by);
   if (!connection) return connection;
   if (Status status = refuse_unsafe((*connection)->info(), options, no_primary); !status) {
@@ -157,9 +157,9 @@ Status Store::restore(Connection& connection, TimePoint by) {
 }
 
 Result<Reply> Store::run(const Script& script, const Call& call, TimePoint by, Lane lane) {
-  return connections::call_with_retries(
+  return server::call_with_retries(
       script.sent, by, [&] { return lanes_.take(lane, by); },
-      [&](Lanes::Lease& lease, connections::Attempt& attempt) -> Result<Reply> {
+      [&](Lanes::Lease& lease, server::Attempt& attempt) -> Result<Reply> {
         for (int restorations = 0;; ++restorations) {
           Marks marks = memory_.marks();
           if (call.marks) {
@@ -168,7 +168,7 @@ Result<Reply> Store::run(const Script& script, const Call& call, TimePoint by, L
           }
           Result<Reply> reply = run_once(*lease, script, call, marks, by);
           if (!reply) {
-            attempt = connections::Attempt::broken;
+            attempt = server::Attempt::broken;
             return reply;
           }
           if (reply->is_error()) {

@@ -31,14 +31,14 @@ struct Call {
   std::optional<Marks> marks = {};
 };
 
-using connections::Lane;
+using server::Lane;
 
 // Thread-safe.
 class Store {
  public:
   explicit Store(Options options);
 
-  // One round trip if nothing unusual happens. Repeated as in connections::call_with_retries;
+  // One round trip if nothing unusual happens. Repeated as in server::call_with_retries;
   // scripts never collide, because the server runs one at a time. A script that the server does not
   // know is sent in full. If the space has lost its state, or part of it, this client first
   // restores what it knows, under quarantine.
@@ -60,7 +60,7 @@ class Store {
   [[nodiscard]] const Options& options() const noexcept { return options_; }
   [[nodiscard]] const Keys& keys() const noexcept { return keys_; }
   [[nodiscard]] Memory& memory() noexcept { return memory_; }
-  [[nodiscard]] connections::SocketWatchdog& watchdog() noexcept { return watchdog_; }
+  [[nodiscard]] server::SocketWatchdog& watchdog() noexcept { return watchdog_; }
   // The error if this user is a program and the call is an operator's.
   [[nodiscard]] Error takes_an_operator() const;
   [[nodiscard]] Error nonsense(std::string_view where) const;
@@ -70,7 +70,7 @@ class Store {
   }
 
  private:
-  using Lanes = connections::Lanes<Connection>;
+  using Lanes = server::Lanes<Connection>;
 
   Result<std::unique_ptr<Connection>> open_one();
   // A call in the form for the server; refers to the call and to the keys.
@@ -89,7 +89,7 @@ class Store {
   std::atomic<TimePoint> open_by_ = TimePoint::max();
   const Keys keys_;
   Memory memory_;
-  connections::SocketWatchdog watchdog_;  // outlives the connections
+  server::SocketWatchdog watchdog_;  // outlives the connections
   std::array<std::string, script_count> texts_;
   std::array<std::string, script_count> hashes_;  // constant after check()
   Lanes lanes_;
@@ -98,8 +98,7 @@ class Store {
 // Connects, and refuses settings that would break a promise; for a pool, doctor and init.
 // `no_primary`: as in errors.h.
 Result<std::unique_ptr<Connection>> connect_safely(const Options& options,
-                                                   connections::SocketWatchdog& watchdog,
-                                                   TimePoint by,
+                                                   server::SocketWatchdog& watchdog, TimePoint by,
                                                    Errc no_primary = Errc::misconfigured);
 
 }  // namespace lockset::redis

@@ -46,7 +46,7 @@ bool expect_host(SSL* session, const std::string& host) {
 }  // namespace
 
 Status start_tls(redisContext& context, const Options& options) {
-  connections::keep_openssl_during_exit();
+  server::keep_openssl_during_exit();
   ERR_clear_error();
   const Settings settings(SSL_CTX_new(TLS_client_method()), &SSL_CTX_free);
   if (!settings) throw std::bad_alloc();
@@ -60,7 +60,7 @@ Status start_tls(redisContext& context, const Options& options) {
   }
   Session session(SSL_new(settings.get()), &SSL_free);
   if (!session || !expect_host(session.get(), options.host)) throw std::bad_alloc();
-  const connections::SigpipeGuard guard(true);
+  const server::SigpipeGuard guard(true);
   if (::redisInitiateSSL(&context, session.get()) == REDIS_OK) {
     static_cast<void>(session.release());  // the context's by now
     return {};

@@ -11,7 +11,7 @@
 namespace lockset::redis {
 namespace {
 
-using connections::Listener;
+using server::Listener;
 
 void hear(Listener& listener, const Reply& message) {
   if (message[0].text() != "message") return;
@@ -49,12 +49,12 @@ void listen(Store& store, Listener& listener) {
 
 }  // namespace
 
-connections::Listener::Listen subscribing(Store& store) {
+server::Listener::Listen subscribing(Store& store) {
   return [&store](Listener& listener) { listen(store, listener); };
 }
 
-std::string waiter_name(const Listener& listener, const Listener::Place& place) {
-  return listener.name() + ":" + std::to_string(place.number());
+std::string waiter_name(const Listener& listener, const Listener::Subscription& subscription) {
+  return listener.name() + ":" + std::to_string(subscription.number());
 }
 
 }  // namespace lockset::redis

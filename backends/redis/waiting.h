@@ -9,11 +9,11 @@
 namespace lockset::redis {
 
 // `store` must outlive the listener.
-connections::Listener::Listen subscribing(Store& store);
+server::Listener::Listen subscribing(Store& store);
 
 // A waiter's name in the store's line: "CLIENT:NUMBER", where CLIENT is the name of the client's
 // channel.
-std::string waiter_name(const connections::Listener& listener,
-                        const connections::Listener::Place& place);
+std::string waiter_name(const server::Listener& listener,
+                        const server::Listener::Subscription& subscription);
 
 }  // namespace lockset::redis

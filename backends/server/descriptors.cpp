@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
-namespace lockset::connections {
+namespace lockset::server {
 
 std::map<int, std::string> open_descriptors(std::string_view kind) {
   namespace fs = std::filesystem;
@@ -24,4 +24,4 @@ std::map<int, std::string> open_descriptors(std::string_view kind) {
   return found;
 }
 
-}  // namespace lockset::connections
+}  // namespace lockset::server

@@ -5,10 +5,10 @@
 #include <string>
 #include <string_view>
 
-namespace lockset::connections {
+namespace lockset::server {
 
 // Descriptors of one kind, "socket:" or "pipe:", and the inode of each. Empty if /proc can't be
 // read.
 std::map<int, std::string> open_descriptors(std::string_view kind);
 
-}  // namespace lockset::connections
+}  // namespace lockset::server

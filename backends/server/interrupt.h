@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <system_error>
 
-namespace lockset::connections {
+namespace lockset::server {
 
 // Thread-safe.
 class Interrupt {
@@ -29,4 +29,4 @@ class Interrupt {
   const int fd_;
 };
 
-}  // namespace lockset::connections
+}  // namespace lockset::server

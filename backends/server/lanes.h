@@ -8,7 +8,7 @@
 
 #include "backends/server/pool.h"
 
-namespace lockset::connections {
+namespace lockset::server {
 
 // The connections that a call uses.
 enum class Lane : std::uint8_t {
@@ -54,4 +54,4 @@ struct Lanes {
   Connections renewal;
 };
 
-}  // namespace lockset::connections
+}  // namespace lockset::server

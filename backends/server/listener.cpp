@@ -11,14 +11,14 @@
 #include "core/wait_until.h"
 #include "lockset/stamp.h"
 
-namespace lockset::connections {
+namespace lockset::server {
 
 struct Listener::Shared {
   const std::string name = Token::random().hex();
   mutable std::mutex mutex;
   // All below guarded by the mutex.
   std::uint64_t next_number = 1;
-  std::map<std::uint64_t, Place*> places;
+  std::map<std::uint64_t, Subscription*> subscriptions;
   std::condition_variable session_changed;
   std::uint64_t session = 0;
   std::uint64_t attempts = 0;  // to connect, finished ones
@@ -40,26 +40,26 @@ constexpr std::array pauses{milliseconds(50), milliseconds(250), milliseconds(10
 
 }  // namespace
 
-// --- Place ---
+// --- Subscription ---
 
-Listener::Place::Place(std::shared_ptr<Shared> shared)
+Listener::Subscription::Subscription(std::shared_ptr<Shared> shared)
     : shared_(std::move(shared)), number_(shared_->new_number()) {
   const std::lock_guard lock(shared_->mutex);
-  shared_->places.emplace(number_, this);
+  shared_->subscriptions.emplace(number_, this);
 }
 
-Listener::Place::~Place() {
+Listener::Subscription::~Subscription() {
   const std::lock_guard lock(shared_->mutex);
-  shared_->places.erase(number_);
+  shared_->subscriptions.erase(number_);
 }
 
-std::uint64_t Listener::Place::wakes() const {
+std::uint64_t Listener::Subscription::wakes() const {
   const std::lock_guard lock(shared_->mutex);
   return wakes_;
 }
 
-void Listener::Place::sleep(std::uint64_t seen, std::uint64_t session, TimePoint until,
-                            std::stop_token stop) {
+void Listener::Subscription::sleep(std::uint64_t seen, std::uint64_t session, TimePoint until,
+                                   std::stop_token stop) {
   std::unique_lock lock(shared_->mutex);
   wait_until(changed_, lock, stop, until,
              [&] { return wakes_ != seen || shared_->session != session; });
@@ -82,7 +82,9 @@ Listener::~Listener() {
 
 const std::string& Listener::name() const noexcept { return shared_->name; }
 
-std::shared_ptr<Listener::Place> Listener::new_place() { return std::make_shared<Place>(shared_); }
+std::shared_ptr<Listener::Subscription> Listener::subscribe() {
+  return std::make_shared<Subscription>(shared_);
+}
 
 std::uint64_t Listener::session() const {
   const std::lock_guard lock(shared_->mutex);
@@ -111,19 +113,19 @@ bool Listener::start(TimePoint by) {
 
 void Listener::connected() { set_session(++sessions_); }
 
-void Listener::wake(std::uint64_t place) {
+void Listener::wake(std::uint64_t subscription) {
   const std::lock_guard lock(shared_->mutex);
-  const auto found = shared_->places.find(place);
-  if (found == shared_->places.end()) return;
+  const auto found = shared_->subscriptions.find(subscription);
+  if (found == shared_->subscriptions.end()) return;
   ++found->second->wakes_;
   found->second->changed_.notify_all();
 }
 
 void Listener::wake_all() {
   const std::lock_guard lock(shared_->mutex);
-  for (const auto& [number, place] : shared_->places) {
-    ++place->wakes_;
-    place->changed_.notify_all();
+  for (const auto& [number, subscription] : shared_->subscriptions) {
+    ++subscription->wakes_;
+    subscription->changed_.notify_all();
   }
 }
 
@@ -131,7 +133,8 @@ void Listener::set_session(std::uint64_t session) {
   const std::lock_guard lock(shared_->mutex);
   if (shared_->session != session) {
     // Who waits looks again: what was sent in between has not been heard.
-    for (const auto& [number, place] : shared_->places) place->changed_.notify_all();
+    for (const auto& [number, subscription] : shared_->subscriptions)
+      subscription->changed_.notify_all();
   }
   shared_->session = session;
   ++shared_->attempts;
@@ -155,4 +158,4 @@ void Listener::run() {
   }
 }
 
-}  // namespace lockset::connections
+}  // namespace lockset::server

@@ -16,7 +16,7 @@
 #include "core/machine.h"
 #include "lockset/clock.h"
 
-namespace lockset::connections {
+namespace lockset::server {
 
 // Thread-safe.
 class Listener {
@@ -25,14 +25,14 @@ class Listener {
 
  public:
   // Where the wake-ups of one waiting acquire arrive. May outlive the listener.
-  class Place {
+  class Subscription {
    public:
-    explicit Place(std::shared_ptr<Shared> shared);
-    Place(const Place&) = delete;
-    Place& operator=(const Place&) = delete;
-    ~Place();
+    explicit Subscription(std::shared_ptr<Shared> shared);
+    Subscription(const Subscription&) = delete;
+    Subscription& operator=(const Subscription&) = delete;
+    ~Subscription();
 
-    // Unique among all places that the listener ever had.
+    // Unique among all subscriptions that the listener ever had.
     [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
     // How many wake-ups have arrived.
     [[nodiscard]] std::uint64_t wakes() const;
@@ -60,7 +60,7 @@ class Listener {
 
   // Identifies this listener among all clients of the store: 32 hexadecimal digits.
   [[nodiscard]] const std::string& name() const noexcept;
-  std::shared_ptr<Place> new_place();
+  std::shared_ptr<Subscription> subscribe();
   // Identifies the listening connection: everything that is sent after this call returned arrives,
   // or the number changes. 0: none.
   [[nodiscard]] std::uint64_t session() const;
@@ -70,7 +70,7 @@ class Listener {
 
   // For Listen.
   void connected();
-  void wake(std::uint64_t place);
+  void wake(std::uint64_t subscription);
   void wake_all();
   [[nodiscard]] const Interrupt& interrupt() const noexcept { return interrupt_; }
 
@@ -86,4 +86,4 @@ class Listener {
   Thread thread_;
 };
 
-}  // namespace lockset::connections
+}  // namespace lockset::server

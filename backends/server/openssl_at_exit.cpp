@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace lockset::connections {
+namespace lockset::server {
 
 void keep_openssl_during_exit() {
   // That of the client libraries, which need not be the one that this one would be built with.
@@ -20,4 +20,4 @@ namespace {
 [[maybe_unused]] const bool kept = (keep_openssl_during_exit(), true);
 
 }  // namespace
-}  // namespace lockset::connections
+}  // namespace lockset::server

@@ -1,7 +1,7 @@
 // OpenSSL, which client libraries use for encryption, frees its state when exit() is called.
 #pragma once
 
-namespace lockset::connections {
+namespace lockset::server {
 
 // Keeps OpenSSL working until the process has ended. A client that is not destroyed before exit()
 // continues to renew and to reconnect while the process's exit handlers run, and would crash or
@@ -12,4 +12,4 @@ namespace lockset::connections {
 // destroys its clients before it exits. Does nothing if the process has no OpenSSL. Thread-safe.
 void keep_openssl_during_exit();
 
-}  // namespace lockset::connections
+}  // namespace lockset::server

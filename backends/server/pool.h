@@ -22,7 +22,7 @@
 #include "lockset/clock.h"
 #include "lockset/error.h"
 
-namespace lockset::connections {
+namespace lockset::server {
 
 // `Connection` has `bool hung_up() const`: certainly broken while it was idle. One thread at a time
 // uses it, not always the one that opened it. Thread-safe.
@@ -236,4 +236,4 @@ class Pool {
   std::list<Opener> openers_;
 };
 
-}  // namespace lockset::connections
+}  // namespace lockset::server

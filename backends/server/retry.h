@@ -10,7 +10,7 @@
 #include "backends/answers.h"
 #include "core/machine.h"
 
-namespace lockset::connections {
+namespace lockset::server {
 
 // The outcome of one attempt of a call.
 enum class Attempt {
@@ -61,4 +61,4 @@ auto call_with_retries(Sent sent, TimePoint by, Take take, Ask ask) {
   }
 }
 
-}  // namespace lockset::connections
+}  // namespace lockset::server

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace lockset::connections {
+namespace lockset::server {
 namespace {
 
 using std::chrono::microseconds;
@@ -27,4 +27,4 @@ Finding examine_clock(std::int64_t server_us, std::int64_t asked_us, std::int64_
           "ends leases early"};
 }
 
-}  // namespace lockset::connections
+}  // namespace lockset::server

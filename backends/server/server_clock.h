@@ -7,7 +7,7 @@
 #include "lockset/clock.h"
 #include "lockset/registry.h"
 
-namespace lockset::connections {
+namespace lockset::server {
 
 // Clocks that NTP controls differ by less.
 inline constexpr std::chrono::microseconds usual_difference = std::chrono::seconds(2);
@@ -23,4 +23,4 @@ inline std::int64_t calendar_us() {
 // A warning if the two certainly differ by more than usual.
 Finding examine_clock(std::int64_t server_us, std::int64_t asked_us, std::int64_t answered_us);
 
-}  // namespace lockset::connections
+}  // namespace lockset::server

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <ctime>
 
-namespace lockset::connections {
+namespace lockset::server {
 
 class SigpipeGuard {
  public:
@@ -37,4 +37,4 @@ class SigpipeGuard {
   bool was_pending_ = false;
 };
 
-}  // namespace lockset::connections
+}  // namespace lockset::server

@@ -10,7 +10,7 @@
 
 #include "core/time_math.h"
 
-namespace lockset::connections {
+namespace lockset::server {
 
 SocketWatchdog::~SocketWatchdog() {
   {
@@ -85,4 +85,4 @@ bool SocketWatchdog::Socket::hung_up() const noexcept {
   return ::poll(&look, 1, 0) > 0 && (look.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL));
 }
 
-}  // namespace lockset::connections
+}  // namespace lockset::server

@@ -11,7 +11,7 @@
 #include "core/machine.h"
 #include "lockset/clock.h"
 
-namespace lockset::connections {
+namespace lockset::server {
 
 // Thread-safe. One thread for any number of sockets; it starts with the first one.
 class SocketWatchdog {
@@ -87,4 +87,4 @@ class CallDeadline {
   SocketWatchdog::Socket* socket_;
 };
 
-}  // namespace lockset::connections
+}  // namespace lockset::server

@@ -157,7 +157,7 @@ Result<RenewReply> SqliteBackend::renew(const Owner& owner, std::span<const Rene
 namespace {
 
 bool end_in(Transaction& transaction, Stamp stamp, std::optional<std::string_view> app) {
-  const std::optional<HoldState> hold = find_hold(transaction, stamp);
+  const std::optional<StoredHold> hold = find_hold(transaction, stamp);
   if (!hold || (app && hold->app != *app)) return false;
   // An expired hold is removed as well, but this call did not end it.
   wake_for(transaction, remove_hold(transaction, stamp));
@@ -252,7 +252,7 @@ Result<std::size_t> SqliteBackend::reclaim(std::string_view app, std::int64_t ep
     if (present > epoch) {
       return newer_epoch(app, std::to_string(present));
     }
-    const std::optional<HoldState> own = find_hold(transaction, Stamp{epoch});
+    const std::optional<StoredHold> own = find_hold(transaction, Stamp{epoch});
     if (!own || !own->live || own->app != app) {
       return no_live_epoch(app, epoch);
     }
@@ -303,7 +303,7 @@ Result<std::size_t> SqliteBackend::sweep(TimePoint by) {
     std::size_t removed = 0;
     for (const Stamp stamp : *found) {
       // Checks again under the lock: a renewal may have come in between.
-      const std::optional<HoldState> hold = find_hold(transaction, stamp);
+      const std::optional<StoredHold> hold = find_hold(transaction, stamp);
       if (!hold || hold->live) continue;
       wake_for(transaction, remove_hold(transaction, stamp));
       ++removed;

@@ -97,11 +97,11 @@ Items remove_hold(Transaction& transaction, Stamp stamp) {
   return items;
 }
 
-std::optional<HoldState> find_hold(Transaction& transaction, Stamp stamp) {
+std::optional<StoredHold> find_hold(Transaction& transaction, Stamp stamp) {
   Query query = transaction.db.use("SELECT app, expires_boot_us FROM holds WHERE stamp = ?");
   if (!query.bind(stamp.value).next()) return {};
   const std::optional<std::int64_t> ends_us = query.optional_integer(1);
-  return HoldState{query.text(0), !ends_us || *ends_us > transaction.now_us};
+  return StoredHold{query.text(0), !ends_us || *ends_us > transaction.now_us};
 }
 
 std::optional<TokenHold> find_token(Transaction& transaction, std::string_view name,

@@ -62,11 +62,11 @@ void add_hold(Transaction& transaction, const NewHold& hold);
 // hold.
 Items remove_hold(Transaction& transaction, Stamp stamp);
 
-struct HoldState {
+struct StoredHold {
   std::string app;
   bool live = false;
 };
-std::optional<HoldState> find_hold(Transaction& transaction, Stamp stamp);
+std::optional<StoredHold> find_hold(Transaction& transaction, Stamp stamp);
 
 // The live hold on `name` that was granted to the attempt with this token, if any. A read
 // transaction is enough.

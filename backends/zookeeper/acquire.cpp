@@ -366,7 +366,7 @@ Acquire::Round Acquire::refused(const Reply& reply) {
     Waiting::left(*ticket_);
   }
   for (const LockRequest& item : items_) space_.names.missed(item.name);
-  if (!connections::pause_after(++collisions_, request_.by)) return too_late();
+  if (!server::pause_after(++collisions_, request_.by)) return too_late();
   return again();
 }
 

@@ -34,11 +34,11 @@ void set_close_on_exec(int descriptor) {
 
 }  // namespace
 
-NewPipes::NewPipes() : lock_(one_at_a_time()), before_(connections::open_descriptors("pipe:")) {}
+NewPipes::NewPipes() : lock_(one_at_a_time()), before_(server::open_descriptors("pipe:")) {}
 
 void NewPipes::close_on_exec() const {
   std::map<std::string, std::vector<int>> pipes;
-  for (const auto& [descriptor, inode] : connections::open_descriptors("pipe:")) {
+  for (const auto& [descriptor, inode] : server::open_descriptors("pipe:")) {
     const auto known = before_.find(descriptor);
     if (known != before_.end() && known->second == inode) continue;
     const int flags = fcntl(descriptor, F_GETFL);
@@ -51,7 +51,7 @@ void NewPipes::close_on_exec() const {
 }
 
 void sockets_close_on_exec(const sockaddr* peer, socklen_t length) {
-  for (const auto& [descriptor, inode] : connections::open_descriptors("socket:")) {
+  for (const auto& [descriptor, inode] : server::open_descriptors("socket:")) {
     sockaddr_storage other{};
     socklen_t other_length = sizeof other;
     if (getpeername(descriptor, reinterpret_cast<sockaddr*>(&other), &other_length) != 0) continue;

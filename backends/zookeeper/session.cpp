@@ -387,7 +387,7 @@ Result<std::shared_ptr<Session>> Session::open(const Options& options, Duration 
     std::thread beginning;
     {
       const SignalsBlocked blocked;
-      const connections::SigpipeGuard no_sigpipe(true);  // it writes without MSG_NOSIGNAL
+      const server::SigpipeGuard no_sigpipe(true);  // it writes without MSG_NOSIGNAL
       beginning = std::thread([&] {
         session->begin(options);
         error = errno;
@@ -411,7 +411,7 @@ Result<std::shared_ptr<Session>> Session::open(const Options& options, Duration 
 Session::~Session() {
   if (native_->handle != nullptr) {
     const SignalsBlocked blocked;
-    const connections::SigpipeGuard no_sigpipe(true);  // it writes without MSG_NOSIGNAL
+    const server::SigpipeGuard no_sigpipe(true);  // it writes without MSG_NOSIGNAL
     zookeeper_close(native_->handle);
   }
 }

@@ -97,15 +97,15 @@ Status Sessions::check_lease(Duration lease, Duration timeout) const {
 }
 
 // Reserved at once: many who come together must not all find the same room.
-Sessions::Place Sessions::reserve(Entry& entry, std::size_t path_bytes) {
+Sessions::Reserved Sessions::reserve(Entry& entry, std::size_t path_bytes) {
   entry.last_use = BootClock::now();
   if (path_bytes == 0) return {entry, nullptr, false};
   *entry.used += path_bytes;
   return {entry, std::make_unique<Seat>(entry.session, entry.used, path_bytes), false};
 }
 
-std::optional<Sessions::Place> Sessions::find(Duration timeout, bool for_holds,
-                                              std::size_t path_bytes, std::vector<Entry>& dead) {
+std::optional<Sessions::Reserved> Sessions::find(Duration timeout, bool for_holds,
+                                                 std::size_t path_bytes, std::vector<Entry>& dead) {
   // One that lost its connection keeps what was taken in it, and gets nothing new: servers that
   // were put back to before what it has seen turn it away for as long as they are behind, and
   // where they are not it may own there what it has long let go. A new one has seen nothing.
@@ -140,12 +140,12 @@ std::optional<Sessions::Entry> Sessions::make_room() {
   return idle;
 }
 
-Result<Sessions::Place> Sessions::take(Duration timeout, bool for_holds, std::size_t path_bytes,
-                                       TimePoint by) {
+Result<Sessions::Reserved> Sessions::take(Duration timeout, bool for_holds, std::size_t path_bytes,
+                                          TimePoint by) {
   std::vector<Entry> dead;  // closed when the mutex is free again
   std::unique_lock lock(mutex_);
   while (true) {
-    if (std::optional<Place> found = find(timeout, for_holds, path_bytes, dead)) {
+    if (std::optional<Reserved> found = find(timeout, for_holds, path_bytes, dead)) {
       return *std::move(found);
     }
     if (!opening_) break;
@@ -174,25 +174,25 @@ Result<Sessions::Place> Sessions::take(Duration timeout, bool for_holds, std::si
   (*session)->set_acl(acl_);
   entries_.push_back({*std::move(session), std::make_shared<std::atomic<std::size_t>>(0),
                       BootClock::now(), for_holds});
-  Place place = reserve(entries_.back(), path_bytes);
-  place.opened = true;
-  return place;
+  Reserved reserved = reserve(entries_.back(), path_bytes);
+  reserved.opened = true;
+  return reserved;
 }
 
-Result<Sessions::Place> Sessions::connected(Duration timeout, bool for_holds,
-                                            std::size_t path_bytes, TimePoint by) {
+Result<Sessions::Reserved> Sessions::connected(Duration timeout, bool for_holds,
+                                               std::size_t path_bytes, TimePoint by) {
   while (true) {
-    Result<Place> place = take(timeout, for_holds, path_bytes, by);
-    if (!place) return place.error();
-    const std::shared_ptr<Session>& session = place->entry.session;
+    Result<Reserved> reserved = take(timeout, for_holds, path_bytes, by);
+    if (!reserved) return reserved.error();
+    const std::shared_ptr<Session>& session = reserved->entry.session;
     const Status ready = session->ready(by);
-    if (place->opened && ready) {
+    if (reserved->opened && ready) {
       const std::lock_guard lock(mutex_);
       handshake_ = first_handshake;
     }
-    if (ready) return place;
+    if (ready) return reserved;
     if (session->ignored()) {
-      if (place->opened) {
+      if (reserved->opened) {
         const std::lock_guard lock(mutex_);
         handshake_ *= 2;
       }
@@ -205,30 +205,30 @@ Result<Sessions::Place> Sessions::connected(Duration timeout, bool for_holds,
 }
 
 Result<std::shared_ptr<Session>> Sessions::general(TimePoint by) {
-  const Result<Place> place = connected(options_.session_timeout, false, 0, by);
-  if (!place) return place.error();
-  return place->entry.session;
+  const Result<Reserved> reserved = connected(options_.session_timeout, false, 0, by);
+  if (!reserved) return reserved.error();
+  return reserved->entry.session;
 }
 
 Result<std::unique_ptr<Seat>> Sessions::waiting_seat(std::size_t path_bytes, TimePoint by) {
-  Result<Place> place = connected(options_.session_timeout, false, path_bytes, by);
-  if (!place) return place.error();
-  return std::move(place->seat);
+  Result<Reserved> reserved = connected(options_.session_timeout, false, path_bytes, by);
+  if (!reserved) return reserved.error();
+  return std::move(reserved->seat);
 }
 
 Result<std::unique_ptr<Seat>> Sessions::seat(Duration lease, std::size_t path_bytes, TimePoint by) {
   const Result<Duration> timeout = timeout_for(lease);
   if (!timeout) return timeout.error();
-  Result<Place> place = connected(*timeout, true, path_bytes, by);
-  if (!place) return place.error();
-  const std::shared_ptr<Session>& session = place->entry.session;
+  Result<Reserved> reserved = connected(*timeout, true, path_bytes, by);
+  if (!reserved) return reserved.error();
+  const std::shared_ptr<Session>& session = reserved->entry.session;
   // An old one does not know what the servers would say today.
-  if (place->opened) learn_bounds(*session);
+  if (reserved->opened) learn_bounds(*session);
   if (Status fits = check_lease(lease, session->timeout()); !fits) {
     forget(session);
     return fits.error();
   }
-  return std::move(place->seat);
+  return std::move(reserved->seat);
 }
 
 void Sessions::set_acl(const Acl& acl) {

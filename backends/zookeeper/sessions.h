@@ -102,20 +102,21 @@ class Sessions {
   // Takes out the one that has been idle for the longest time. REQUIRES mutex_.
   std::optional<Entry> make_room();
   // An entry with reserved room.
-  struct Place {
+  struct Reserved {
     Entry entry;
     std::unique_ptr<Seat> seat;
     bool opened = false;  // just now
   };
 
   // A suitable session. REQUIRES mutex_.
-  std::optional<Place> find(Duration timeout, bool for_holds, std::size_t path_bytes,
-                            std::vector<Entry>& dead);
+  std::optional<Reserved> find(Duration timeout, bool for_holds, std::size_t path_bytes,
+                               std::vector<Entry>& dead);
   // The same, or a new one, which may not be connected yet.
-  Result<Place> take(Duration timeout, bool for_holds, std::size_t path_bytes, TimePoint by);
+  Result<Reserved> take(Duration timeout, bool for_holds, std::size_t path_bytes, TimePoint by);
   // The same, and connected.
-  Result<Place> connected(Duration timeout, bool for_holds, std::size_t path_bytes, TimePoint by);
-  static Place reserve(Entry& entry, std::size_t path_bytes);
+  Result<Reserved> connected(Duration timeout, bool for_holds, std::size_t path_bytes,
+                             TimePoint by);
+  static Reserved reserve(Entry& entry, std::size_t path_bytes);
   // An error if the known limits refuse this lease; else the timeout to request.
   Result<Duration> timeout_for(Duration lease) const;
   void learn_bounds(const Session& session);

@@ -72,7 +72,7 @@ struct Space {
   std::vector<std::pair<std::string, std::string>> settings;
 };
 
-struct Failure {
+struct FailedRun {
   std::string space;
   std::string workload;
   std::string why;
@@ -88,7 +88,7 @@ struct Results {
   double slice_seconds = 0;
   std::vector<std::pair<std::string, std::string>> machine;
   std::vector<Space> spaces;
-  std::vector<Failure> failures;
+  std::vector<FailedRun> failures;
   std::vector<Measurement> measurements;
 };
 

@@ -340,7 +340,7 @@ class Report {
   void failures() {
     if (results_.failures.empty()) return;
     text_ += "\nNot measured\n";
-    for (const Failure& failure : results_.failures) {
+    for (const FailedRun& failure : results_.failures) {
       std::string line = harmless(failure.space);
       if (!failure.workload.empty()) line += ", " + harmless(failure.workload);
       text_ += wrapped(line + ": " + harmless(failure.why), 2);

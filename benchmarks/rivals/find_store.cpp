@@ -4,7 +4,7 @@
 
 namespace lockset::bench {
 
-const Store* find_store(const Url& url) noexcept {
+const RivalStore* find_store(const Url& url) noexcept {
   static constexpr std::array stores{
       &memory_store,
 #ifdef LOCKSET_HAS_SQLITE
@@ -23,7 +23,7 @@ const Store* find_store(const Url& url) noexcept {
       &zookeeper_store,
 #endif
   };
-  for (const Store* store : stores) {
+  for (const RivalStore* store : stores) {
     if (store->scheme == url.scheme) return store;
   }
   return nullptr;

@@ -83,6 +83,6 @@ nlohmann::ordered_json settings(const Url&) { return {{"server", "none: in the p
 }  // namespace
 
 // No fill: a space exists only as long as the Locks that opened it.
-const Store memory_store{.scheme = "memory", .rivals = rivals, .settings = settings};
+const RivalStore memory_store{.scheme = "memory", .rivals = rivals, .settings = settings};
 
 }  // namespace lockset::bench

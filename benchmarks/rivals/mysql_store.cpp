@@ -286,11 +286,11 @@ nlohmann::ordered_json settings(const Url& url) {
 
 }  // namespace
 
-const Store mysql_store{.scheme = "mysql",
-                        .rivals = rivals,
-                        .prepare = prepare,
-                        .clean = clean,
-                        .fill = fill,
-                        .settings = settings};
+const RivalStore mysql_store{.scheme = "mysql",
+                             .rivals = rivals,
+                             .prepare = prepare,
+                             .clean = clean,
+                             .fill = fill,
+                             .settings = settings};
 
 }  // namespace lockset::bench

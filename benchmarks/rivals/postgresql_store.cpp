@@ -196,11 +196,11 @@ nlohmann::ordered_json settings(const Url& url) {
 
 }  // namespace
 
-const Store postgresql_store{.scheme = "postgresql",
-                             .rivals = rivals,
-                             .prepare = prepare,
-                             .clean = clean,
-                             .fill = fill,
-                             .settings = settings};
+const RivalStore postgresql_store{.scheme = "postgresql",
+                                  .rivals = rivals,
+                                  .prepare = prepare,
+                                  .clean = clean,
+                                  .fill = fill,
+                                  .settings = settings};
 
 }  // namespace lockset::bench

@@ -182,11 +182,11 @@ nlohmann::ordered_json settings(const Url& url) {
 
 }  // namespace
 
-const Store redis_store{.scheme = "redis",
-                        .rivals = rivals,
-                        .prepare = clean,
-                        .clean = clean,
-                        .fill = redis::fill,
-                        .settings = settings};
+const RivalStore redis_store{.scheme = "redis",
+                             .rivals = rivals,
+                             .prepare = clean,
+                             .clean = clean,
+                             .fill = redis::fill,
+                             .settings = settings};
 
 }  // namespace lockset::bench

@@ -63,7 +63,7 @@ struct Rival {
 };
 
 // What else a workload needs to know about a store.
-struct Store {
+struct RivalStore {
   std::string_view scheme;  // "postgresql"
   // The floor first, then the natives; Lockset (lockset_rival) is added to them.
   std::span<const Rival> rivals{};
@@ -84,7 +84,7 @@ struct Store {
 };
 
 // The store of the address's scheme, or null. One entry per file in this folder.
-const Store* find_store(const Url& url) noexcept;
+const RivalStore* find_store(const Url& url) noexcept;
 
 // The same for every store.
 extern const Rival lockset_rival;

@@ -143,11 +143,11 @@ nlohmann::ordered_json settings(const Url& url) {
 
 }  // namespace
 
-const Store sqlite_store{.scheme = "sqlite",
-                         .rivals = rivals,
-                         .prepare = prepare,
-                         .clean = clean,
-                         .fill = fill_sqlite,
-                         .settings = settings};
+const RivalStore sqlite_store{.scheme = "sqlite",
+                              .rivals = rivals,
+                              .prepare = prepare,
+                              .clean = clean,
+                              .fill = fill_sqlite,
+                              .settings = settings};
 
 }  // namespace lockset::bench

@@ -5,11 +5,11 @@
 
 namespace lockset::bench {
 
-extern const Store memory_store;
-extern const Store sqlite_store;
-extern const Store postgresql_store;
-extern const Store mysql_store;  // also MariaDB
-extern const Store redis_store;
-extern const Store zookeeper_store;
+extern const RivalStore memory_store;
+extern const RivalStore sqlite_store;
+extern const RivalStore postgresql_store;
+extern const RivalStore mysql_store;  // also MariaDB
+extern const RivalStore redis_store;
+extern const RivalStore zookeeper_store;
 
 }  // namespace lockset::bench

@@ -171,12 +171,12 @@ constexpr std::array rivals{
 
 }  // namespace
 
-const Store zookeeper_store{.scheme = "zookeeper",
-                            .rivals = rivals,
-                            .prepare = prepare,
-                            .clean = clean,
-                            .fill = zookeeper_fill,
-                            .most_holds = 20'000,
-                            .settings = settings};
+const RivalStore zookeeper_store{.scheme = "zookeeper",
+                                 .rivals = rivals,
+                                 .prepare = prepare,
+                                 .clean = clean,
+                                 .fill = zookeeper_fill,
+                                 .most_holds = 20'000,
+                                 .settings = settings};
 
 }  // namespace lockset::bench

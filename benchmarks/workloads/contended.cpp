@@ -48,11 +48,11 @@ void run(Notebook& notebook, const Target& space, std::size_t clients) {
   const std::size_t processes = !shared ? 1 : crowded ? crowd_processes : clients;
   const auto waits = [](const Rival& rival) { return rival.waits; };
   const auto lockset_only = [](const Rival& rival) { return rival.role == Role::lockset; };
-  std::vector<Lane> lanes;
+  std::vector<Racer> lanes;
   std::vector<std::size_t> alone;  // for each contended lane, the lane of the same rival alone
   for (auto& group : groups(notebook, space, contended_workload, {clients, processes},
                             crowded ? +lockset_only : +waits, true)) {
-    Lane lane{.group = std::move(group), .order = {}, .floor = {}, .labels = {}};
+    Racer lane{.group = std::move(group), .order = {}, .floor = {}, .labels = {}};
     lane.order.shared = 1;
     lane.order.hold_us = hold_us;
     lane.order.trace = true;

@@ -12,7 +12,7 @@ constexpr std::string_view many_held_workload = "many-held";
 }  // namespace
 
 void many_held(Notebook& notebook, const Target& space) {
-  const Store& store = *space.store;
+  const RivalStore& store = *space.store;
   if (store.fill == nullptr) return;
   std::uint64_t last = 0;
   for (const std::uint64_t wanted : notebook.plan().holds) {
@@ -23,7 +23,7 @@ void many_held(Notebook& notebook, const Target& space) {
                       std::to_string(holds) + " holds into a space");
     store.fill(space.filled, holds);
     // The same server, so that the turns differ only in the space.
-    std::vector<Lane> lanes;
+    std::vector<Racer> lanes;
     for (const Url* url : {&space.filled, &space.url}) {
       lanes.push_back({.group = std::make_shared<Group>(*url, lockset_rival, Group::Size{}),
                        .order = {},

@@ -60,7 +60,7 @@ CycleResult Group::run(CycleOrder order, Duration length) {
 }
 
 std::vector<LaneResult> race(Notebook& notebook, const Target& space, std::string_view workload,
-                             const std::vector<Lane>& lanes) {
+                             const std::vector<Racer>& lanes) {
   const Plan& plan = notebook.plan();
   const double seconds = std::chrono::duration<double>(plan.slice).count();
   std::vector<LaneResult> results(lanes.size());
@@ -113,7 +113,7 @@ std::vector<double> by_turn(const LaneResult& one, const LaneResult& other,
 }
 
 nlohmann::ordered_json measurement(const Target& space, std::string_view workload,
-                                   const std::vector<Lane>& lanes,
+                                   const std::vector<Racer>& lanes,
                                    const std::vector<LaneResult>& results, std::size_t lane) {
   const LaneResult& result = results[lane];
   if (result.turns.empty()) return nullptr;
@@ -158,7 +158,7 @@ nlohmann::ordered_json measurement(const Target& space, std::string_view workloa
 }
 
 void race_and_record(Notebook& notebook, const Target& space, std::string_view workload,
-                     const std::vector<Lane>& lanes) {
+                     const std::vector<Racer>& lanes) {
   const auto results = race(notebook, space, workload, lanes);
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
     auto json = measurement(space, workload, lanes, results, lane);
@@ -166,12 +166,12 @@ void race_and_record(Notebook& notebook, const Target& space, std::string_view w
   }
 }
 
-std::vector<Lane> against_floor(std::vector<std::shared_ptr<Group>> groups) {
+std::vector<Racer> against_floor(std::vector<std::shared_ptr<Group>> groups) {
   std::optional<std::size_t> floor;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     if (groups[i]->rival().role == Role::floor) floor = i;
   }
-  std::vector<Lane> lanes;
+  std::vector<Racer> lanes;
   for (std::size_t i = 0; i < groups.size(); ++i) {
     lanes.push_back({.group = std::move(groups[i]), .order = {}, .floor = {}, .labels = {}});
     if (i != floor) lanes.back().floor = floor;

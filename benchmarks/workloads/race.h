@@ -40,7 +40,7 @@ class Group {
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 
-struct Lane {
+struct Racer {
   std::shared_ptr<Group> group;
   CycleOrder order;                  // without begin and length
   std::optional<std::size_t> floor;  // the lane that is the basis of "ratio"
@@ -62,23 +62,23 @@ struct LaneResult {
 // Runs the turns. Reports failing lanes to the notebook and leaves them out from then on. Fewer
 // turns if interrupted.
 std::vector<LaneResult> race(Notebook& notebook, const Target& space, std::string_view workload,
-                             const std::vector<Lane>& lanes);
+                             const std::vector<Racer>& lanes);
 
 // What every workload records about a lane; null if it has no turn.
 nlohmann::ordered_json measurement(const Target& space, std::string_view workload,
-                                   const std::vector<Lane>& lanes,
+                                   const std::vector<Racer>& lanes,
                                    const std::vector<LaneResult>& results, std::size_t lane);
 
 // Races and records all lanes.
 void race_and_record(Notebook& notebook, const Target& space, std::string_view workload,
-                     const std::vector<Lane>& lanes);
+                     const std::vector<Racer>& lanes);
 
 // For each turn of both lanes: `value` of one divided by that of the other.
 std::vector<double> by_turn(const LaneResult& one, const LaneResult& other,
                             double (*value)(const Turn&));
 
 // A lane for each group, all with one name, each with its ratio to the floor.
-std::vector<Lane> against_floor(std::vector<std::shared_ptr<Group>> groups);
+std::vector<Racer> against_floor(std::vector<std::shared_ptr<Group>> groups);
 
 // Lockset, the floor, the natives of the space for which `fits` is true. A group that can't connect
 // is reported to the notebook and left out.

@@ -21,11 +21,11 @@ void read_mostly(Notebook& notebook, const Target& space) {
   const bool shared = space.url.scheme != "memory";
   if (!shared) return;  // there each process has its own permits, which nobody has set
   permit_readers(space);
-  std::vector<Lane> lanes;
+  std::vector<Racer> lanes;
   for (auto& group :
        groups(notebook, space, read_mostly_workload, {.clients = clients, .processes = clients},
               [](const Rival& rival) { return rival.reads && rival.waits; })) {
-    Lane lane{.group = std::move(group), .order = {}, .floor = {}, .labels = {}};
+    Racer lane{.group = std::move(group), .order = {}, .floor = {}, .labels = {}};
     lane.order.shared = names;
     lane.order.reads = 0.95;
     lanes.push_back(std::move(lane));

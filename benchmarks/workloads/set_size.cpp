@@ -11,13 +11,13 @@ constexpr std::string_view set_size_workload = "set-size";
 void set_size(Notebook& notebook, const Target& space) {
   const auto all = groups(notebook, space, set_size_workload, {},
                           [](const Rival& rival) { return rival.most_names > 1; });
-  std::vector<Lane> lanes;
+  std::vector<Racer> lanes;
   std::vector<std::size_t> with_one;  // for each lane, the lane of the same rival with one name
   for (const auto& group : all) {
     const std::size_t one = lanes.size();
     for (const std::size_t names : notebook.plan().set_sizes) {
       if (names > group->rival().most_names) continue;
-      Lane lane{.group = group, .order = {}, .floor = {}, .labels = {}};
+      Racer lane{.group = group, .order = {}, .floor = {}, .labels = {}};
       lane.order.names = names;
       lanes.push_back(std::move(lane));
       with_one.push_back(one);

@@ -109,7 +109,7 @@ TEST_P(LostReply, AReleaseIsDoneOnce) {
   for_each_cut([&](Client& c) {
     const Grant grant = c.take({write("a")});
     const Result<bool> released =
-        cut([&] { return c.backend().release(grant.stamp, c.owner().app, soon()); });
+        cut([&] { return c.backend().release(c.known(grant.stamp), c.owner().app, soon()); });
     expect_in_doubt(released);
     if (released) {
       EXPECT_TRUE(*released);
@@ -150,7 +150,7 @@ TEST_P(LostReply, AQuestionIsSimplyAskedAgain) {
     const Token token = Token::random();
     const Grant grant = c.take({write("a")}, {.token = token});
     const Result<std::optional<Grant>> found =
-        cut([&] { return c.backend().resolve(token, soon()); });
+        cut([&] { return c.backend().resolve(c.known(token), soon()); });
     ASSERT_TRUE(found) << found.error().message;
     EXPECT_EQ(found->value().stamp, grant.stamp);
     const Result<SpaceConfig> config = cut([&] { return c.backend().load_config(soon()); });
@@ -341,7 +341,7 @@ TEST_P(LostReply, ALateReleaseTouchesNobodyElse) {
   const Grant first = c.take({write("a")});
   proxy().hold_next_request();
   const Result<bool> released =
-      c.backend().release(first.stamp, c.owner().app, BootClock::now() + 200ms);
+      c.backend().release(c.known(first.stamp), c.owner().app, BootClock::now() + 200ms);
   ASSERT_FALSE(released);
   EXPECT_EQ(released.error().code, Errc::indeterminate);
   // Another hold of the same application on the same name.

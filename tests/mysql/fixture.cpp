@@ -18,7 +18,7 @@ std::string quoted(const std::string& value) {
 
 }  // namespace
 
-std::string name_of(const testing::TestParamInfo<Store>& info) {
+std::string name_of(const testing::TestParamInfo<ServerKind>& info) {
   std::string name = info.param.kind + "_" + info.param.strategy;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;

@@ -26,13 +26,13 @@ using test::RawMysql;
 using test::soon;
 using test::Wanted;
 
-struct Store {
+struct ServerKind {
   std::string kind;      // for test::PrivateServer
   std::string strategy;  // in the address
 };
 
 // The names of its tests end in "mariadb_unique_index" and the like.
-std::string name_of(const testing::TestParamInfo<Store>& info);
+std::string name_of(const testing::TestParamInfo<ServerKind>& info);
 
 // The server's address with other parts. Empty parts are left out.
 struct Address {
@@ -45,7 +45,7 @@ struct Address {
 
 bool says(const std::string& message, const std::string& part);
 
-class MysqlTest : public testing::TestWithParam<Store> {
+class MysqlTest : public testing::TestWithParam<ServerKind> {
  protected:
   void SetUp() override;
   void TearDown() override;
@@ -115,13 +115,15 @@ inline const std::string now_us = "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS 
 }  // namespace lockset::mysql_tests
 
 // For tests that may depend on the strategy, and for tests that may not.
-#define LOCKSET_MYSQL_STRATEGIES(suite)                                                        \
-  INSTANTIATE_TEST_SUITE_P(                                                                    \
-      Servers, suite,                                                                          \
-      testing::Values(Store{"mariadb", "select-for-update"}, Store{"mariadb", "unique-index"}, \
-                      Store{"mysql", "select-for-update"}, Store{"mysql", "unique-index"}),    \
+#define LOCKSET_MYSQL_STRATEGIES(suite)                                                \
+  INSTANTIATE_TEST_SUITE_P(Servers, suite,                                             \
+                           testing::Values(ServerKind{"mariadb", "select-for-update"}, \
+                                           ServerKind{"mariadb", "unique-index"},      \
+                                           ServerKind{"mysql", "select-for-update"},   \
+                                           ServerKind{"mysql", "unique-index"}),       \
+                           name_of)
+#define LOCKSET_MYSQL_SERVERS(suite)                                                               \
+  INSTANTIATE_TEST_SUITE_P(                                                                        \
+      Servers, suite,                                                                              \
+      testing::Values(ServerKind{"mariadb", "unique-index"}, ServerKind{"mysql", "unique-index"}), \
       name_of)
-#define LOCKSET_MYSQL_SERVERS(suite) \
-  INSTANTIATE_TEST_SUITE_P(          \
-      Servers, suite,                \
-      testing::Values(Store{"mariadb", "unique-index"}, Store{"mysql", "unique-index"}), name_of)

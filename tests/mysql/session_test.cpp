@@ -12,9 +12,9 @@
 namespace lockset::mysql_tests {
 namespace {
 
-using mysql::Answer;
+using mysql::CallFailure;
 using mysql::Connection;
-using mysql::Failure;
+using mysql::Reply;
 
 class Session : public MysqlTest {
  protected:
@@ -42,18 +42,18 @@ class Session : public MysqlTest {
 TEST_P(Session, SaysWhatItReliesOn) {
   spoil_defaults();
   const mysql::Options options = mysql::parse_address(Url::parse(url()).value()).value();
-  connections::SocketWatchdog watchdog;
+  server::SocketWatchdog watchdog;
   const auto connection = Connection::connect(options, watchdog, soon()).value();
   EXPECT_TRUE(connection->has_deadlines());
-  Failure failure;
-  const Answer row = connection
-                         ->run("SELECT " + isolation() +
-                                   ", @@time_zone, @@autocommit, @@character_set_client, "
-                                   "@@character_set_connection, @@character_set_results, "
-                                   "@@sql_mode, @@innodb_lock_wait_timeout < 50, "
-                                   "@@group_concat_max_len > 60000",
-                               Sent::reading, soon(), failure)
-                         .value();
+  CallFailure failure;
+  const Reply row = connection
+                        ->run("SELECT " + isolation() +
+                                  ", @@time_zone, @@autocommit, @@character_set_client, "
+                                  "@@character_set_connection, @@character_set_results, "
+                                  "@@sql_mode, @@innodb_lock_wait_timeout < 50, "
+                                  "@@group_concat_max_len > 60000",
+                              Sent::reading, soon(), failure)
+                        .value();
   EXPECT_EQ(row.text(0), "READ-COMMITTED");
   EXPECT_EQ(row.text(1), "+00:00");
   EXPECT_EQ(row.text(2), "1");
@@ -68,9 +68,9 @@ TEST_P(Session, SaysWhatItReliesOn) {
 
 TEST_P(Session, TakesOneStatementAtATime) {
   const mysql::Options options = mysql::parse_address(Url::parse(url()).value()).value();
-  connections::SocketWatchdog watchdog;
+  server::SocketWatchdog watchdog;
   const auto connection = Connection::connect(options, watchdog, soon()).value();
-  Failure failure;
+  CallFailure failure;
   EXPECT_FALSE(
       connection->run("SELECT 1; DELETE FROM " + table("_space"), Sent::reading, soon(), failure));
   EXPECT_EQ(failure.code, 1064);
@@ -80,9 +80,9 @@ TEST_P(Session, TakesOneStatementAtATime) {
 // A client library that reconnects silently would lose the settings.
 TEST_P(Session, DoesNotReconnectInSilence) {
   const mysql::Options options = mysql::parse_address(Url::parse(url()).value()).value();
-  connections::SocketWatchdog watchdog;
+  server::SocketWatchdog watchdog;
   const auto connection = Connection::connect(options, watchdog, soon()).value();
-  Failure failure;
+  CallFailure failure;
   const std::string id =
       connection->run("SELECT CONNECTION_ID()", Sent::reading, soon(), failure)->text(0);
   admin().rows("KILL CONNECTION " + id);
@@ -224,9 +224,9 @@ TEST_P(Session, WorksWhateverTheServersDefaultsAre) {
 // A session that shortens the server's answers makes no false finding about the server.
 TEST_P(Session, WhatCouldNotBeReadIsSaidToBeThat) {
   const mysql::Options options = mysql::parse_address(Url::parse(url()).value()).value();
-  connections::SocketWatchdog watchdog;
+  server::SocketWatchdog watchdog;
   const auto connection = Connection::connect(options, watchdog, soon()).value();
-  Failure failure;
+  CallFailure failure;
   ASSERT_TRUE(connection->run("SET SESSION sql_select_limit = 1", Sent::reading, soon(), failure));
   const Status status = mysql::refuse_unsafe(*connection, options, soon());
   ASSERT_FALSE(status);

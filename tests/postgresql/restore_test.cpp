@@ -53,7 +53,7 @@ TEST_P(Restore, WithoutItsRowsASpaceGrantsNothing) {
     EXPECT_EQ(error.code, Errc::unavailable) << error.message;
     EXPECT_TRUE(says(error.message, "put back")) << error.message;
   };
-  const Result<AcquireOutcome> acquired = c.ask_once({read("a")});
+  const Result<AcquireOutcome> acquired = c.ask({read("a")});
   ASSERT_FALSE(acquired) << "granted by a configuration that is not there";
   expect_incomplete(acquired.error());
   const Result<std::unique_ptr<Backend>> opened = open_backend(url(), soon());

@@ -49,7 +49,7 @@ bool save(const Outcome& outcome, const std::string& folder) {
 void tell(const Simulation& simulation, std::uint64_t seed, const Outcome& outcome,
           const std::string& schedule_file) {
   std::printf("seed %llu breaks a promise:\n", static_cast<unsigned long long>(seed));
-  for (const Outcome::Failure& each : outcome.failures) {
+  for (const Outcome::Violation& each : outcome.failures) {
     std::printf("\n%s\n  %s\n", each.rule.c_str(), each.story.c_str());
   }
   std::printf("\nWhat happened:\n");
@@ -65,7 +65,7 @@ int survey(const Simulation& simulation, std::uint64_t first, std::uint64_t runs
   std::map<std::string, std::pair<std::uint64_t, std::uint64_t>> broken;
   for (std::uint64_t seed = first; seed < first + runs; ++seed) {
     std::set<std::string> rules;
-    for (const Outcome::Failure& each : simulation.run(seed, nullptr).failures)
+    for (const Outcome::Violation& each : simulation.run(seed, nullptr).failures)
       rules.insert(each.rule);
     for (const std::string& rule : rules) ++broken.try_emplace(rule, 0, seed).first->second.first;
   }
@@ -126,7 +126,7 @@ int simulate(const Simulation& simulation, std::uint64_t first, std::uint64_t ru
 int hunt(const Simulation& simulation, std::uint64_t first, std::uint64_t runs) {
   const auto broken = [&](std::uint64_t seed) {
     std::vector<std::string> stories;
-    for (const Outcome::Failure& each : simulation.run(seed, nullptr).failures) {
+    for (const Outcome::Violation& each : simulation.run(seed, nullptr).failures) {
       if (simulation.must_break.contains(each.rule)) {
         stories.push_back(each.rule + "\n  " + each.story);
       }
@@ -205,7 +205,7 @@ int command(const Simulation& simulation, int argc, char** argv) {
     return 74;
   }
   print_events(outcome);
-  for (const Outcome::Failure& each : outcome.failures) {
+  for (const Outcome::Violation& each : outcome.failures) {
     std::printf("\n%s\n  %s\n", each.rule.c_str(), each.story.c_str());
   }
   return outcome.failures.empty() ? 0 : 1;

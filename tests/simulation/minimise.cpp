@@ -10,7 +10,7 @@ Outcome minimise(const Rerun& rerun, Outcome failed, std::size_t tries) {
   const std::string rule = failed.failures.front().rule;
   const auto breaks = [&](const Outcome& outcome) {
     return std::any_of(outcome.failures.begin(), outcome.failures.end(),
-                       [&](const Outcome::Failure& each) { return each.rule == rule; });
+                       [&](const Outcome::Violation& each) { return each.rule == rule; });
   };
   Outcome best = std::move(failed);
   for (std::size_t piece = best.decisions.size(); piece >= 1 && tries > 0;) {

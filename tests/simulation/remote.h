@@ -12,7 +12,7 @@ namespace lockset::simulation {
 // What a message needs on its way, even after its sender is gone. Lives as long as the run.
 class Line {
  public:
-  Line(World& of, Store& to, const Profile& like, Process& from)
+  Line(World& of, SimulatedStore& to, const Profile& like, Process& from)
       : world(of), store(to), profile(like), process(from) {}
 
   // prompt: a repeated request comes at once, because a later one would prolong a lease that
@@ -24,7 +24,7 @@ class Line {
   Duration travel(Kind usual, Kind slow, Network network);
 
   World& world;
-  Store& store;
+  SimulatedStore& store;
   const Profile& profile;
   Process& process;
 };

@@ -115,7 +115,7 @@ class Run {
 
   const Profile profile_;
   World world_;
-  Store store_;
+  SimulatedStore store_;
   Resource resource_;
   std::map<std::string, Permits> permits_;
   std::list<Line> lines_;

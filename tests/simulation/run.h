@@ -15,11 +15,11 @@
 namespace lockset::simulation {
 
 struct Outcome {
-  struct Failure {
+  struct Violation {
     std::string rule;
     std::string story;
   };
-  std::vector<Failure> failures;
+  std::vector<Violation> failures;
   std::vector<Decision> decisions;  // the decisions taken: with only these the run is the same
   history::History history;
   std::map<std::string, std::uint64_t> counts;

@@ -68,9 +68,9 @@ class ReadOnly final : public ForwardingBackend {
 
 }  // namespace
 
-class Store::Front final : public ForwardingBackend {
+class SimulatedStore::Front final : public ForwardingBackend {
  public:
-  Front(Store& store, std::shared_ptr<MemoryStore> memory)
+  Front(SimulatedStore& store, std::shared_ptr<MemoryStore> memory)
       : ForwardingBackend(make_memory_backend(std::move(memory))), store_(store) {}
 
   Process* asking = nullptr;
@@ -155,10 +155,10 @@ class Store::Front final : public ForwardingBackend {
     return done;
   }
 
-  Store& store_;
+  SimulatedStore& store_;
 };
 
-Store::Store(World& world, const Profile& profile, std::uint32_t actor)
+SimulatedStore::SimulatedStore(World& world, const Profile& profile, std::uint32_t actor)
     : world_(world),
       profile_(profile),
       actor_(actor),
@@ -166,9 +166,9 @@ Store::Store(World& world, const Profile& profile, std::uint32_t actor)
       memory_(make_memory_store(clock_)),
       front_(std::make_unique<Front>(*this, memory_)) {}
 
-Store::~Store() = default;
+SimulatedStore::~SimulatedStore() = default;
 
-Backend& Store::serve(Process* process, bool again, bool unheard, bool old) {
+Backend& SimulatedStore::serve(Process* process, bool again, bool unheard, bool old) {
   auto* const front = old ? dynamic_cast<Front*>(demoted_.get()) : front_.get();
   if (front == nullptr) return *demoted_;
   front->asking = process;
@@ -177,29 +177,29 @@ Backend& Store::serve(Process* process, bool again, bool unheard, bool old) {
   return *front;
 }
 
-bool Store::live(Stamp stamp) {
+bool SimulatedStore::live(Stamp stamp) {
   const Fate* const found = fate(stamp);
   if (found == nullptr || found->end != Fate::End::none) return false;
   const auto grant = front_->resolve(found->token, TimePoint::max());
   return *grant && (*grant)->stamp == stamp;
 }
 
-bool Store::ended(Stamp stamp) const {
+bool SimulatedStore::ended(Stamp stamp) const {
   const Fate* const found = fate(stamp);
   return found != nullptr && found->end != Fate::End::none && found->end != Fate::End::forgotten;
 }
 
-const Fate* Store::fate(Stamp stamp) const {
+const Fate* SimulatedStore::fate(Stamp stamp) const {
   const auto at = fates_.find(stamp);
   return at == fates_.end() ? nullptr : &at->second;
 }
 
-Duration Store::slack(Duration longest_lease) const {
+Duration SimulatedStore::slack(Duration longest_lease) const {
   const double slow = std::max(0.0, -profile_.drift) * 1.05;
   return Duration(std::llround(static_cast<double>(longest_lease.count()) * slow)) + profile_.ahead;
 }
 
-void Store::note_stray(const AcquireRequest& request) {
+void SimulatedStore::note_stray(const AcquireRequest& request) {
   ++world_.counts["strays"];
   if (is_reserved_name(request.set->items().front().name)) return;
   // Different from those of another store.
@@ -212,7 +212,7 @@ void Store::note_stray(const AcquireRequest& request) {
   world_.record(history::Unknown{op});
 }
 
-void Store::announce() {
+void SimulatedStore::announce() {
   for (const std::weak_ptr<Ticket>& each : std::exchange(listeners_, {})) {
     const std::shared_ptr<Ticket> ticket = each.lock();
     if (!ticket) continue;
@@ -233,7 +233,7 @@ void Store::announce() {
   }
 }
 
-void Store::begin() {
+void SimulatedStore::begin() {
   const TimePoint start = world_.now();
   for (TimePoint at = start + 500ms; at < profile_.calm; at += 500ms) {
     world_.at(at, [this] { tick(); });
@@ -247,7 +247,7 @@ void Store::begin() {
   if (profile_.backup) world_.at(*profile_.backup, [this] { back_up(); });
 }
 
-void Store::disturb_world() {
+void SimulatedStore::disturb_world() {
   switch (profile_.world) {
     case Profile::World::promised:
       return;
@@ -273,12 +273,12 @@ void Store::disturb_world() {
   }
 }
 
-void Store::back_up() {
+void SimulatedStore::back_up() {
   backup_ = Backup{copy_memory_store(*memory_, clock_), fates_, world_.now()};
 }
 
 // Nobody is told, and waiters in the store are forgotten as well.
-void Store::lose_state() {
+void SimulatedStore::lose_state() {
   ++world_.counts[backup_ ? "stores restored" : "stores wiped"];
   std::map<Stamp, Fate> fates = fates_;
   for (auto& [stamp, fate] : fates) fate.back = !live(stamp);
@@ -310,7 +310,7 @@ void Store::lose_state() {
 }
 
 // The copy contains everything that was confirmed.
-void Store::demote() {
+void SimulatedStore::demote() {
   ++world_.counts["stores demoted"];
   demoted_at_ = world_.now();
   const std::shared_ptr<MemoryStore> old =
@@ -324,7 +324,7 @@ void Store::demote() {
   listeners_.clear();
 }
 
-bool Store::reaches_demoted(const Process& process) {
+bool SimulatedStore::reaches_demoted(const Process& process) {
   if (!demoted_ || world_.calm()) return false;
   const auto [at, fresh] = stuck_until_.try_emplace(process.actor);
   if (fresh) {
@@ -336,7 +336,7 @@ bool Store::reaches_demoted(const Process& process) {
   return stuck;
 }
 
-void Store::tick() {
+void SimulatedStore::tick() {
   Schedule& schedule = world_.schedule();
   const Duration before = clock_.ahead >= far_ahead ? far_ahead : Duration::zero();
   if (const auto to =
@@ -356,7 +356,7 @@ void Store::tick() {
   }
 }
 
-void Store::take_picture() {
+void SimulatedStore::take_picture() {
   const Result<Inspection> picture = front_->inspect({}, TimePoint::max());
   world_.record(history::SeenBegin{});
   for (const HoldInfo& hold : picture->holds) {
@@ -369,7 +369,7 @@ void Store::take_picture() {
   ++world_.counts["pictures"];
 }
 
-void Store::finish() {
+void SimulatedStore::finish() {
   for (const auto& [stamp, fate] : fates_) {
     const bool of_nobody = fate.process != nullptr && fate.process->dead;
     const bool orphan = fate.permanent && (of_nobody || fate.back);

@@ -41,11 +41,11 @@ struct Ticket final : WaitTicket {
 };
 
 // What clients reach over the network (remote.h). It answers at once; it does not run on a fiber.
-class Store final : public Truth {
+class SimulatedStore final : public Truth {
  public:
   // `actor`: the actor whose decisions apply to it.
-  Store(World& world, const Profile& profile, std::uint32_t actor = 100);
-  ~Store() override;
+  SimulatedStore(World& world, const Profile& profile, std::uint32_t actor = 100);
+  ~SimulatedStore() override;
 
   // The store as `process` asks it. `again`: with a request that was answered before. `unheard`:
   // with a request whose answer nobody waits for any more. `old`: the demoted store.

@@ -11,7 +11,7 @@
 #include "backends/server/pool.h"
 #include "tests/support/wait.h"
 
-namespace lockset::connections {
+namespace lockset::server {
 namespace {
 
 using std::chrono::milliseconds;
@@ -208,4 +208,4 @@ TEST(ConnectionPool, AServerThatTakesNoMoreConnectionsIsServedByThoseThereAre) {
 }
 
 }  // namespace
-}  // namespace lockset::connections
+}  // namespace lockset::server

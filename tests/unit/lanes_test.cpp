@@ -10,7 +10,7 @@
 
 #include "tests/support/wait.h"
 
-namespace lockset::connections {
+namespace lockset::server {
 namespace {
 
 using std::chrono::milliseconds;
@@ -87,4 +87,4 @@ TEST(MostConnections, CountsThePoolTheRenewalsAndTheOneThatListens) {
 }
 
 }  // namespace
-}  // namespace lockset::connections
+}  // namespace lockset::server

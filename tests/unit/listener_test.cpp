@@ -10,7 +10,7 @@
 
 #include "tests/support/wait.h"
 
-namespace lockset::connections {
+namespace lockset::server {
 namespace {
 
 using namespace std::chrono_literals;
@@ -31,7 +31,7 @@ TEST(Listener, NamesAreOfOneListenerAlone) {
   Listener other(hear);
   EXPECT_EQ(one.name().size(), 32U);
   EXPECT_NE(one.name(), other.name());
-  EXPECT_NE(one.new_place()->number(), one.new_place()->number()) << "never used again";
+  EXPECT_NE(one.subscribe()->number(), one.subscribe()->number()) << "never used again";
 }
 
 TEST(Listener, ConnectsAtTheStartAndNotBefore) {
@@ -51,8 +51,8 @@ TEST(Listener, ConnectsAtTheStartAndNotBefore) {
 TEST(Listener, WakesWhoIsMeant) {
   Listener listener(hear);
   ASSERT_TRUE(listener.start(in(far)));
-  const auto one = listener.new_place();
-  const auto other = listener.new_place();
+  const auto one = listener.subscribe();
+  const auto other = listener.subscribe();
   listener.wake(other->number());
   listener.wake(12345);
   EXPECT_EQ(one->wakes(), 0U);
@@ -70,14 +70,14 @@ TEST(Listener, WakesWhoIsMeant) {
 TEST(Listener, ASleepEndsAtItsTimeOrByAStop) {
   Listener listener(hear);
   ASSERT_TRUE(listener.start(in(far)));
-  const auto place = listener.new_place();
+  const auto subscription = listener.subscribe();
   const TimePoint began = BootClock::now();
-  place->sleep(0, listener.session(), began + 30ms, {});
+  subscription->sleep(0, listener.session(), began + 30ms, {});
   EXPECT_GE(BootClock::now() - began, 30ms);
   EXPECT_LT(BootClock::now() - began, far / 2);
   std::stop_source stop;
   stop.request_stop();
-  place->sleep(0, listener.session(), in(far), stop.get_token());
+  subscription->sleep(0, listener.session(), in(far), stop.get_token());
   EXPECT_LT(BootClock::now() - began, far / 2);
 }
 
@@ -91,13 +91,13 @@ TEST(Listener, AnEndedConnectionWakesTheSleepersAndIsMadeAnew) {
     }
   });
   ASSERT_TRUE(listener.start(in(far)));
-  const auto place = listener.new_place();
+  const auto subscription = listener.subscribe();
   const std::uint64_t session = listener.session();
   const TimePoint began = BootClock::now();
   end = true;
-  place->sleep(0, session, began + far, {});
+  subscription->sleep(0, session, began + far, {});
   EXPECT_LT(BootClock::now() - began, far / 2);
-  EXPECT_EQ(place->wakes(), 0U);
+  EXPECT_EQ(subscription->wakes(), 0U);
   EXPECT_TRUE(listener.start(in(far)));
   EXPECT_NE(listener.session(), session);
 }
@@ -127,15 +127,15 @@ TEST(Listener, GivesUpWaitingForAConnectionInTime) {
 }
 
 TEST(Listener, APlaceMayOutliveIt) {
-  std::shared_ptr<Listener::Place> place;
+  std::shared_ptr<Listener::Subscription> subscription;
   {
     Listener listener(hear);
     ASSERT_TRUE(listener.start(in(far)));
-    place = listener.new_place();
+    subscription = listener.subscribe();
   }
-  EXPECT_EQ(place->wakes(), 0U);
-  place->sleep(0, 1, in(10ms), {});
+  EXPECT_EQ(subscription->wakes(), 0U);
+  subscription->sleep(0, 1, in(10ms), {});
 }
 
 }  // namespace
-}  // namespace lockset::connections
+}  // namespace lockset::server

@@ -11,7 +11,7 @@
 
 #include "tests/support/wait.h"
 
-namespace lockset::connections {
+namespace lockset::server {
 namespace {
 
 using std::chrono::milliseconds;
@@ -129,4 +129,4 @@ TEST(ServerErrors, AfterAChangeTheOutcomeIsInDoubt) {
 }
 
 }  // namespace
-}  // namespace lockset::connections
+}  // namespace lockset::server

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace lockset::connections {
+namespace lockset::server {
 namespace {
 
 using ::testing::HasSubstr;
@@ -33,4 +33,4 @@ TEST(ServerClock, WhatTheQuestionTookIsNoDifference) {
 }
 
 }  // namespace
-}  // namespace lockset::connections
+}  // namespace lockset::server

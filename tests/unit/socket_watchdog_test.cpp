@@ -6,7 +6,7 @@
 
 #include <array>
 
-namespace lockset::connections {
+namespace lockset::server {
 namespace {
 
 using std::chrono::milliseconds;
@@ -99,4 +99,4 @@ TEST_F(SocketWatchdogTest, SeesThatThePeerHungUp) {
 TEST_F(SocketWatchdogTest, WatchesNothingThatIsNotOpen) { EXPECT_EQ(watchdog_.watch(-1), nullptr); }
 
 }  // namespace
-}  // namespace lockset::connections
+}  // namespace lockset::server

@@ -64,23 +64,23 @@ std::vector<Trouble> troubles_of(const history::History& history, const std::vec
   return all;
 }
 
-std::optional<Failure> parse(std::string_view line, const std::string& process) {
+std::optional<FailedCall> parse(std::string_view line, const std::string& process) {
   constexpr std::string_view beginning = "failed ";
   if (!line.starts_with(beginning)) return {};
   std::int64_t time = 0;
   const char* const end = line.data() + line.size();
   const auto [at, error] = std::from_chars(line.data() + beginning.size(), end, time);
   if (error != std::errc() || at == end) return {};
-  return Failure{TimePoint(Duration(time)), process, std::string(at + 1, end), false};
+  return FailedCall{TimePoint(Duration(time)), process, std::string(at + 1, end), false};
 }
 
 }  // namespace
 
-std::vector<Failure> failures_of(const std::filesystem::path& output,
-                                 const history::History& history, const std::vector<Span>& spans,
-                                 bool stops_hinder_all) {
+std::vector<FailedCall> failures_of(const std::filesystem::path& output,
+                                    const history::History& history, const std::vector<Span>& spans,
+                                    bool stops_hinder_all) {
   const std::vector<Trouble> troubles = troubles_of(history, spans, stops_hinder_all);
-  std::vector<Failure> failures;
+  std::vector<FailedCall> failures;
   for (const auto& each : std::filesystem::directory_iterator(output)) {
     std::ifstream lines(each.path());
     for (std::string line; std::getline(lines, line);) {
@@ -97,7 +97,7 @@ std::vector<Failure> failures_of(const std::filesystem::path& output,
   return failures;
 }
 
-std::optional<std::string> too_many_lost(const std::vector<Failure>& failures,
+std::optional<std::string> too_many_lost(const std::vector<FailedCall>& failures,
                                          const history::History& history) {
   std::size_t acquires = 0;
   for (const history::Log& log : history) {
@@ -106,7 +106,7 @@ std::optional<std::string> too_many_lost(const std::vector<Failure>& failures,
           return std::holds_alternative<history::Ask>(event.what);
         }));
   }
-  const auto is_lost = [](const Failure& each) { return !each.explained; };
+  const auto is_lost = [](const FailedCall& each) { return !each.explained; };
   const auto lost =
       static_cast<std::size_t>(std::count_if(failures.begin(), failures.end(), is_lost));
   if (lost * 100 <= acquires) return {};

@@ -13,7 +13,7 @@
 
 namespace lockset::chaos {
 
-struct Failure {
+struct FailedCall {
   TimePoint time;
   std::string process;
   std::string text;        // "unavailable: the store does not answer"
@@ -23,14 +23,14 @@ struct Failure {
 // The failures that the processes printed into `output`, one file each, as recorded_locks.h says.
 // Trouble is a stop of the process itself (of any process, if `stops_hinder_all`), a fault of a
 // store, and a step that switches the phase; also a moment after each of them.
-std::vector<Failure> failures_of(const std::filesystem::path& output,
-                                 const history::History& history, const std::vector<Span>& spans,
-                                 bool stops_hinder_all);
+std::vector<FailedCall> failures_of(const std::filesystem::path& output,
+                                    const history::History& history, const std::vector<Span>& spans,
+                                    bool stops_hinder_all);
 
 // What is wrong if more than one acquire in a hundred failed without an explanation. Fewer are
 // tolerated and reported: on a busy machine a store may not answer in time, or have no connection
 // left.
-std::optional<std::string> too_many_lost(const std::vector<Failure>& failures,
+std::optional<std::string> too_many_lost(const std::vector<FailedCall>& failures,
                                          const history::History& history);
 
 }  // namespace lockset::chaos

@@ -82,8 +82,8 @@ TEST_F(FailureTest, FewAreBorneWithoutAReason) {
     std::vector<history::Event> events(count, {at(1s), history::Ask{1, {{"a"}}, 2s, 0s}});
     return told(std::move(events));
   };
-  const Failure unexplained{at(1s), "worker-1", "unavailable: it is down", false};
-  const Failure explained{at(1s), "worker-2", "unavailable: it is down", true};
+  const FailedCall unexplained{at(1s), "worker-1", "unavailable: it is down", false};
+  const FailedCall explained{at(1s), "worker-2", "unavailable: it is down", true};
   EXPECT_FALSE(too_many_lost({unexplained, explained, explained}, asked(100)));
   EXPECT_TRUE(too_many_lost({unexplained, explained, unexplained}, asked(100)));
   EXPECT_FALSE(too_many_lost({}, {}));

@@ -53,7 +53,7 @@ void add_tries(const history::Log& log, std::size_t way, const std::vector<Span>
 
 std::vector<Figures> figures_of(const history::History& history, const std::vector<Span>& spans,
                                 const std::map<std::string, Way>& ways,
-                                const std::vector<Failure>& failures) {
+                                const std::vector<FailedCall>& failures) {
   std::vector<Figures> figures(spans.size());
   if (spans.empty()) return figures;
   const std::vector<TimePoint> grants = grants_of(history);
@@ -74,7 +74,7 @@ std::vector<Figures> figures_of(const history::History& history, const std::vect
       figures[i].tries[way] = latency_of(tries[i][way]);
     }
   }
-  for (const Failure& failure : failures) {
+  for (const FailedCall& failure : failures) {
     Figures& here = figures[span_at(spans, failure.time)];
     ++here.failures[without_numbers(failure.text)];
     if (!failure.explained) ++here.unexplained;

@@ -37,7 +37,7 @@ struct Figures {
 // For each of `spans`.
 std::vector<Figures> figures_of(const history::History& history, const std::vector<Span>& spans,
                                 const std::map<std::string, Way>& ways,
-                                const std::vector<Failure>& failures);
+                                const std::vector<FailedCall>& failures);
 
 // For the whole run: from the first grant to the last.
 Duration longest_without_grant(const history::History& history);

@@ -35,7 +35,7 @@ history::Log grants(const std::string& process, const std::vector<Duration>& tim
 }
 
 std::vector<Figures> of(const history::History& history,
-                        const std::vector<Failure>& failures = {}) {
+                        const std::vector<FailedCall>& failures = {}) {
   return figures_of(history, three_spans(), {{"one", Way::old_store}, {"two", Way::both}},
                     failures);
 }

@@ -79,7 +79,7 @@ std::string reasons(const std::vector<Span>& spans, const std::vector<Figures>& 
 }  // namespace
 
 std::string migration_report(const MigrationCourse& course, const history::History& history,
-                             const std::vector<Failure>& failures) {
+                             const std::vector<FailedCall>& failures) {
   const std::vector<Span>& spans = course.spans();
   const std::vector<Figures> figures = figures_of(history, spans, course.ways(), failures);
   if (spans.empty()) return "The migration has not begun\n";

@@ -13,6 +13,6 @@ namespace lockset::chaos {
 // The parts of the course with their figures, the reasons why steps had to wait and acquires
 // failed, and the acquires that failed without a reason.
 std::string migration_report(const MigrationCourse& course, const history::History& history,
-                             const std::vector<Failure>& failures);
+                             const std::vector<FailedCall>& failures);
 
 }  // namespace lockset::chaos

@@ -31,7 +31,7 @@ class Run {
         resource_(world_) {}
 
   Outcome go() {
-    for (Store* const store : {&stores_.old_store, &stores_.new_store}) {
+    for (SimulatedStore* const store : {&stores_.old_store, &stores_.new_store}) {
       set_permits(store->serve(nullptr), profile_);
     }
     record_permits(world_, profile_);
@@ -74,7 +74,7 @@ class Run {
     using Step = MigrationMark::Step;
     constexpr Step of_old[] = {Step::none, Step::shadow, Step::dual_old, Step::dual_new,
                                Step::dual_new};
-    const auto set = [](Store& store, Step step) {
+    const auto set = [](SimulatedStore& store, Step step) {
       constexpr std::uint32_t number = 77;
       const SetMigrationPhase change{MigrationMark{step, number}.encode(), {}};
       static_cast<void>(store.serve(nullptr).change_config(change, TimePoint::max()).ok());

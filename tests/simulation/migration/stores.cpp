@@ -103,7 +103,7 @@ bool Stores::live(Stamp stamp) {
 
 // True also if a repeated request has made such a part again meanwhile, which belongs to nobody.
 bool Stores::lost_a_part(Stamp stamp) {
-  Store& other = decides_in_new(stamp) ? old_store : new_store;
+  SimulatedStore& other = decides_in_new(stamp) ? old_store : new_store;
   const std::vector<Stamp> parts = others(stamp, *fate(stamp));
   return std::any_of(parts.begin(), parts.end(), [&](Stamp each) { return !other.live(each); });
 }
@@ -112,7 +112,7 @@ bool Stores::ended(Stamp stamp) const {
   const Fate* const own = fate(stamp);
   if (own == nullptr) return false;
   if (own->end != Fate::End::none) return true;
-  const Store& other = decides_in_new(stamp) ? old_store : new_store;
+  const SimulatedStore& other = decides_in_new(stamp) ? old_store : new_store;
   const std::vector<Stamp> parts = others(stamp, *own);
   return std::any_of(parts.begin(), parts.end(), [&](Stamp each) { return other.ended(each); });
 }
@@ -140,7 +140,7 @@ void Stores::begin() {
 // the record that decides.
 void Stores::take_picture() {
   world_.record(history::SeenBegin{});
-  for (Store* const store : {&old_store, &new_store}) {
+  for (SimulatedStore* const store : {&old_store, &new_store}) {
     const bool in_new = store == &new_store;
     const Result<Inspection> picture = store->serve(nullptr).inspect({}, TimePoint::max());
     for (const HoldInfo& hold : picture->holds) {

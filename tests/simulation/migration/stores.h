@@ -17,8 +17,8 @@ class Stores final : public Truth {
  public:
   Stores(World& world, const Setting& setting);
 
-  Store old_store;
-  Store new_store;
+  SimulatedStore old_store;
+  SimulatedStore new_store;
 
   [[nodiscard]] bool live(Stamp stamp) override;
   [[nodiscard]] bool ended(Stamp stamp) const override;
