@@ -223,6 +223,15 @@ TEST_F(ManagerFaults, AForgottenApplicationIsGoneAndItsHoldsAreLostWithIt) {
   EXPECT_FALSE(hold.valid());
 }
 
+// SEM 10: 30 s by default, "less where the space's longest is less"
+TEST_F(ManagerFaults, TheDefaultLeaseIsNoLongerThanTheSpaceAllows) {
+  Locks locks = open_locks();
+  ASSERT_TRUE(locks.set_max_lease(5s));
+  const Result<Hold> hold = locks.acquire({write("a")});
+  ASSERT_TRUE(hold) << hold.error().message;
+  EXPECT_EQ(hold->lease(), 5s);
+}
+
 // --- deadlines ---
 
 // SEM 13: however long the store may take otherwise
