@@ -126,12 +126,12 @@ TEST_F(SqliteGate, AWaiterFindsOutThatTheHolderDied) {
   FileGate gate(*file);
   bool passed = false;
   const Stopwatch watch;
-  std::thread waiter([&] { passed = static_cast<bool>(gate.enter(in(60s))); });
+  std::thread waiter([&] { passed = static_cast<bool>(gate.enter(in(20s))); });
   EXPECT_TRUE(eventually([&] { return others->word(48).load() > 0; })) << "nobody waits";
   dying.reset();
   waiter.join();
   EXPECT_TRUE(passed);
-  EXPECT_LE(watch.elapsed(), 30s);
+  EXPECT_LE(watch.elapsed(), 10s);
 }
 
 TEST(SqliteTurnQueue, GivesUpAtTheDeadline) {
