@@ -195,6 +195,15 @@ TEST_F(ManagerFaults, ALostReplyOfAReclaimIsAskedForAgain) {
   EXPECT_TRUE(locks.acquire({write("a")}).value().valid());
 }
 
+// SEM 12: "has epoch 0 and is refused the same way once its application runs with `reclaim`"
+TEST_F(ManagerFaults, WithoutReclaimItIsSupersededByOneWith) {
+  Locks plain = open_locks({.app = "svc"});
+  const Locks reclaiming = open_locks({.app = "svc", .reclaim = true});
+  const auto refused = plain.try_acquire({write("a")});
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, Errc::superseded);
+}
+
 // SEM 6, 14
 TEST_F(ManagerFaults, ALostReplyOfAChangeIsAskedForAgain) {
   hooks_->change_config =
