@@ -7,15 +7,10 @@
 #include "core/time_math.h"
 
 namespace lockset {
-namespace {
-
-constexpr Duration sweep_every = std::chrono::seconds(30);
-
-}  // namespace
 
 void Keeper::plan_housekeeping(TimePoint now) {
   next_refresh_ = later(now, settings_.refresh_config);
-  next_sweep_ = now + sweep_every;
+  next_sweep_ = now + settings_.sweep_every;
 }
 
 void Keeper::tidy_later(KnownHold hold, TimePoint until) {
@@ -54,7 +49,7 @@ std::function<void()> Keeper::next_work(TimePoint now) {
     return [this, chore = *std::move(chore)] { do_chore(chore); };
   }
   if (!holds_.empty() && now >= next_sweep_) {
-    next_sweep_ = now + sweep_every;
+    next_sweep_ = now + settings_.sweep_every;
     return [this] { sweep(); };
   }
   return {};

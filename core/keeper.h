@@ -39,6 +39,7 @@ class Keeper {
     Duration refresh_config{};
     std::shared_ptr<Observer> observer;
     LeaseClock clock{};  // of the holds
+    Duration sweep_every = std::chrono::seconds(30);
   };
 
   Keeper(Backend& backend, const Owner& owner, ConfigCache& config, Settings settings);

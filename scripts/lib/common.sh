@@ -16,7 +16,7 @@ build_packages=("${command_packages[@]}" "${client_package[@]}")
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libboost-dev libboost-context-dev
   sqlite3 util-linux procps postgresql pgbouncer mariadb-server-core mariadb-client-core openssl
   redis-server libzookeeper-java default-jre-headless iproute2)
-gate_packages=(clang-format debootstrap)
+gate_packages=(clang-format debootstrap python3)
 
 # install_missing PACKAGE...: quick when nothing is missing.
 install_missing() {

@@ -143,6 +143,12 @@ TEST_P(Reclaim, WithoutTheHoldItIsNotHeld) {
     ASSERT_FALSE(result) << wrong;
     EXPECT_EQ(result.error().code, Errc::not_held) << wrong;
   }
+  // It is still in the store, perhaps, and others may have it any moment.
+  const Grant over = c.take({write("@app:app")}, {.lease = 1ms});
+  ASSERT_TRUE(expired(c, {over}));
+  const Result<std::size_t> late = reclaim("app", over.stamp.value);
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Errc::not_held);
   c.reload();
   EXPECT_EQ(c.config(), before) << "nothing was changed";
   EXPECT_TRUE(c.is_live(work.stamp));

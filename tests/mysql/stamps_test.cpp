@@ -62,6 +62,43 @@ TEST_P(Stamps, TheBaseAndTheLeastAreKept) {
   EXPECT_GT(mine.take({write("d")}).stamp, base);
 }
 
+// SEM 8: also on the short way, which is for one name that is known
+TEST_P(Stamps, TheBaseAndTheLeastAreKeptForAKnownName) {
+  Client mine = client();
+  const auto next = [&](Stamp least = {}) {
+    const Stamp stamp = mine.take({write("a")}, {.min_stamp = least}).stamp;
+    EXPECT_TRUE(mine.release(stamp));
+    return stamp;
+  };
+  next();
+  const Stamp least{next().value + 10'000'000'000};
+  EXPECT_GE(next(least), least);
+  const Stamp base{least.value + 10'000'000'000};
+  mine.change(RaiseStampBase{base});
+  EXPECT_GT(next(), base);
+}
+
+// SEM 8: raised to the clock where the counter was found behind
+TEST_P(Stamps, ACounterThatWasPutBackIsRaisedForAKnownName) {
+  if (!is_mariadb()) admin().rows("SET SESSION information_schema_stats_expiry = 0");
+  Client mine = client();
+  const Stamp before = mine.take({write("a")}).stamp;
+  put_the_counter_back();
+  admin().rows("UPDATE " + table("_names") + " SET low = 0");
+  EXPECT_GT(mine.take({write("a")}).stamp, before);
+}
+
+// SEM 4: what an acquire need not look at lies below the oldest hold, not the newest
+TEST_P(Stamps, TheOldestOfSeveralHoldsIsSeen) {
+  Client mine = client();
+  mine.set_permits("a", Mode::read, 2);
+  mine.take({read("a")});
+  // As if the name had not been used for a while.
+  admin().rows("UPDATE " + table("_names") + " SET low = low - 10000000");
+  EXPECT_TRUE(mine.release(mine.take({read("a")}).stamp));
+  mine.meet_busy({write("a")});
+}
+
 // SEM 8: several who raise the counter at the same time: no error surfaces, all differ, and
 // who asked later has the greater one
 TEST_P(Stamps, SeveralRaiseTheCounterAtOnce) {

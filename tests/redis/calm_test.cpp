@@ -118,6 +118,13 @@ TEST_F(RedisCalm, AStampIsNeverAtOrBelowTheLastOne) {
   EXPECT_EQ(last(), ahead + 2);
 }
 
+// SEM 8: raised to the clock where it was found behind
+TEST_F(RedisCalm, TheFirstStampIsOfTheClock) {
+  if (!start()) return;
+  const Grant grant = client().take({write("a")});
+  EXPECT_GE(grant.stamp.value, grant.store_time_us);
+}
+
 // SEM 8
 TEST_F(RedisCalm, AStampIsAboveWhatTheRequestHasSeen) {
   if (!start()) return;

@@ -50,6 +50,22 @@ TEST_F(RedisTraces, ASweepLeavesNothing) {
   EXPECT_EQ(keys(), before);
 }
 
+// SEM 13
+TEST_F(RedisTraces, ASweepWakesWhoWaits) {
+  if (!start()) return;
+  Client one = client();
+  Client two = client();
+  const Stamp stamp = one.take({write("a")}).stamp;
+  const Busy busy = two.meet_busy({write("a")}, {.will_wait = true});
+  const auto woken = [&] {
+    return admin().say({"HVALS", "{lockset}:waiters"}).list.at(0).text.substr(16, 16);
+  };
+  ASSERT_EQ(woken(), std::string(16, '0'));
+  admin().say({"ZADD", "{lockset}:leases", "XX", "1", std::to_string(stamp.value)});
+  EXPECT_EQ(one.backend().sweep(soon()).value(), 1U);
+  EXPECT_NE(woken(), std::string(16, '0')) << "when it was woken, by the store's clock";
+}
+
 // A person who looks with GET sees the holder, not the earlier one
 TEST_F(RedisTraces, WhoFollowsADeadWriterTakesItsPlace) {
   if (!start()) return;
@@ -83,6 +99,19 @@ TEST_F(RedisTraces, ADeadSetOfWhichOneNameWasTakenLeavesNothing) {
   EXPECT_TRUE(one.release(next->stamp));
   sweep_all(one);
   EXPECT_EQ(keys(), before);
+}
+
+// SEM 9: of a set that has expired, and of which others have taken a name since
+TEST_F(RedisTraces, ALateReleaseOfADeadSetTouchesNoLaterWriter) {
+  if (!start()) return;
+  Client one = client();
+  Client two = client();
+  const Stamp dead = one.take({write("a"), write("b")}, briefly).stamp;
+  std::optional<Grant> next;
+  ASSERT_TRUE(eventually([&] { return (next = two.try_take({write("a")})).has_value(); }));
+  EXPECT_FALSE(one.release(dead));
+  EXPECT_EQ(one.meet_busy({write("a")}).holder, next->stamp);
+  EXPECT_EQ(string_of("a"), std::to_string(next->stamp.value));
 }
 
 // The waiter is in the lines of both names, and nobody ever releases "b".

@@ -110,14 +110,44 @@ TEST_F(SqliteGate, FreesItselfWhenTheHolderDies) {
   EXPECT_TRUE(file->try_lock(1));
 }
 
+// Nobody wakes those who wait for it.
+TEST_F(SqliteGate, AWaiterFindsOutThatTheHolderDied) {
+  std::unique_ptr<SideFile> dying = open();
+  ASSERT_TRUE(dying->try_lock(1));
+  const std::unique_ptr<SideFile> file = open();
+  const std::unique_ptr<SideFile> others = open();
+  // The gate moves, so that nobody takes its holder for stuck.
+  const std::jthread moving([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      ++others->word(32);
+      std::this_thread::sleep_for(10ms);
+    }
+  });
+  FileGate gate(*file);
+  bool passed = false;
+  const Stopwatch watch;
+  std::thread waiter([&] { passed = static_cast<bool>(gate.enter(in(20s))); });
+  EXPECT_TRUE(eventually([&] { return others->word(48).load() > 0; })) << "nobody waits";
+  dying.reset();
+  waiter.join();
+  EXPECT_TRUE(passed);
+  EXPECT_LE(watch.elapsed(), 10s);
+}
+
 TEST(SqliteTurnQueue, GivesUpAtTheDeadline) {
   TurnQueue queue;
-  {
-    const TurnQueue::Turn turn = queue.enter(in(1s));
-    ASSERT_TRUE(turn);
-    EXPECT_FALSE(queue.enter(in(10ms)));
-    EXPECT_FALSE(queue.enter(in(-1s)));
-  }
+  auto turn = std::make_unique<TurnQueue::Turn>(queue.enter(in(1s)));
+  ASSERT_TRUE(*turn);
+  std::atomic<bool> gave_up = false;
+  // One that does not give up is let in after a while: a test that fails must not hang.
+  std::thread rescue([&] {
+    if (!eventually([&] { return gave_up.load(); })) turn.reset();
+  });
+  EXPECT_FALSE(queue.enter(in(10ms)));
+  EXPECT_FALSE(queue.enter(in(-1s)));
+  gave_up = true;
+  rescue.join();
+  turn.reset();
   EXPECT_TRUE(queue.enter(in(-1s))) << "a free turn needs no time";
   EXPECT_TRUE(queue.enter(in(30s)));
   EXPECT_TRUE(queue.enter(in(365 * 24h))) << "any deadline will do";

@@ -39,6 +39,14 @@ TEST(Url, RefusesWhatItCannotRead) {
   }
 }
 
+// An address may be a part of a text: what follows it is not read.
+TEST(Url, ACodeThatEndsWithTheAddressIsCutShort) {
+  constexpr std::string_view text = "sqlite:%41";
+  EXPECT_TRUE(Url::parse(text));
+  EXPECT_FALSE(Url::parse(text.substr(0, text.size() - 1)));
+  EXPECT_FALSE(Url::parse(text.substr(0, text.size() - 2)));
+}
+
 TEST(Url, NeverShowsSecrets) {
   EXPECT_EQ(redact_url("mysql://app:hunter2@db/x"), "mysql://app:***@db/x");
   EXPECT_EQ(redact_url("mysql://app:hun@ter2@db/x"), "mysql://app:***@db/x");

@@ -1,0 +1,105 @@
+// A hold as its holder and the threads that keep it share it: what one has said the others obey.
+#include "core/hold_state.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "tests/support/manual_clock.h"
+
+namespace lockset {
+namespace {
+
+using namespace std::chrono_literals;
+
+// What happens while somebody else reads the clock is called by `meanwhile`, once.
+class MeetingClock final : public Clock {
+ public:
+  [[nodiscard]] TimePoint now() const noexcept override {
+    const TimePoint read = time.now();
+    if (const auto call = std::exchange(meanwhile, nullptr)) call();
+    return read;
+  }
+  test::ManualClock time;
+  mutable std::function<void()> meanwhile;
+};
+
+class HoldStateTest : public ::testing::Test {
+ protected:
+  // Of 10 s: valid for 9 s.
+  std::unique_ptr<HoldState> made(std::shared_ptr<HoldState> app_hold = nullptr) {
+    Grant grant;
+    grant.stamp = Stamp{1};
+    grant.lease = 10s;
+    return std::make_unique<HoldState>(HoldState::Made{LockSet::make({write("a")}).value(),
+                                                       Token::random(),
+                                                       grant,
+                                                       began_,
+                                                       10s,
+                                                       {},
+                                                       std::move(app_hold),
+                                                       LeaseClock(&clock_)});
+  }
+
+  MeetingClock clock_;
+  const TimePoint began_ = clock_.time.now();
+  const std::unique_ptr<HoldState> hold_ = made();
+};
+
+// SEM 10, 20: the renewal was in time by its own reading of the clock, and the holder has been told
+// by a later one
+TEST_F(HoldStateTest, OnceFalseItStaysFalse) {
+  clock_.time.set(began_ + 9s);
+  EXPECT_FALSE(hold_->valid());
+  clock_.time.set(began_ + 8s);
+  EXPECT_TRUE(hold_->renewed(began_ + 7s, 10s)) << "newly lost";
+  EXPECT_FALSE(hold_->valid());
+  EXPECT_EQ(hold_->lost_reason(), LostReason::expired);
+}
+
+// SEM 10: between the look at what valid() has said and the new end
+TEST_F(HoldStateTest, AlsoWhenItTurnsFalseDuringTheRenewal) {
+  clock_.time.set(began_ + 8s);
+  clock_.meanwhile = [&] {
+    clock_.time.set(began_ + 9s);
+    EXPECT_FALSE(hold_->valid());
+    clock_.time.set(began_ + 8s);
+  };
+  EXPECT_TRUE(hold_->renewed(began_ + 7s, 10s)) << "newly lost";
+  EXPECT_FALSE(hold_->valid());
+  EXPECT_EQ(hold_->renew_at(), TimePoint::max()) << "nobody renews it any more";
+  EXPECT_EQ(hold_->lost_reason(), LostReason::expired);
+}
+
+// SEM 9: a release tells the same as valid()
+TEST_F(HoldStateTest, AReleaseAfterFalseFindsItLost) {
+  clock_.time.set(began_ + 9s);
+  EXPECT_FALSE(hold_->valid());
+  clock_.time.set(began_ + 8s);
+  const HoldState::Released released = hold_->release();
+  EXPECT_FALSE(released.was_held);
+  EXPECT_TRUE(released.newly_lost);
+}
+
+// SEM 10
+TEST_F(HoldStateTest, ARenewalInTimeMovesTheEnd) {
+  clock_.time.set(began_ + 8s);
+  EXPECT_FALSE(hold_->renewed(began_ + 7s, 10s));
+  clock_.time.set(began_ + 15s);
+  EXPECT_TRUE(hold_->valid());
+  EXPECT_EQ(hold_->valid_until(), began_ + 16s);
+}
+
+// SEM 12
+TEST_F(HoldStateTest, WithoutItsApplicationItIsNotValid) {
+  const std::shared_ptr<HoldState> app = made();
+  const std::unique_ptr<HoldState> hold = made(app);
+  EXPECT_TRUE(hold->valid());
+  EXPECT_TRUE(app->denied());
+  EXPECT_FALSE(hold->valid());
+}
+
+}  // namespace
+}  // namespace lockset
