@@ -159,7 +159,7 @@ TEST_P(Rivals, TheFloorComesFirst) {
 }
 
 TEST_P(Rivals, HoldsThatWereFilledInAreLikeGrantedOnes) {
-  const Store& store = *target().store;
+  const RivalStore& store = *target().store;
   if (store.fill == nullptr) {
     EXPECT_EQ(GetParam().name, "memory");
     return;
@@ -188,7 +188,7 @@ TEST_P(Rivals, HoldsThatWereFilledInAreLikeGrantedOnes) {
 }
 
 TEST_P(Rivals, FillingGoesUpAndDown) {
-  const Store& store = *target().store;
+  const RivalStore& store = *target().store;
   if (store.fill == nullptr) return;
   for (const std::uint64_t count : {10U, 50U, 0U, 5U}) {
     store.fill(target().filled, count);

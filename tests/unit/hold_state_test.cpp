@@ -30,12 +30,10 @@ class HoldStateTest : public ::testing::Test {
  protected:
   // Of 10 s: valid for 9 s.
   std::unique_ptr<HoldState> made(std::shared_ptr<HoldState> app_hold = nullptr) {
-    Grant grant;
-    grant.stamp = Stamp{1};
-    grant.lease = 10s;
-    return std::make_unique<HoldState>(HoldState::Made{LockSet::make({write("a")}).value(),
-                                                       Token::random(),
-                                                       grant,
+    const LockSet set = LockSet::make({write("a")}).value();
+    return std::make_unique<HoldState>(HoldState::Made{{set, {}, Token::random(), Stamp{1}},
+                                                       {},
+                                                       10s,
                                                        began_,
                                                        10s,
                                                        {},

@@ -35,9 +35,9 @@ struct Hooks {
   using Hook = std::function<Result<Reply>(Backend& store, const Request&...)>;
 
   Hook<AcquireOutcome, AcquireRequest> acquire;
-  Hook<std::optional<Grant>, Token, TimePoint> resolve;
+  Hook<std::optional<Grant>, HoldRef, TimePoint> resolve;
   Hook<RenewReply, Owner, std::span<const RenewRequest>, TimePoint> renew;
-  Hook<bool, Stamp, std::string_view, TimePoint> release;
+  Hook<bool, HoldRef, std::string_view, TimePoint> release;
   Hook<SpaceConfig, TimePoint> load_config;
   Hook<SpaceConfig, ConfigChange, TimePoint> change_config;
   Hook<std::size_t, std::string_view, std::int64_t, TimePoint> reclaim;
@@ -71,18 +71,18 @@ class Hooked final : public ForwardingBackend {
     const auto hook = hooks_->get(&Hooks::acquire);
     return hook ? hook(inner(), request) : inner().try_acquire(request);
   }
-  Result<std::optional<Grant>> resolve(const Token& token, TimePoint by) override {
+  Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) override {
     const auto hook = hooks_->get(&Hooks::resolve);
-    return hook ? hook(inner(), token, by) : inner().resolve(token, by);
+    return hook ? hook(inner(), attempt, by) : inner().resolve(attempt, by);
   }
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                            TimePoint by) override {
     const auto hook = hooks_->get(&Hooks::renew);
     return hook ? hook(inner(), owner, requests, by) : inner().renew(owner, requests, by);
   }
-  Result<bool> release(Stamp stamp, std::string_view app, TimePoint by) override {
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override {
     const auto hook = hooks_->get(&Hooks::release);
-    return hook ? hook(inner(), stamp, app, by) : inner().release(stamp, app, by);
+    return hook ? hook(inner(), hold, app, by) : inner().release(hold, app, by);
   }
   Result<SpaceConfig> load_config(TimePoint by) override {
     const auto hook = hooks_->get(&Hooks::load_config);
@@ -261,7 +261,7 @@ TEST_F(ManagerFaults, SoDoesTheQuestionForALostReply) {
   Locks locks = open_locks({.io_timeout = 10min});
   hooks_->acquire = [&](Backend&, const AcquireRequest&) -> Result<AcquireOutcome> { return lost; };
   std::optional<Duration> left;
-  hooks_->resolve = [&](Backend&, const Token&,
+  hooks_->resolve = [&](Backend&, const HoldRef&,
                         const TimePoint& by) -> Result<std::optional<Grant>> {
     if (!left) left = by - BootClock::now();  // later ones are asked in the background
     return Error{Errc::invalid, "enough"};
@@ -378,9 +378,9 @@ TEST_F(ManagerFaultsInTime, ALostReplyOfAReleaseIsNoSuccessAfterTheEndOfValidity
   Hold hold = locks.acquire({write("a")}).value();
   hooks_->set(&Hooks::release,
               [&, calls = std::make_shared<std::atomic<int>>(0)](
-                  Backend& store, const Stamp& stamp, const std::string_view& app,
+                  Backend& store, const HoldRef& ended_hold, const std::string_view& app,
                   const TimePoint& by) -> Result<bool> {
-                Result<bool> ended = store.release(stamp, app, by);
+                Result<bool> ended = store.release(ended_hold, app, by);
                 if (calls->fetch_add(1) > 0) return ended;
                 clock_.advance(1min);
                 return lost;
@@ -395,7 +395,7 @@ TEST_F(ManagerFaults, AReleaseThatFailedIsDoneLater) {
   Locks locks = open_locks({.io_timeout = 50ms});
   Hold hold = locks.acquire({write("a")}).value();
   hooks_->set(&Hooks::release,
-              [](Backend&, const Stamp&, const std::string_view&,
+              [](Backend&, const HoldRef&, const std::string_view&,
                  const TimePoint&) -> Result<bool> { return down; });
   EXPECT_EQ(hold.release().error().code, Errc::unavailable);
   EXPECT_EQ(holds("a").size(), 1U);
@@ -414,11 +414,11 @@ TEST_F(ManagerFaults, AGrantThatCouldNotBeGivenBackIsReleasedLater) {
                 return outcome;
               });
   hooks_->set(&Hooks::release,
-              [done = std::make_shared<std::atomic<int>>(0)](Backend& store, const Stamp& stamp,
-                                                             const std::string_view& app,
-                                                             const TimePoint& by) -> Result<bool> {
+              [done = std::make_shared<std::atomic<int>>(0)](
+                  Backend& store, const HoldRef& ended_hold, const std::string_view& app,
+                  const TimePoint& by) -> Result<bool> {
                 if (done->fetch_add(1) == 0) return down;
-                return store.release(stamp, app, by);
+                return store.release(ended_hold, app, by);
               });
   const Result<Hold> hold = locks.acquire({write("b")}, {.lease = 10min});
   ASSERT_FALSE(hold);
@@ -437,7 +437,7 @@ TEST_F(ManagerFaults, AHoldThatPerhapsBecamePermanentIsReleasedWhenTheStoreIsBac
                 return lost;
               });
   hooks_->set(&Hooks::release,
-              [](Backend&, const Stamp&, const std::string_view&,
+              [](Backend&, const HoldRef&, const std::string_view&,
                  const TimePoint&) -> Result<bool> { return down; });
   const Result<Hold> hold = locks.acquire({write("a")}, {.lease = no_lease});
   ASSERT_FALSE(hold);
@@ -523,12 +523,9 @@ TEST_F(ManagerFaults, WhoHoldsSomethingSweeps) {
   settings.sweep_every = 10ms;
   Keeper keeper(backend, owner, config, settings);
   ASSERT_TRUE(keeper.start());
-  Grant grant;
-  grant.stamp = Stamp{1};
-  grant.lease = 1min;
   const TimePoint now = BootClock::now();
-  keeper.add(std::make_shared<HoldState>(HoldState::Made{
-                 LockSet::make({write("a")}).value(), Token::random(), grant, now, 1min, {}, {}}),
+  const KnownHold known{LockSet::make({write("a")}).value(), owner, Token::random(), Stamp{1}};
+  keeper.add(std::make_shared<HoldState>(HoldState::Made{known, {}, 1min, now, 1min, {}, {}}),
              {now, now, 0});
   EXPECT_TRUE(eventually([&] { return sweeps >= 2; }));
 }
