@@ -62,6 +62,13 @@ void Keeper::stop() {
   if (renewer_.joinable()) renewer_.join();
   if (housekeeper_.joinable()) housekeeper_.join();
   if (watchdog_.joinable()) watchdog_.join();
+  // What was noticed while it ended: each loss is told.
+  Holds untold;
+  {
+    const std::lock_guard lock(mutex_);
+    untold = std::exchange(losses_, {});
+  }
+  tell_losses(untold);
 }
 
 void Keeper::tell(const Event& event) const noexcept {
@@ -164,17 +171,21 @@ void Keeper::watchdog() {
       }
       until = next_look(*watchdog_sleep_, soonest, now);
     }
-    for (const auto& hold : found) {
-      tell({.kind = Event::Kind::lost,
-            .stamp = hold->stamp(),
-            .items = hold->set().items(),
-            .detail = to_string(hold->lost_reason())});
-      // Lockset does not release it in the store: the margin that is left there gives the work time
-      // to stop.
-      hold->announce_loss();
-    }
+    tell_losses(found);
     // The callbacks of lost() take time, and other ends may have moved meanwhile: look again first.
     if (found.empty()) sleep_on(*watchdog_sleep_, until);
+  }
+}
+
+void Keeper::tell_losses(const Holds& lost) const {
+  for (const auto& hold : lost) {
+    tell({.kind = Event::Kind::lost,
+          .stamp = hold->stamp(),
+          .items = hold->set().items(),
+          .detail = to_string(hold->lost_reason())});
+    // Lockset does not release it in the store: the margin that is left there gives the work time
+    // to stop.
+    hold->announce_loss();
   }
 }
 

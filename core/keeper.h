@@ -106,6 +106,7 @@ class Keeper {
   void refresh();
   void sweep();
   // Reports a step of the store's clock that ClockWatch found.
+  void tell_losses(const Holds& lost) const;
   void tell_of_step(std::optional<Duration> step) const;
 
   Backend& backend_;

@@ -110,7 +110,10 @@ Status RedisBackend::reregister(const Owner& owner, Renewing& one, TimePoint by)
     if (!config) return {};
     // SEM 12: a newer instance had ended it.
     const auto epoch = config->epochs.find(owner.app);
-    if (epoch != config->epochs.end() && hold.owner->epoch < epoch->second) return {};
+    // (The hold on the application's id was granted before the epoch that is its stamp began.)
+    const bool ended = epoch != config->epochs.end() && hold.owner->epoch < epoch->second &&
+                       hold.stamp.value != epoch->second;
+    if (ended) return {};
     Call call;
     add_keys(call, store_->keys(), one.items(), false);
     call.arguments = {std::to_string(config->version),

@@ -166,6 +166,19 @@ TEST_F(RedisTest, OfTwoRegistrationsTheLaterGrantWins) {
   EXPECT_FALSE(late.is_live(first.stamp));
 }
 
+// SEM 12, 20: the hold on an application's id was granted before its epoch began, which is its stamp
+TEST_F(RedisTest, AnApplicationWithReclaimKeepsItsHolds) {
+  Client holder = open("app");
+  const Grant older = holder.take({write("older")}, {.lease = 30s});
+  const Grant id = holder.take({write("@app:app")}, {.lease = 30s});
+  ASSERT_TRUE(holder.backend().reclaim("app", id.stamp.value, soon()));
+  holder.reload();
+  admin_->say({"FLUSHALL"});
+  EXPECT_TRUE(holder.renew(id.stamp, 30s));
+  EXPECT_TRUE(holder.is_live(id.stamp));
+  EXPECT_FALSE(holder.renew(older.stamp, 30s)) << "the reclaim ended it";
+}
+
 // SEM 9: a renewal that arrives after the release does not bring the hold back
 TEST_F(RedisTest, AReleaseInQuarantineIsNotUndone) {
   Client holder = open("holder");

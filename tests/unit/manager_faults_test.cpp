@@ -530,5 +530,29 @@ TEST_F(ManagerFaults, WhoHoldsSomethingSweeps) {
   EXPECT_TRUE(eventually([&] { return sweeps >= 2; }));
 }
 
+// SEM 10: a loss that was noticed while the client closes is told, too
+TEST_F(ManagerFaults, ALossIsToldAlthoughTheClientCloses) {
+  std::optional<Locks> locks = open_locks({.lease = 10min});
+  Hold first = locks->acquire({write("a")}).value();
+  Hold second = locks->acquire({write("b")}).value();
+  Once within;
+  Once leave;
+  const std::stop_callback slow(first.lost(), [&] {
+    within.open();
+    EXPECT_TRUE(leave.pass());
+  });
+  const std::stop_token told = second.lost();
+  break_all("a");
+  break_all("b");
+  EXPECT_FALSE(first.renew());
+  ASSERT_TRUE(within.pass());
+  EXPECT_FALSE(second.renew()) << "the thread that tells of losses is busy";
+  std::thread closing([&] { locks.reset(); });
+  EXPECT_TRUE(eventually([&] { return second.renew().error().code == Errc::invalid; }));
+  leave.open();
+  closing.join();
+  EXPECT_TRUE(told.stop_requested());
+}
+
 }  // namespace
 }  // namespace lockset
