@@ -166,7 +166,8 @@ TEST_F(RedisTest, OfTwoRegistrationsTheLaterGrantWins) {
   EXPECT_FALSE(late.is_live(first.stamp));
 }
 
-// SEM 12, 20: the hold on an application's id was granted before its epoch began, which is its stamp
+// SEM 12, 20: the hold on an application's id was granted before its epoch began, which is its
+// stamp
 TEST_F(RedisTest, AnApplicationWithReclaimKeepsItsHolds) {
   Client holder = open("app");
   const Grant older = holder.take({write("older")}, {.lease = 30s});
