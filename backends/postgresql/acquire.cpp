@@ -14,9 +14,9 @@ using std::chrono::milliseconds;
 
 std::string uuid_of(const Token& token) { return token.hex(); }
 
-// Without a connection that hears wake-ups a waiter looks so often.
+// How often a waiter looks if no connection hears wake-ups.
 constexpr milliseconds deaf_poll{500};
-// The longest that a waiting attempt stays to have that connection made.
+// How long, at most, a waiting attempt stays to have that connection made.
 constexpr milliseconds listen_within{1000};
 
 }  // namespace
@@ -26,7 +26,7 @@ class PostgresqlBackend::Ticket : public WaitTicket {
   std::shared_ptr<server::Listener::Subscription> subscription;  // null with listen=off
   std::int64_t waiter = 0;                                       // its number in the store's line
   std::uint64_t seen = 0;     // wake-ups that had arrived before the last attempt
-  std::uint64_t session = 0;  // of the listener, then
+  std::uint64_t session = 0;  // of the listener, at that time
 };
 
 Result<PostgresqlBackend::Ears> PostgresqlBackend::ears_for(const AcquireRequest& request,
@@ -35,15 +35,15 @@ Result<PostgresqlBackend::Ears> PostgresqlBackend::ears_for(const AcquireRequest
   if (!request.will_wait || !store_->options().listen) return ears;
   const bool in_line = ticket && ticket->waiter != 0;
   if (listener_.session() == 0 && !in_line) {
-    // Connects if need be. By what the connection before saw, all who come back at once would find
-    // the same room.
+    // Connects if needed. If it went by what an earlier connection saw, all clients that come back
+    // at once would find the same room.
     if (Status connected = store_->connect_for_waiting(request.by); !connected) {
       return connected.error();
     }
     if (store_->crowded()) return ears;
   }
   ears.subscription = ticket && ticket->subscription ? ticket->subscription : listener_.subscribe();
-  // Both before the attempt is sent: what comes later is for the wait after it.
+  // Both are read before the attempt is sent: whatever arrives later is for the wait after it.
   ears.session = listener_.session();
   ears.seen = ears.subscription->wakes();
   if (ticket) {
@@ -101,7 +101,7 @@ Result<Reply> PostgresqlBackend::ask(const AcquireRequest& request, const Ears& 
     CallFailure failure;
     Result<Reply> reply = ask_once(request, ears, collisions, failure);
     if (reply || failure.sqlstate != sqlstate_unknown_name) return reply;
-    // A name that is used for the first time, or again after a long while.
+    // The name is used for the first time, or again after a long while.
     const Result<pqxx::result> known = store_->call(
         Lane::common, know_, request.by, failure, collisions, array_of_names(request.set->items()));
     if (!known) return known.error();
@@ -138,8 +138,8 @@ Result<AcquireOutcome> PostgresqlBackend::try_acquire(const AcquireRequest& requ
     ticket->seen = ears.seen;
     ticket->session = ears.session;
     if (!ticket->subscription && store_->options().listen) store_->close_idle();
-    // The first who waits: once somebody listens it looks again, as what was sent before
-    // has not been heard.
+    // The first to wait: once the listener is connected it looks again, because it did not hear
+    // what was sent before.
     if (ticket->subscription && ears.session == 0 && !asked_to_listen) {
       asked_to_listen = true;
       if (listener_.start(std::min(request.by, BootClock::now() + listen_within))) continue;
@@ -152,7 +152,7 @@ Result<AcquireOutcome> PostgresqlBackend::try_acquire(const AcquireRequest& requ
 Result<std::optional<Grant>> PostgresqlBackend::resolve(const HoldRef& attempt, TimePoint by) {
   CallFailure failure;
   std::uint32_t collisions = 0;
-  // Where no name is known, the holds are searched.
+  // If no name is known, the function searches the holds.
   const std::string name = attempt.set != nullptr ? attempt.set->items().front().name : "";
   const Result<pqxx::result> result =
       store_->call(Lane::common, resolve_, by, failure, collisions, uuid_of(attempt.token), name);

@@ -15,7 +15,7 @@ namespace {
 
 using namespace addresses;
 
-// libpq's own parameters that may be given; the same names, the same meaning.
+// libpq's own parameters that an address may give, with the same names and meanings.
 constexpr std::string_view passed_on =
     "sslmode sslrootcert sslcert sslkey sslpassword sslcrl sslcrldir sslsni sslcompression "
     "ssl_min_protocol_version ssl_max_protocol_version channel_binding passfile gssencmode "
@@ -61,7 +61,7 @@ Parameters parameters_of(Options& options, std::string& conninfo) {
   return parameters;
 }
 
-// "db1:5432,[::1]" taken apart: libpq's parameters for each.
+// Takes "db1:5432,[::1]" apart: libpq's parameters for each host.
 Result<std::vector<std::string>> read_hosts(const std::string& text) {
   std::vector<std::string> hosts;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -107,7 +107,7 @@ Result<Options> parse_address(const Url& url) {
   Result<std::vector<std::string>> hosts = std::vector<std::string>{""};
   if (!url.hosts.empty()) hosts = read_hosts(url.hosts);
   if (!hosts) return hosts.error();
-  // Of several servers the one that can be written to.
+  // If there are several servers: the one that can be written to.
   if (hosts->size() > 1 && !url.params.contains("target_session_attrs")) {
     add(conninfo, "target_session_attrs", "read-write");
   }

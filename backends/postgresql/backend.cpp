@@ -14,7 +14,7 @@ PostgresqlBackend::PostgresqlBackend(std::unique_ptr<Store> store)
           "pg_catalog.text,$12::pg_catalog.int8,$13::pg_catalog.bool,$14::pg_catalog.text,"
           "$15::pg_catalog.text)",
           Sent::change)),
-      // Harmless, however often it is applied.
+      // It does no harm, however often it is applied.
       know_(store_->statement("know", "@know_v2($1::pg_catalog.text[])", Sent::reading)),
       resolve_(store_->statement("resolve", "@resolve_v2($1::pg_catalog.uuid,$2::pg_catalog.text)",
                                  Sent::reading)),
@@ -41,7 +41,8 @@ PostgresqlBackend::PostgresqlBackend(std::unique_ptr<Store> store)
                                 "@change_config_v2($1::pg_catalog.\"char\",$2::pg_catalog.text,$3::"
                                 "pg_catalog.\"char\",$4::pg_catalog.int8)",
                                 Sent::change, Role::operators)),
-      // A space that an older program made has it after `lockset init`, as the error then says.
+      // A space made by an older program gets this function with `lockset init`, as the error then
+      // says.
       change_at_(
           store_->statement("change_config_at",
                             "* FROM "

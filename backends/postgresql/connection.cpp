@@ -16,8 +16,8 @@
 namespace lockset::postgresql {
 namespace {
 
-// "FATAL:  28P01: password authentication failed": the code, in whatever language the
-// rest is.
+// The code in "FATAL:  28P01: password authentication failed": it stands there whatever the
+// language.
 std::string sqlstate_in(const std::string& verbose) {
   constexpr std::string_view before = ":  ";
   for (std::size_t at = 0; (at = verbose.find(before, at)) != std::string::npos; ++at) {
@@ -34,11 +34,11 @@ std::string sqlstate_in(const std::string& verbose) {
 
 struct RawConnection {
   Raw connection{nullptr, &PQfinish};
-  std::string sqlstate;  // if there is no connection, as the rest
+  std::string sqlstate;  // if there is no connection; so is `said`
   std::string said;
 };
 
-// By libpq itself: libpqxx's way can't be ended before its time, and loses the code of a
+// Uses libpq itself: libpqxx can't end a connection attempt early, and it loses the code of a
 // refusal, whose text is in the server's language.
 RawConnection connect_raw(const std::string& conninfo, const server::Interrupt& interrupt,
                           TimePoint by) {
@@ -49,7 +49,7 @@ RawConnection connect_raw(const std::string& conninfo, const server::Interrupt& 
     result.said = "out of memory";
     return result;
   }
-  // The code stands in the message then.
+  // The message then has the code.
   PQsetErrorVerbosity(raw.get(), PQERRORS_VERBOSE);
   PostgresPollingStatusType next =
       PQstatus(raw.get()) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING;
@@ -74,14 +74,14 @@ RawConnection connect_raw(const std::string& conninfo, const server::Interrupt& 
   }
   result.said = PQerrorMessage(raw.get());
   result.sqlstate = PQconnectionNeedsPassword(raw.get()) != 0 ? "28P01" : sqlstate_in(result.said);
-  // Where in the server's source it came from is nobody's business.
+  // The place in the server's source does not help a user.
   if (const std::size_t at = result.said.find("\nLOCATION:"); at != std::string::npos) {
     result.said.erase(at);
   }
   return result;
 }
 
-// libpqxx 6 makes exceptions without a code of some.
+// For some errors libpqxx 6 makes exceptions without a code.
 std::string sqlstate_of(const std::exception& error) {
   const auto* sql = dynamic_cast<const pqxx::sql_error*>(&error);
   if (sql != nullptr && !sql->sqlstate().empty()) return sql->sqlstate();
@@ -114,7 +114,7 @@ Connection::Connection(const Options& options, std::unique_ptr<Notices> notices,
       socket_(std::move(socket)) {}
 
 Connection::~Connection() {
-  // Says goodbye to the server, which may not listen any more.
+  // This says goodbye to the server, which may not answer any more.
   const server::CallDeadline deadline(socket_.get(), BootClock::now() + std::chrono::seconds(1));
   quiet_.reset();
   connection_.reset();
@@ -125,7 +125,7 @@ Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
                                                         const server::Interrupt& interrupt,
                                                         TimePoint by) {
   RawConnection raw;
-  // One host that swallows everything leaves time for the next.
+  // If one host answers nothing, time is left for the next.
   std::size_t hosts_left = options.conninfos.size();
   for (const std::string& conninfo : options.conninfos) {
     const TimePoint now = BootClock::now();

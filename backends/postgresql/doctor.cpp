@@ -20,8 +20,8 @@ namespace {
 
 using namespace findings;
 
-// Whether this user may do a program's work, and an operator's; whether everybody may call more
-// than about(); whether somebody else may put something into the schema, or did.
+// Whether this user may do a program's work, and an operator's; whether everyone may call more than
+// about(); whether another role may put something into the schema, or has done so.
 std::string rights_columns(const std::string& space) {
   const std::string version = "_v" + std::to_string(schema_version);
   const auto may = [&](const std::string& function) {
@@ -71,7 +71,8 @@ class Examination {
   Result<pqxx::result> ask(const std::string& sql) {
     return connection_.run(std::string(safe_path) + sql, Sent::reading, by_, failure_);
   }
-  // The row of a statement that gives one; what can't be asked is said and left out.
+  // The row of a statement that gives one. If the statement fails, a finding says so, and the rest
+  // goes on.
   std::optional<pqxx::row> row_of(const std::string& subject, const std::string& sql) {
     Result<pqxx::result> result = ask(sql);
     if (result && !result->empty()) return (*result)[0];
@@ -90,7 +91,7 @@ class Examination {
     return {};
   }
 
-  // Behind a pooler the server sees the pooler's connection; what the address demands holds for
+  // Behind a pooler the server sees the pooler's connection; what the address demands applies to
   // ours.
   void look_at_encryption() {
     const auto row = row_of("encryption",
@@ -107,7 +108,7 @@ class Examination {
                                "sslrootcert, unless the network is trusted"));
   }
 
-  // libpq connects then with a verified certificate or not at all.
+  // If so, libpq connects with a verified certificate or not at all.
   [[nodiscard]] bool verifies_server() const {
     const char* const usual = std::getenv("PGSSLMODE");
     return std::all_of(options_.conninfos.begin(), options_.conninfos.end(),
@@ -238,7 +239,7 @@ class Examination {
                     std::to_string(most_name_locks) + " or more");
   }
 
-  // Connections of a process with one thread.
+  // The connections of a process with one thread.
   [[nodiscard]] std::string need_of_one() const {
     const int acquires = strategy_ == Strategy::serializable ? 1 : 0;
     return "a process that waits keeps " + std::to_string(1 + acquires) + ", one that holds " +
@@ -274,7 +275,7 @@ class Examination {
   const Options& options_;
   Connection& connection_;
   const TimePoint by_;
-  Strategy strategy_ = Strategy::advisory;  // of the space, as far as it is known
+  Strategy strategy_ = Strategy::advisory;  // of the space, as far as known
   CallFailure failure_;
   std::vector<Finding> findings_;
 };

@@ -7,13 +7,13 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-// Surely rolled back, or never begun.
+// The call was certainly rolled back, or never begun.
 struct Refusal {
   Errc code;
   std::string_view what;
 };
 
-// Of the class or the whole code; {} for what leaves the outcome open.
+// By the class or by the whole code; {} if the outcome is open.
 Refusal refusal_of(std::string_view state) {
   const std::string_view kind = state.substr(0, 2);
   if (kind == "28") {
@@ -104,7 +104,7 @@ Error is_incomplete(const std::string& shown) {
 Error error_from(std::string_view sqlstate, std::string_view said, const std::string& where,
                  Sent sent) {
   const std::string name = "PostgreSQL (" + where + ")";
-  // What follows the first line of a server's message points into a statement of ours.
+  // The rest after the first line of a server's message points into one of our statements.
   if (!sqlstate.empty() && sent != Sent::nothing) said = said.substr(0, said.find('\n'));
   if (const std::size_t line = said.find("\nLINE "); line != std::string_view::npos) {
     said = said.substr(0, line);

@@ -1,4 +1,4 @@
-// Holds: renewed, released, broken, swept, listed.
+// Renews, releases, breaks, sweeps and lists holds.
 #include <algorithm>
 #include <chrono>
 #include <map>
@@ -51,7 +51,7 @@ Inspection inspection_from(const pqxx::result& rows) {
 
 Result<RenewReply> PostgresqlBackend::renew(const Owner& owner,
                                             std::span<const RenewRequest> requests, TimePoint by) {
-  // Each stamp once and in order, so that no two calls wait for one another.
+  // Each stamp once and in order, so that two calls never wait for each other.
   std::map<Stamp, std::int64_t> wanted;
   for (const RenewRequest& request : requests) {
     const std::int64_t lease = request.permanent ? -1 : micros(request.lease);
@@ -92,10 +92,10 @@ Result<bool> PostgresqlBackend::release(const HoldRef& hold, std::string_view ap
   return end_hold(release_, by, hold.stamp.value, std::string(app));
 }
 
-// One statement, one commit: all of them or none.
+// One statement, one commit: all holds end or none.
 Result<std::vector<bool>> PostgresqlBackend::release_all(std::span<const HoldRef> holds,
                                                          std::string_view app, TimePoint by) {
-  // Each stamp once and in order, so that no two calls wait for one another.
+  // As in renew: each stamp once and in order.
   std::set<std::int64_t> wanted;
   for (const HoldRef& hold : holds) wanted.insert(hold.stamp.value);
   CallFailure failure;
@@ -131,8 +131,8 @@ Result<bool> PostgresqlBackend::end_hold(const Statement& statement, TimePoint b
 Result<std::size_t> PostgresqlBackend::sweep(TimePoint by) {
   const std::lock_guard lock(sweep_mutex_);
   std::size_t removed = 0;
-  // To the end, and from the start if it did not begin there: a call that finds nothing
-  // has looked at everything, unless there is more than one call's worth.
+  // Goes to the end, and once more from the start if it did not begin there: so a call that finds
+  // nothing has looked at everything, unless there is more than one call's worth.
   bool from_the_start = sweep_from_ == 0;
   for (;;) {
     CallFailure failure;

@@ -10,7 +10,7 @@ namespace lockset::postgresql {
 
 bool Ear::try_turn() {
   std::unique_lock lock(mutex_);
-  // Over in a moment: no reason to open another connection.
+  // Hearing is over in a moment: that is no reason to open another connection.
   ended_.wait(lock, [&] { return !hearing_; });
   if (taken_ || closed_ || broken_ || connection_.hung_up()) return false;
   taken_ = true;

@@ -10,12 +10,12 @@ std::string_view field(const PGresult* notice, int code) {
   return text != nullptr ? text : std::string_view();
 }
 
-// The message is in the server's language, and its code that of any warning (01000; 57P01 where the
-// server ends the session), which others have as well: that the database needs a VACUUM, say. So it
-// goes by the function of the server that said it. A server that doesn't tell that is believed to
-// mean the worst.
+// The message is in the server's language. Its code is that of any warning (01000; 57P01 if the
+// server ends the session), and other warnings have it too, such as one that the database needs a
+// VACUUM. So the function of the server that sent it decides. If a server doesn't tell the
+// function, the worst is assumed.
 bool means_local_only(const PGresult* notice) {
-  // Since PostgreSQL 9.6 not in the server's language.
+  // Since PostgreSQL 9.6 this field is not translated.
   if (field(notice, PG_DIAG_SEVERITY_NONLOCALIZED) != "WARNING") return false;
   const std::string_view code = field(notice, PG_DIAG_SQLSTATE);
   if (code != "01000" && code != "57P01") return false;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr char separator = '\x1F';
 
-// Takes the text apart, one field after the other.
+// Takes the text apart, one field after another.
 class Fields {
  public:
   explicit Fields(std::string_view text) : rest_(text) {}

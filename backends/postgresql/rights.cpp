@@ -10,10 +10,10 @@
 namespace lockset::postgresql {
 namespace {
 
-// More would be cut off by the server, and then be another role's name.
+// The server would cut off the rest, and the name would then be another role's.
 constexpr std::size_t longest_account = 63;
 
-// As an argument for a shell.
+// Quoted as an argument for a shell.
 std::string for_shell(const std::string& account) {
   const bool plain = std::all_of(account.begin(), account.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||

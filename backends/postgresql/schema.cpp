@@ -11,7 +11,7 @@
 namespace lockset::postgresql {
 namespace {
 
-// What the space was made with, from its about(); "" if it is not there. REQUIRES: it may be run.
+// What the space was made with, from its about(); "" if there is none. REQUIRES: it is safe to run.
 std::string about_of(Connection& connection, const Options& options, TimePoint by) {
   CallFailure failure;
   const Result<pqxx::result> result =
@@ -55,16 +55,16 @@ Status init(const Options& given, TimePoint by) {
         (*connection)->run("BEGIN;\n" + script + "COMMIT;", Sent::change, by, failure);
     return done ? Status() : done.error();
   };
-  // Somebody else's function may be anything: the script says so, and uses none of it.
+  // Another role's function may be anything: the script says so, and uses none of it.
   const bool ask = found->there && found->trusted && found->about;
   const std::string present = ask ? about_of(**connection, options, by) : std::string();
   for (const Strategy strategy : {Strategy::advisory, Strategy::serializable}) {
     const bool meant = !options.strategy || *options.strategy == strategy;
     if (!meant || present != about_when_current(options, strategy)) continue;
-    // Nothing to make, so anybody may ask for it. Its owner has a look at what is there.
+    // There is nothing to make, so anyone may ask for it. The owner's call checks what is there.
     return found->mine ? run(check_script(options.space)) : Status();
   }
-  // An older one keeps its strategy.
+  // An older space keeps its strategy.
   if (!options.strategy && present.find("\x1Fserializable\x1F") != std::string::npos) {
     options.strategy = Strategy::serializable;
   }

@@ -12,8 +12,8 @@
 namespace lockset::postgresql {
 namespace {
 
-// Advisory locks are the whole database's: a class of its own for each space and use. A
-// class that somebody else happens to use costs waiting, no more.
+// Advisory locks are shared by the whole database, so each space and use has a class of its own. If
+// someone else happens to use the same class, that costs waiting and no more.
 std::string lock_class(const std::string& space, std::string_view use) {
   const std::uint64_t hash = text_hash("lockset/" + space + "/" + std::string(use));
   return std::to_string(static_cast<std::int32_t>(hash ^ (hash >> 32)));
@@ -25,31 +25,30 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
   }
 }
 
-// Alternatives of a regular expression, without the version. Every version's are among them.
+// Alternatives of a regular expression, without the version. They include those of every version.
 constexpr std::string_view functions_of_programs =
     "acquire|know|resolve|renew|release|end_wait|inspect|load_config|reclaim|sweep";
 constexpr std::string_view functions_of_operators = "break|change_config|change_config_at";
 
-// For an answer that rests on a commit of before, whose wait for a synchronous standby may have
-// been broken off: a record in the log makes this commit wait too, and what the standby has it has
-// in the order of the log. (A transaction's number alone makes none wait: seen with 15.18.)
+// For an answer that relies on an earlier commit. The earlier commit's wait for a synchronous
+// standby may have been cut short. A record in the log makes this commit wait too, and the standby
+// has the log in order. (A transaction's number alone makes no commit wait: seen with 15.18.)
 constexpr std::string_view be_sure = "PERFORM pg_logical_emit_message(true, 'lockset', '');";
 
-// How a function's statements are planned, whatever the session says: by index and once for all,
-// for the plans of the first minutes, made for small tables, serve large ones as well. Never
-// compiled: the cost of a plan that may read no table in order says nothing about the time it
-// takes.
+// How a function's statements are planned, whatever the session says: by index, and once, so that
+// the plans of the first minutes, made for small tables, serve large ones as well. They are never
+// compiled: the cost of a plan that may not read a table in order says nothing about its time.
 constexpr std::string_view plans =
     "SET jit = off SET plan_cache_mode = force_generic_plan SET enable_seqscan = off";
 // The settings of functions that read all holds.
 constexpr std::string_view plans_of_all =
     "SET jit = off SET plan_cache_mode = force_generic_plan SET enable_seqscan = on";
 
-// As it stands in a script: a paragraph of its own.
+// A script separates its statements by empty lines.
 std::string paragraph(std::string_view statement) { return "\n" + std::string(statement) + "\n"; }
 
-// The function that ends a hold, for those who may end their application's and for those who may
-// end any: two, so that each can be granted by itself, and NULL is nobody's application.
+// The function that ends a hold. There are two, so that each can be granted by itself: one ends the
+// holds of the caller's application, the other any hold. NULL is no application.
 std::string release_for(Role role, Strategy strategy) {
   const bool any = role == Role::operators;
   std::string text = paragraph(statements::release_sql);
@@ -94,7 +93,7 @@ std::string filled(std::string text, const std::string& space, Strategy strategy
       {"@names@", lock_class(space, "names")},
       {"@slack@", std::to_string(stamp_slack_us)},
       {"@most_names@", std::to_string(most_name_locks)},
-      // Waiters poll every 6 s at most, so one that lives refreshes its row in time.
+      // A waiter polls at least every 6 s, so one that lives refreshes its row in time.
       {"@life@", "15 seconds"},
       // A little more than that: last_wait may go back by a moment.
       {"@life_us@", "20000000"},
@@ -151,7 +150,7 @@ std::string grant_script(const std::string& space, Role role, const std::string&
   replace_all(text, "@to@", role == Role::operators ? "TO" : "FROM");
   replace_all(text, "@operator@", role == Role::operators ? "true" : "false");
   text = filled(std::move(text), space, Strategy::advisory);
-  // Last, for an account may be called anything.
+  // Last, because an account may have any name.
   const std::string account_there = "@account@", literal_there = "@literal@";
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
@@ -169,13 +168,13 @@ std::string grant_script(const std::string& space, Role role, const std::string&
 }
 
 std::string check_script(const std::string& space) {
-  // The same with either strategy.
+  // The text is the same with either strategy.
   return filled(paragraph(statements::guard_sql) + paragraph(statements::seal_sql), space,
                 Strategy::advisory);
 }
 
 std::string install_script(const std::string& space, Strategy strategy) {
-  // An older space is of this version now; a newer one has been refused above.
+  // An older space has this version from here on; a newer one has been refused above.
   return body(space, strategy) + "\nUPDATE \"" + space +
          "\".meta SET schema_version = " + std::to_string(schema_version) + ", script = '" +
          script_digest(space, strategy) + "';\n";

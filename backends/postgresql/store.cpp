@@ -12,27 +12,27 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What a session may wait for one lock. Such a wait ends as surely not applied, so it is
-// shorter than the usual deadline of a call, which leaves the outcome open.
+// How long a session may wait for one lock. A wait that ends so was certainly not applied. So this
+// is shorter than the usual deadline of a call, which leaves the outcome open.
 constexpr milliseconds lock_timeout{2000};
 
 std::string quoted(const std::string& name) { return "\"" + name + "\""; }
 
-// The session's settings, as one SQL expression that sets them. Not by libpq's `options`,
-// which poolers refuse; and only if the server's process is the one that we are connected
-// to, for a pooler's session is not ours alone.
+// The session's settings, as one SQL expression that sets them. They are not set with libpq's
+// `options`, which poolers refuse. They are set only if the server's process is the one that we are
+// connected to: a pooler's session is shared with others.
 std::string set_up_sql(int pid, Isolation isolation) {
   const std::vector<std::pair<std::string, std::string>> settings{
       {"default_transaction_isolation",
        isolation == Isolation::serializable ? "serializable" : "read committed"},
-      // Names of the server's own are looked for there, whoever chose the user's path.
+      // The server's own names are found there, whatever search path the user has.
       {"search_path", "pg_catalog, pg_temp"},
       // A warning may say that a commit is on this server alone.
       {"client_min_messages", "warning"},
       {"lock_timeout", std::to_string(lock_timeout.count())},
-      // Nothing takes so long; an abandoned statement ends by it at the latest.
+      // No statement takes so long; an abandoned one ends by then at the latest.
       {"statement_timeout", "60000"},
-      // As the functions have it, too: those of a space that was made before they did.
+      // As in the functions' own settings: those of a space made by an older program lack them.
       {"plan_cache_mode", "force_generic_plan"},
       {"enable_seqscan", "off"},
       {"jit", "off"},
@@ -41,32 +41,32 @@ std::string set_up_sql(int pid, Isolation isolation) {
   for (const auto& [name, value] : settings) {
     sql.append("set_config('").append(name).append("','").append(value).append("',false),");
   }
-  // As it is now, which is looked at: it can't be taken back under way by a reload of the
-  // server's configuration.
+  // Keeps the present value, which is checked: so a reload of the server's configuration can't
+  // lower it for this session.
   sql += "set_config('synchronous_commit',current_setting('synchronous_commit'),false),";
-  // Since PostgreSQL 14: a statement whose client is gone ends soon.
+  // Since PostgreSQL 14: a statement ends soon after its client is gone.
   return sql +
          "(SELECT set_config(name,'2000',false) FROM pg_settings "
          "WHERE name = 'client_connection_check_interval')) END";
 }
 
-// May this user call what programs call? NULL if there is no such function of our version.
+// Whether this user may call what programs call. NULL if there is no such function of our version.
 std::string may_use_sql(const std::string& space) {
   return "(SELECT bool_and(has_function_privilege(p.oid, 'EXECUTE')) FROM pg_proc p "
          "JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = '" +
          space + "' AND p.proname = 'acquire_v" + std::to_string(schema_version) + "')";
 }
 
-// Whether fewer than an eighth of the server's connections are left. What waits keeps a connection
-// each, for as long as it takes; that many stay for those who come and go, and make the others'
-// waiting end.
+// Whether fewer than an eighth of the server's connections are left. Each waiting process keeps a
+// connection for as long as it waits. The rest is left for clients that come and go, which end the
+// others' waits.
 constexpr std::string_view crowded_sql =
     "(SELECT current_setting('max_connections')::int - "
     "current_setting('superuser_reserved_connections')::int - coalesce(sum(numbackends), 0) < "
     "current_setting('max_connections')::int / 8 FROM pg_stat_database)";
 
 struct About {
-  int version = -1;  // the schema has its functions, and no rows
+  int version = -1;  // -1: the schema has its functions, and no rows
   std::string strategy;
 };
 
@@ -120,8 +120,8 @@ Result<std::unique_ptr<Store>> Store::open(const Options& options, TimePoint by)
   }
   store->strategy_ = strategy;
   if (strategy == Strategy::serializable) {
-    // The connections are shared out. Each pool has one from the start, so that where the
-    // server takes no more of them, neither is left with none.
+    // The pools share the connections. Each pool opens one at the start, so that neither is left
+    // without one if the server accepts no more.
     const std::size_t others = std::max<std::size_t>(1, options.pool / 2);
     store->plain_most_ = others;
     store->plain_->limit(others);
@@ -140,13 +140,13 @@ Result<std::unique_ptr<Store>> Store::open(const Options& options, TimePoint by)
 void Store::share(std::shared_ptr<Ear> ear) {
   const std::lock_guard lock(ear_mutex_);
   ear_ = std::move(ear);
-  // It belongs to that pool, and is one more.
+  // The shared connection belongs to that pool and comes on top of its limit.
   plain_->limit(plain_most_ + (ear_ ? 1 : 0));
 }
 
 Status Store::connect_for_waiting(TimePoint by) {
   if (acquire_) {
-    // Given back at once: who waits for the other kind with one in hand stands in others' way.
+    // Given back at once: a caller that waits for the other kind and keeps this one blocks others.
     const Result<Line> one = take(Lane::acquire, by);
     if (!one) return one.error();
   }
@@ -163,7 +163,7 @@ Result<Line> Store::take(Lane lane, TimePoint by) {
   if (lane == Lane::renewal || (lane == Lane::acquire && acquire_)) {
     Result<Pool::Lease> lease = (lane == Lane::renewal ? renewal_ : acquire_)->take(by);
     if (lease) return Line(*std::move(lease));
-    // Where the server takes no more connections, those that there are have to do.
+    // If the server accepts no more connections, the existing ones must be enough.
     if (lane != Lane::renewal || !lease.error().retryable()) return lease.error();
     Result<Line> other = take(Lane::common, by);
     return other ? std::move(other) : Result<Line>(lease.error());
@@ -195,7 +195,7 @@ Store::~Store() {
   {
     std::unique_lock lock(opening_mutex_);
     ending_ = true;
-    // Again and again, for a call that begins just now sets its own deadline.
+    // Repeats, because a call that has just begun sets its own deadline.
     while (!opening_.empty()) {
       for (server::SocketWatchdog::Socket* const socket : opening_) {
         socket->arm(BootClock::now());
@@ -232,7 +232,7 @@ Result<std::unique_ptr<Connection>> Store::connect(Isolation isolation) {
 
 Status Store::set_up(Connection& connection, Isolation isolation, TimePoint by) {
   const int pid = connection.native().backendpid();
-  // Nothing of the space is run with the rights of somebody who may do more than its owner.
+  // No function of the space is run with the rights of a role that may do more than its owner.
   std::string sql = std::string(safe_path) + trust_sql(options_) + "SELECT " +
                     quoted(options_.space) + ".about(), pg_backend_pid(), " +
                     may_use_sql(options_.space) + ", " + std::string(crowded_sql) + ", ";
@@ -260,7 +260,8 @@ Status Store::set_up(Connection& connection, Isolation isolation, TimePoint by) 
   settings.warns = settings.warns || !options_.pooler;
   for (const Finding& finding : judge(settings, false)) {
     if (finding.level != Finding::Level::unsafe) continue;
-    // Who opens has the wrong address. Who was served before waits for the failover to end.
+    // A client that opens has the wrong address. One that was served before waits for the failover
+    // to end.
     const bool failover = open_ && (settings.standby || settings.read_only);
     return Error{failover ? Errc::unavailable : Errc::misconfigured,
                  "PostgreSQL (" + options_.shown + "): " + finding.subject + ": " + finding.text};
@@ -289,14 +290,14 @@ Error Store::say_what_is_there(Line& line, TimePoint by, const Error& otherwise)
     const Status status = check_version(parse_about((*about)[0][0].as<std::string>("")), options_);
     if (!status) error = status.error();
   }
-  // The next call looks at everything anew.
+  // The next call checks everything again.
   line.broken();
   return error;
 }
 
 server::Attempt Store::attempt_of(const CallFailure& failure, TimePoint by) noexcept {
   if (failure.broken) return server::Attempt::broken;
-  // It waited for a lock that long already, and would again.
+  // It has waited for a lock that long already, and would do so again.
   const bool late = failure.sqlstate == "55P03" && BootClock::now() + lock_timeout >= by;
   return failure.repeat() && !late ? server::Attempt::collided : server::Attempt::last;
 }

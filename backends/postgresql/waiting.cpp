@@ -33,8 +33,8 @@ class Receiver : public pqxx::notification_receiver {
   Listener& listener_;
 };
 
-// Bounds what follows it: the receiver's destructor sends UNLISTEN and waits for the answer, of a
-// server that may be silent for good.
+// Limits what comes after it: the receiver's destructor sends UNLISTEN and waits for the answer of
+// a server that may never answer.
 class Goodbye {
  public:
   explicit Goodbye(server::SocketWatchdog::Socket* socket) : socket_(socket) {}
@@ -48,7 +48,7 @@ class Goodbye {
   server::SocketWatchdog::Socket* const socket_;
 };
 
-// The connection as the store has it for calls, until this goes.
+// Lets the store use the connection for calls while this exists.
 class Shared {
  public:
   Shared(Store& store, Connection& connection)
@@ -70,7 +70,7 @@ class Shared {
   const std::shared_ptr<Ear> ear_;
 };
 
-// Until the connection fails or the listener ends. False: it failed.
+// Runs until the connection fails (then false) or the listener ends.
 bool listen_over(Connection& connection, Store& store, Listener& listener, TimePoint by) {
   server::CallDeadline deadline(connection.socket(), by);
   const Receiver receiver(connection.native(), listener);
@@ -85,9 +85,9 @@ bool listen_over(Connection& connection, Store& store, Listener& listener, TimeP
     if (::poll(look.data(), look.size(), -1) < 0 && errno != EINTR) return shared.end();
     if (look[1].revents != 0) return shared.end();
     if (look[0].revents == 0) continue;
-    // What comes may be the answer to a call that has the turn, which ends by its deadline.
+    // This may be the answer to the call that has the turn; that call ends by its deadline.
     if (!shared.ear().hear()) return shared.end();
-    // The other side is gone; what it still had to say has been read.
+    // The other side has closed the connection; what it sent before has been read.
     if (connection.hung_up()) {
       static_cast<void>(shared.end());
       return false;
@@ -102,7 +102,7 @@ void listen(Store& store, Listener& listener) {
   try {
     if (listen_over(**lease, store, listener, by)) return;
   } catch (const std::exception&) {
-    // Connecting is tried again.
+    // The listener connects again.
   }
   lease->broken();
 }
