@@ -16,12 +16,12 @@ namespace lockset::server {
 struct Listener::Shared {
   const std::string name = Token::random().hex();
   mutable std::mutex mutex;
-  // All below guarded by the mutex.
+  // The mutex guards all that follows.
   std::uint64_t next_number = 1;
   std::map<std::uint64_t, Subscription*> subscriptions;
   std::condition_variable session_changed;
   std::uint64_t session = 0;
-  std::uint64_t attempts = 0;  // to connect, finished ones
+  std::uint64_t attempts = 0;  // finished attempts to connect
   bool ending = false;
 
   std::uint64_t new_number() {
@@ -34,7 +34,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Between attempts to connect.
+// The pauses between attempts to connect.
 constexpr std::array pauses{milliseconds(50), milliseconds(250), milliseconds(1000),
                             milliseconds(5000)};
 
@@ -103,7 +103,7 @@ bool Listener::start(TimePoint by) {
     }
   }
   std::unique_lock lock(shared_->mutex);
-  // An attempt that began before this call may have been about to fail; the next one counts.
+  // An attempt that began before this call may be about to fail; the next one counts.
   const std::uint64_t enough = shared_->attempts + 1;
   wait_until(shared_->session_changed, lock, by, [&] {
     return shared_->session != 0 || shared_->ending || shared_->attempts >= enough;
@@ -132,7 +132,7 @@ void Listener::wake_all() {
 void Listener::set_session(std::uint64_t session) {
   const std::lock_guard lock(shared_->mutex);
   if (shared_->session != session) {
-    // Who waits looks again: what was sent in between has not been heard.
+    // Waiters look again: the connection did not hear what was sent in between.
     for (const auto& [number, subscription] : shared_->subscriptions)
       subscription->changed_.notify_all();
   }
@@ -147,7 +147,7 @@ void Listener::run() {
     try {
       listen_(*this);
     } catch (const std::exception&) {
-      // Connecting is tried again below; waiters poll meanwhile.
+      // The listener connects again below; waiters poll until then.
     }
     set_session(0);
     if (sessions_ != sessions_before) failures = 0;

@@ -7,7 +7,7 @@
 namespace lockset::server {
 
 void keep_openssl_during_exit() {
-  // That of the client libraries, which need not be the one that this one would be built with.
+  // The function of the client libraries' OpenSSL, which may differ from the one at build time.
   using Init = int (*)(std::uint64_t options, const void* settings);
   const auto init = reinterpret_cast<Init>(::dlsym(RTLD_DEFAULT, "OPENSSL_init_crypto"));
   constexpr std::uint64_t no_atexit = 0x00080000;  // OPENSSL_INIT_NO_ATEXIT, since 1.1.1
@@ -16,7 +16,7 @@ void keep_openssl_during_exit() {
 
 namespace {
 
-// Before main, and so before a program's own OpenSSL calls.
+// Runs before main, and so before a program's own OpenSSL calls.
 [[maybe_unused]] const bool kept = (keep_openssl_during_exit(), true);
 
 }  // namespace

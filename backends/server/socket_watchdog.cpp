@@ -30,7 +30,7 @@ std::unique_ptr<SocketWatchdog::Socket> SocketWatchdog::watch(int fd) {
     if (!thread_.joinable()) thread_.start([this] { run(); });
     sockets_.insert(socket.get());
   } catch (const std::system_error&) {
-    return nullptr;  // no thread is to be had
+    return nullptr;  // no thread could be started
   }
   return socket;
 }
@@ -66,8 +66,8 @@ void SocketWatchdog::Socket::arm(TimePoint by) {
     const std::lock_guard lock(watchdog_.mutex_);
     by_ = by;
     shut_ = false;
-    // Most calls end long before their deadline, and the next one's lies later: the
-    // thread then sleeps on.
+    // Most calls end long before their deadline, and the next call's deadline is later: the thread
+    // then sleeps on.
     sooner = by < watchdog_.next_look_;
     if (sooner) watchdog_.next_look_ = by;
   }
