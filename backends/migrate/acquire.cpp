@@ -1,4 +1,4 @@
-// Takes a hold: in one store, or in the old and then in the new one.
+// Takes a hold: in one store, or in the old one and then in the new one.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -9,30 +9,30 @@
 namespace lockset::migrate {
 namespace {
 
-// Waits in one of the stores, whichever was busy.
+// Waits in the store that was busy.
 struct Ticket final : WaitTicket {
   Ticket(bool waits_in_old, std::shared_ptr<WaitTicket> ticket_there)
       : in_old(waits_in_old), there(std::move(ticket_there)) {}
   const bool in_old;
   const std::shared_ptr<WaitTicket> there;
-  // The store does not know it any more: it was ended, or ended with a part that was granted.
+  // The store no longer knows the ticket: its wait was ended, or ended when a part was granted.
   bool over = false;
 };
 
-// What the request waits with; null if it does not.
+// The ticket that the request waits with; null if it waits with none.
 std::shared_ptr<Ticket> open_ticket(const AcquireRequest& request) {
   auto ticket = std::dynamic_pointer_cast<Ticket>(request.ticket);
   return ticket && !ticket->over ? ticket : nullptr;
 }
 
-// The time that an attempt may spend on ending its wait in a store that it leaves: that one may
-// not answer any more.
+// How long an attempt may take to end its wait in a store that it leaves, and which may not answer
+// any more.
 TimePoint for_goodbye(TimePoint by) {
   const TimePoint now = BootClock::now();
   return by <= now ? by : now + (by - now) / 4;
 }
 
-// Of whose id the set is a hold; empty: of none.
+// The application whose id the set is a hold on; empty if there is none.
 std::string application(const LockSet& set) {
   constexpr std::string_view prefix = "@app:";
   const std::string& first = set.items().front().name;
@@ -45,7 +45,7 @@ HoldTag tag_in(const View& view, Stamp in_old) {
   return {.phase = phase, .in_old = in_old, .migration = view.stage.migration};
 }
 
-// A request as one store has to see it. Keeps what its pointers point to.
+// A request as one store has to see it. It owns what its pointers point to.
 struct Inner {
   Inner(const AcquireRequest& asked, Owner as, const SpaceConfig& config)
       : owner(std::move(as)), request(asked) {
@@ -148,13 +148,13 @@ Result<AcquireOutcome> MigrateBackend::take_in_both(const AcquireRequest& reques
   if (std::holds_alternative<Stale>(*old_outcome)) return old_outcome;
   if (Busy* busy = std::get_if<Busy>(&*old_outcome)) {
     name_holder(*busy, Which::old_store, view, request.by);
-    // It waits in the old store now, and must not take up a wake-up of the new one.
+    // The client waits in the old store now, and must not use up a wake-up of the new one.
     if (ticket && !ticket->in_old) end_wait(*ticket, for_goodbye(request.by));
     if (busy->ticket) busy->ticket = std::make_shared<Ticket>(true, busy->ticket);
     return old_outcome;
   }
   const Grant& of_old = std::get<Grant>(*old_outcome);
-  // The new store may say something after which the core comes with the same ticket again.
+  // After some answers of the new store the core comes with the same ticket again.
   if (ticket && ticket->in_old) ticket->over = true;
 
   Inner second(request, owner_in(Which::new_store, *request.owner, tag_in(view, of_old.stamp)),
@@ -177,8 +177,9 @@ Result<AcquireOutcome> MigrateBackend::take_in_both(const AcquireRequest& reques
   return AcquireOutcome(std::move(grant));
 }
 
-// The new store did not grant it. What stands in the old one must not stay behind, and if that is
-// not certain, the attempt is in doubt: whoever asks for its outcome finds it and gives it back.
+// The new store did not grant the set. The part in the old store must not stay there. If its end is
+// not certain, the attempt is in doubt: the call that asks for its outcome finds the part and gives
+// it back.
 Result<AcquireOutcome> MigrateBackend::give_back(const AcquireRequest& request, Backend& old_store,
                                                  Stamp in_old, const View& view,
                                                  Result<AcquireOutcome> outcome) {
@@ -207,8 +208,8 @@ Result<AcquireOutcome> MigrateBackend::give_back(const AcquireRequest& request, 
   return outcome;
 }
 
-// Each hold that counts now stands in the new store, and says there which it is in the old one. One
-// that is not found is just being taken or given back, and named by nobody.
+// Each hold that counts now stands in the new store, with its stamp in the old one. A hold that is
+// not found there is just being taken or given back, and the answer names no holder.
 void MigrateBackend::name_holder(Busy& busy, Which found_in, const View& view, TimePoint by) {
   const MigrationPhase phase = view.stage.phase;
   const bool known_as_found = found_in == Which::old_store && phase == MigrationPhase::dual_old;
@@ -237,7 +238,7 @@ Grant MigrateBackend::join(MigrationPhase phase, const Grant& of_old, const Gran
   if (!traits_.floors) return grant;
   grant.floors = of_old.floors;
   if (phase != MigrationPhase::dual_new) return grant;
-  // A hold with a stamp of the old store may stand beside; it is below all of the new one's.
+  // There may also be a hold with a stamp of the old store; it is below all stamps of the new one.
   for (std::size_t i = 0; i < grant.floors.size() && i < of_new.floors.size(); ++i) {
     const bool old_stamp_beside = of_old.floors[i] <= old_base;
     if (!old_stamp_beside) grant.floors[i] = of_new.floors[i];
@@ -253,7 +254,7 @@ Status MigrateBackend::await_change(WaitTicket& ticket, TimePoint until, std::st
 
 void MigrateBackend::end_wait(WaitTicket& ticket, TimePoint by) {
   auto& mine = static_cast<Ticket&>(ticket);
-  // Once only: a store that does not answer must not cost each attempt its time.
+  // Only once: a store that does not answer must not cost each attempt its time.
   if (std::exchange(mine.over, true)) return;
   (mine.in_old ? old_ : new_).opened()->end_wait(*mine.there, by);
 }
@@ -262,7 +263,7 @@ void MigrateBackend::end_wait(WaitTicket& ticket, TimePoint by) {
 
 namespace {
 
-// How long after its lease an attempt may still be asked for.
+// How long after its lease the outcome of an attempt may still be asked for.
 constexpr Duration doubts_last = std::chrono::minutes(2);
 
 }  // namespace
@@ -347,8 +348,8 @@ Result<std::optional<Grant>> MigrateBackend::resolve(const HoldRef& attempt, Tim
               .in_new = of_new ? of_new->stamp : Stamp{}};
   std::optional<Grant> grant;
   if (in_both(phase)) {
-    // A request that arrives late, or once more, may make a part after the other one was given
-    // back, or before it is: such two don't make up a hold.
+    // A request that arrives late or twice may make a part after the other part was given back, or
+    // just before. Two such parts are not a hold.
     const bool whole = of_old && of_new && !(doubted && doubted->given_up) &&
                        (!doubted || doubted->in_old == of_old->stamp);
     if (!whole) {
@@ -364,7 +365,7 @@ Result<std::optional<Grant>> MigrateBackend::resolve(const HoldRef& attempt, Tim
       return std::optional<Grant>();
     }
     store_time_.learn(sent, of_old->store_time_us, at[0], of_new->store_time_us, at[1]);
-    // The old store may count no more, and its configuration not be known any more.
+    // The old store may not count any more, and its configuration may be unknown.
     const Stamp base = doubted ? doubted->old_base : view->old_config->stamp_base;
     grant = join(phase, *of_old, *of_new, base);
     grant->store_time_us = store_time_.of_old(of_old->store_time_us);

@@ -7,7 +7,7 @@
 namespace lockset::migrate {
 namespace {
 
-// Of both; where one is not open it is taken for the weaker.
+// The weaker of both; a backend that is not open counts as the weaker one.
 Traits weaker(const Backend* one, const Backend* other) {
   Traits result;
   if (one == nullptr || other == nullptr) {
@@ -47,7 +47,7 @@ Status MigrateBackend::open(TimePoint by) {
     return Error{Errc::unsupported, std::string("the ") + which +
                                         " store is of a kind that can't take part in a migration"};
   }
-  // After the switch the old store is not asked for, and may be gone.
+  // After the switch the old store is not needed, and may be gone.
   const bool new_alone = !in_old((*view)->stage.phase);
   traits_ = new_alone ? new_store->traits() : weaker(old_store, new_store);
   traits_.can_migrate = false;

@@ -1,4 +1,4 @@
-// What the stores say of the migration, and of all else that an acquire depends on.
+// What the stores say about the migration, and everything else that an acquire depends on.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -11,13 +11,13 @@
 namespace lockset::migrate {
 namespace {
 
-// How often both stores are read again when what they say does not fit together: each step of a
+// How often both stores are read again if their answers do not fit together: each step of a
 // migration changes one of them, and may come between the two readings.
 constexpr int readings = 3;
 constexpr Duration longest_switching = std::chrono::seconds(5);
 
-// Whether clients of the old store alone may be let in by its mark, or were a moment ago: so the
-// new store can't be open.
+// Whether the mark lets in clients of the old store alone, or did a moment ago: then the new store
+// can't be open.
 bool old_store_counts(const SpaceConfig& config) {
   using Step = MigrationMark::Step;
   const Result<MigrationMark> mark = MigrationMark::decode(config.migration_phase);
@@ -25,7 +25,7 @@ bool old_store_counts(const SpaceConfig& config) {
   return may_use_alone(config.migration_phase).ok() || mark->step == Step::to_new;
 }
 
-// For the first of two stores: it must not eat up the time for the other one.
+// For the first of two stores: it must not use up the time of the other one.
 TimePoint half_way(TimePoint by) {
   const TimePoint now = BootClock::now();
   return by <= now ? by : now + (by - now) / 2;
@@ -52,7 +52,7 @@ MigrateBackend::Now MigrateBackend::learn(std::optional<SpaceConfig> of_old,
   view->old_config = old_config_;
   view->new_config = new_config_;
   view->together = put_together(stage->phase, old_config_, new_config_);
-  // Never the same for two different views, also if a store has gone back.
+  // Two different views never have the same version, even if a store has gone back.
   view->together.version = last_version_ = std::max(view->together.version, last_version_ + 1);
   set_epochs(*view);
   if (!stage->switching) {
@@ -62,9 +62,9 @@ MigrateBackend::Now MigrateBackend::learn(std::optional<SpaceConfig> of_old,
   return now_ = std::move(view);
 }
 
-// An epoch is a stamp, and each store has its own for the same instance. Shown is that of the store
-// which gives the stamps; but to the instance itself it must look like its own, and a newer one's
-// like a newer one, in whichever phase either was opened.
+// An epoch is a stamp, and each store has its own for the same instance. The view shows the one of
+// the store which gives the stamps. But an instance must always see its own epoch as its own, and a
+// newer instance's as newer, in whichever phase either was opened.
 void MigrateBackend::set_epochs(View& view) const {
   const auto epochs_in = [](const std::optional<SpaceConfig>& config, bool counts) {
     return config && counts ? config->epochs : decltype(SpaceConfig::epochs)();
@@ -100,7 +100,7 @@ Result<MigrateBackend::Now> MigrateBackend::read_both(TimePoint by) {
       return store ? (*store)->load_config(until) : store.error();
     };
     const Result<SpaceConfig> of_new = config_of(new_, half_way(by));
-    // A store may be away, or not set up yet; but nothing mends an address that can't be one.
+    // A store may be away, or not set up yet; but an invalid address stays invalid.
     if (!of_new && of_new.error().code == Errc::invalid) return of_new.error();
     std::optional<SpaceConfig> new_config;
     if (of_new) new_config = *of_new;
@@ -110,8 +110,8 @@ Result<MigrateBackend::Now> MigrateBackend::read_both(TimePoint by) {
       if (!of_old) return of_old.error();
       old_config = *of_old;
     } else if (stage_of({}, new_config)->phase == MigrationPhase::new_only) {
-      // Nobody needs the old store any more, and it may be gone. But if it says that its holds
-      // count, one of the two was put back from a backup, and holds may be taken in both.
+      // The old store is not needed any more, and may be gone. But if it says that its holds count,
+      // one of the two was restored from a backup, and holds may be taken in both.
       const Result<SpaceConfig> of_old = config_of(old_, half_way(by));
       const bool contradicts = of_old && old_store_counts(*of_old);
       if (const Result<Stage> both =
@@ -124,7 +124,7 @@ Result<MigrateBackend::Now> MigrateBackend::read_both(TimePoint by) {
     Result<Stage> stage = stage_of(old_config, new_config);
     if (stage) {
       {
-        // What was known of a store that was not read now may contradict.
+        // What is known of a store that was not read now may contradict.
         const std::lock_guard lock(mutex_);
         if (!old_config) old_config_.reset();
         if (!new_config) new_config_.reset();
@@ -144,8 +144,8 @@ Result<MigrateBackend::Now> MigrateBackend::refresh(TimePoint by) {
   const auto needed = [](const View& view, Which which) {
     return which == Which::old_store ? in_old(view.stage.phase) : in_new(view.stage.phase);
   };
-  // The one that was needed and does not answer may be gone for good because the phase has moved
-  // on, or back: the other one knows.
+  // A needed store that does not answer may be gone for good because the phase has moved on, or
+  // back: the other store knows.
   std::optional<Error> silent[2];
   Now view = before;
   for (const Which which : {Which::new_store, Which::old_store}) {
@@ -184,11 +184,11 @@ Result<SpaceConfig> MigrateBackend::change_config(const ConfigChange& change, Ti
   if (!view) return view.error();
   bool changed = false;
   for (const Which which : {Which::old_store, Which::new_store}) {
-    // As it is by now: a change in the old store tells of a phase that began meanwhile.
+    // The present view: a change in the old store may show that another phase began meanwhile.
     if (!*view) view = refresh(by);
     if (!view) break;
     const MigrationPhase phase = (*view)->stage.phase;
-    // The shadow has to see the same permits; but nothing depends on it.
+    // The shadow has to use the same permits; but nothing depends on it.
     const bool shadow = which == Which::new_store && phase == MigrationPhase::shadow;
     const bool needed = which == Which::old_store ? in_old(phase) : in_new(phase);
     if (!needed && !shadow) continue;
@@ -234,9 +234,10 @@ void MigrateBackend::set_back_if_stuck(const View& view, TimePoint by) {
   if (!store) return;
   const Result<SpaceConfig> done =
       (*store)->change_config(SetMigrationPhase{mark->encode(), config.version}, by);
-  // Whatever else becomes of it is read next.
+  // The next reading shows any other outcome.
   if (done || done.error().code != Errc::misconfigured) return;
-  // A program has no right to it, as a rule. Somebody may give it one: it asks again after a while.
+  // Programs usually have no right to do this. Someone may grant it, so it asks again after a
+  // while.
   const std::lock_guard lock(mutex_);
   switching_since_.emplace(config.version, BootClock::now());
   not_set_back_ = done.error().message;

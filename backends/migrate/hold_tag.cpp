@@ -34,7 +34,7 @@ std::optional<HoldTag> tag_of(std::string_view instance) {
   if (text.empty() || text[0] < '0' || text[0] > '4') return {};
   HoldTag tag{.phase = static_cast<MigrationPhase>(text[0] - '0')};
   text.remove_prefix(1);
-  // Reads a number behind the sign, if the sign is next.
+  // Reads a number after the sign, if the sign is next.
   const auto read = [&text](char sign, auto& number, int base) {
     if (text.empty() || text[0] != sign) return true;
     const char* const last = text.data() + text.size();

@@ -1,4 +1,4 @@
-// Renews, ends and shows holds that stand in one store or in both.
+// Renews, ends and lists holds that stand in one store or in both.
 #include <algorithm>
 #include <iterator>
 #include <string>
@@ -12,27 +12,27 @@
 namespace lockset::migrate {
 namespace {
 
-// Of what is left of two leases; unset: it never ends.
+// The shorter rest of two leases; unset: it never ends.
 std::optional<Duration> earlier(std::optional<Duration> one, std::optional<Duration> other) {
   if (!one || !other) return one ? one : other;
   return std::min(*one, *other);
 }
 
-// The owner of this hold of the old store knows it by its stamp in the new one: the hold was taken
-// in dual-new. The number of the migration does not matter, for old-only has none.
+// Whether the owner of this hold of the old store knows it by its stamp in the new one, because it
+// was taken in dual-new. The number of the migration does not matter, because old-only has none.
 bool goes_by_new_stamp(const HoldInfo& hold) {
   const std::optional<HoldTag> tag = tag_of(hold.owner.instance);
   return tag && tag->phase == MigrationPhase::dual_new;
 }
 
-// Whether this hold of the new store is the other part of that one.
+// Whether the hold of the new store is the other part of the hold of the old one.
 bool is_part_of(const HoldInfo& in_new, const HoldInfo& in_old) {
   const std::optional<HoldTag> one = tag_of(in_new.owner.instance);
   const std::optional<HoldTag> other = tag_of(in_old.owner.instance);
   return one && other && one->in_old == in_old.stamp && one->migration == other->migration;
 }
 
-// What the record says, or else that it stands in this store alone.
+// What the record says; if it says nothing, the hold stands in this store alone.
 HoldTag tag_or_alone(const HoldInfo& hold, const View& view, MigrationPhase alone) {
   return tag_of(hold.owner.instance, view.stage.migration).value_or(HoldTag{.phase = alone});
 }
@@ -43,7 +43,8 @@ Owner MigrateBackend::owner_in(Which store, const Owner& owner, const HoldTag& t
   Owner result = owner;
   result.instance = tagged(owner.instance, tag);
   if (owner.epoch == 0) return result;
-  // An epoch is the stamp of the hold on the application id: in each store it has its own.
+  // An epoch is the stamp of the hold on the application id, which has a stamp of its own in each
+  // store.
   if (const std::optional<Parts> hold = parts_.epoch(Stamp{owner.epoch})) {
     result.epoch = (store == Which::old_store ? hold->in_old : hold->in_new).value;
   }
@@ -64,7 +65,7 @@ Result<std::optional<Parts>> MigrateBackend::look_for(Stamp stamp, TimePoint by)
   if (!view) return view.error();
   const MigrationPhase phase = (*view)->stage.phase;
   if (!in_new(phase)) return look_for_after_way_back(stamp, by);
-  // Where only one store counts, and no stamp of the other can be meant, it is asked itself.
+  // If only one store counts, and the stamp can't be one of the other, that store is asked itself.
   if (phase == MigrationPhase::finished) {
     return std::optional(Parts{.phase = MigrationPhase::new_only, .in_new = stamp});
   }
@@ -93,7 +94,7 @@ Result<std::optional<Parts>> MigrateBackend::look_for(Stamp stamp, TimePoint by)
   for (const HoldInfo& hold : *old_holds) {
     if (hold.stamp != stamp) continue;
     const MigrationPhase taken_in = tag_or_alone(hold, **view, MigrationPhase::old_only).phase;
-    // The old part of a hold that is known by its stamp in the new store.
+    // This is the old part of a hold that is known by its stamp in the new store.
     if (taken_in >= MigrationPhase::dual_new) break;
     // Only the old part of a hold in both stores is left: it can be ended, but not renewed.
     const bool lost_a_part = in_both(taken_in);
@@ -103,8 +104,8 @@ Result<std::optional<Parts>> MigrateBackend::look_for(Stamp stamp, TimePoint by)
   return std::optional<Parts>();
 }
 
-// The old store alone counts. Only if a hold of dual-new is left there can the stamp be one of the
-// new store, which may be gone.
+// The old store alone counts. The stamp can be one of the new store, which may be gone, only if a
+// hold of dual-new is left in the old one.
 Result<std::optional<Parts>> MigrateBackend::look_for_after_way_back(Stamp stamp, TimePoint by) {
   const Parts as_it_is{.in_old = stamp};
   const Result<Backend*> old_store = old_.get(by);
@@ -122,7 +123,7 @@ Result<std::optional<Parts>> MigrateBackend::look_for_after_way_back(Stamp stamp
   return std::optional(as_it_is);
 }
 
-// As far as the new store answers; half of the time is left for the rest.
+// The parts that the new store tells of; half of the time is left for the rest.
 std::vector<HoldInfo> MigrateBackend::new_parts_of(const std::vector<HoldInfo>& of_old,
                                                    TimePoint by) {
   const TimePoint now = BootClock::now();
@@ -141,10 +142,10 @@ std::vector<HoldInfo> MigrateBackend::new_parts_of(const std::vector<HoldInfo>& 
 // --- renewing ---
 
 struct MigrateBackend::Renewing {
-  // Of one store: what is asked, and for which of the caller's requests.
+  // For one store: the requests, and which of the caller's requests they belong to.
   struct Half {
     std::vector<RenewRequest> requests;
-    std::deque<Owner> owners;  // as the store has them, of the requests
+    std::deque<Owner> owners;  // the requests' owners, as the store has them
     std::vector<std::size_t> of;
     Result<RenewReply> reply = RenewReply{};
   };
@@ -164,7 +165,7 @@ Result<RenewReply> MigrateBackend::renew(const Owner& owner, std::span<const Ren
   for (std::size_t i = 0; i < requests.size(); ++i) {
     Result<std::optional<Parts>> parts = parts_of(requests[i].hold.stamp, by);
     if (!parts) {
-      // Whose parts can't be looked up now must not keep the others from being renewed.
+      // If the parts of one hold can't be looked up now, the others must still be renewed.
       trouble = std::move(parts).error();
       reply.unanswered[i] = true;
       all.parts.emplace_back();
@@ -180,7 +181,7 @@ Result<RenewReply> MigrateBackend::renew(const Owner& owner, std::span<const Ren
       RenewRequest request = requests[i];
       request.hold = part_in(which, request.hold, *hold);
       if (const Owner* const taken_by = request.hold.owner) {
-        // A store that lost its state writes a new record from it, and that has to be tagged.
+        // A store that lost its state writes a new record with this owner, so it needs the tag.
         const HoldTag tag{.phase = hold->phase,
                           .in_old = old_store ? Stamp{} : hold->in_old,
                           .migration = view ? view->stage.migration : 0};
@@ -219,7 +220,7 @@ Result<RenewReply> MigrateBackend::renew(const Owner& owner, std::span<const Ren
       }
     }
   }
-  // All were gone, and no store was asked: what its clock shows is known all the same.
+  // If all holds were gone, no store was asked, but its time is known all the same.
   reply.store_time_us = time ? *time : store_time_.at(BootClock::now());
 
   for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -230,9 +231,9 @@ Result<RenewReply> MigrateBackend::renew(const Owner& owner, std::span<const Ren
     }
     const Stamp stamp = requests[i].hold.stamp;
     if (!reply.renewals[i]) {
-      // Either part lost is the hold lost; the other one must not keep others out.
+      // If either part is lost, the hold is lost, and the other part must not keep others out.
       reply.unanswered[i] = false;
-      // But if its caller is about to end it he wants to hear that it was he who did.
+      // But a caller that is about to end it must learn that its own call ended it.
       const std::optional<Parts> known = parts_.find(stamp);
       if (known && known->ending) continue;
       if (in_both(hold->phase)) {
@@ -253,7 +254,7 @@ Result<RenewReply> MigrateBackend::renew(const Owner& owner, std::span<const Ren
   }
   if (!trouble) reply.unanswered.clear();
   const auto unanswered = std::count(reply.unanswered.begin(), reply.unanswered.end(), true);
-  // Of nothing that was asked anything is known: that is an error like any other.
+  // If nothing is known about any hold, that is an error like any other.
   if (trouble && unanswered == static_cast<std::ptrdiff_t>(requests.size())) return *trouble;
   return reply;
 }
@@ -263,7 +264,7 @@ Result<RenewReply> MigrateBackend::renew(const Owner& owner, std::span<const Ren
 HoldRef MigrateBackend::part_in(Which store, const HoldRef& whole, const Parts& parts) {
   HoldRef part = whole;
   part.stamp = store == Which::old_store ? parts.in_old : parts.in_new;
-  part.store_time_us = 0;  // of one of the stores, and not known of which
+  part.store_time_us = 0;  // it belongs to one of the stores, and which one is unknown
   return part;
 }
 
@@ -278,7 +279,7 @@ Result<bool> MigrateBackend::end(const HoldRef& whole, TimePoint by, const End& 
   bool ended_here = false;  // the part that decides
   bool ended_any = false;
   std::optional<Error> trouble;
-  // First in the new store, as it was taken last there.
+  // The new store first, because the hold was taken there last.
   for (const Which which : {Which::new_store, Which::old_store}) {
     const bool old_store = which == Which::old_store;
     if (!(old_store ? in_old(hold.phase) : in_new(hold.phase))) continue;
@@ -286,11 +287,11 @@ Result<bool> MigrateBackend::end(const HoldRef& whole, TimePoint by, const End& 
     const Result<Backend*> store = side(which).get(by);
     const Result<bool> ended = store ? how(**store, part_in(which, whole, hold)) : store.error();
     if (!ended) {
-      // "Perhaps" must not be told as "surely not".
+      // "Perhaps" must not become "certainly not".
       if (!trouble || ended.error().may_have_applied()) trouble = ended.error();
       continue;
     }
-    // "No" says nothing of the hold: it may be another application that asks.
+    // "No" says nothing about the hold: the call may be for another application.
     if (!*ended) continue;
     ended_any = true;
     const bool decides = old_store == (hold.phase <= MigrationPhase::dual_old);
@@ -299,13 +300,13 @@ Result<bool> MigrateBackend::end(const HoldRef& whole, TimePoint by, const End& 
                   [&](Parts& kept) { (old_store ? kept.old_ended : kept.new_ended) = true; });
   }
   if (trouble) {
-    // The retry takes the credit, or whoever ends the rest before.
+    // The retry reports the end as its own, unless another call ends the rest before.
     if (ended_here) parts_.update(stamp, [](Parts& kept) { kept.ended_here = true; });
     if (ended_any) trouble->code = Errc::indeterminate;
     return *trouble;
   }
-  // The store said "yes" to one call alone, which returns it or has left it here: so of several who
-  // end it at once one takes the credit.
+  // The store said "yes" to one call only, which returns it or has stored it here. So if several
+  // calls end the hold at once, one of them reports the end as its own.
   bool credited = ended_here;
   parts_.update(stamp, [&](Parts& kept) {
     if (std::exchange(kept.ended_here, false)) credited = true;
@@ -326,8 +327,8 @@ Result<bool> MigrateBackend::break_hold(const HoldRef& hold, TimePoint by) {
 
 // --- looking ---
 
-// Shown is what stands wherever its phase asks for. The old store is looked at first: a hold that
-// was just taken may be missing then, but none is shown that was never granted.
+// Shows the holds that stand in each store that their phase asks for. The old store is read first:
+// a hold that was just taken may be missing then, but no hold is shown that was never granted.
 Result<Inspection> MigrateBackend::inspect(const InspectQuery& query, TimePoint by) {
   const Result<Now> view = refresh(by);
   if (!view) return view.error();
@@ -357,8 +358,8 @@ Result<Inspection> MigrateBackend::inspect(const InspectQuery& query, TimePoint 
     if (!found) return found;
     for (HoldInfo& hold : found->holds) {
       const MigrationPhase taken_in = tag_or_alone(hold, **view, MigrationPhase::old_only).phase;
-      // After a way back the new store is not asked any more, but for the stamps of what was taken
-      // in dual-new: the rest is shown as it stands here.
+      // After a way back the new store is asked only for the stamps of holds taken in dual-new. All
+      // others are shown as they stand here.
       if (in_both(taken_in) && in_new(phase)) {
         const Stamp stamp = hold.stamp;
         in_both_stores.emplace(stamp, std::move(hold));
@@ -396,7 +397,7 @@ Result<Inspection> MigrateBackend::inspect(const InspectQuery& query, TimePoint 
         show(std::move(whole), old_stamp ? Which::old_store : Which::new_store);
         continue;
       }
-      // Once the old store counts no more, its part is not asked for.
+      // When the old store does not count any more, the hold's part there does not matter.
       if (tag.phase == MigrationPhase::dual_old) hold.stamp = tag.in_old;
       show(std::move(hold), Which::new_store);
     }
@@ -452,8 +453,8 @@ Result<std::size_t> MigrateBackend::sweep(TimePoint by) {
     const Result<Backend*> store = side(which).get(by);
     const Result<std::size_t> here = store ? (*store)->sweep(by) : store.error();
     if (!here) return here.error();
-    // The parts of a hold may end at different instants and be removed by different sweeps: it
-    // counts once, where its part decides.
+    // The parts of a hold may expire at different times and be removed by different sweeps. The
+    // hold counts once, in the store whose part decides.
     if (old_store == (phase <= MigrationPhase::dual_old)) removed = *here;
   }
   return removed;

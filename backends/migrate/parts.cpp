@@ -5,9 +5,9 @@
 namespace lockset::migrate {
 namespace {
 
-// A hold that nobody renewed for so long after its end is not asked for any more.
+// Nobody asks for a hold that was not renewed for so long after its end.
 constexpr Duration keep_after_end = std::chrono::minutes(1);
-// A program is one application, as a rule; of earlier instances holds may be left.
+// A program is usually one application; holds of earlier instances may be left.
 constexpr std::size_t most_applications = 64;
 
 }  // namespace
@@ -63,7 +63,7 @@ Stamp PartsBook::epoch_of_new(Stamp part) const {
   return part;
 }
 
-// Holds that were lost are never released: their entries go with time.
+// Lost holds are never released, so their entries are removed by time.
 void PartsBook::prune() {
   const TimePoint now = BootClock::now();
   std::erase_if(parts_, [&](const auto& entry) {

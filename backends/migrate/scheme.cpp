@@ -39,7 +39,7 @@ Result<Addresses> addresses_of(const Url& url) {
                      "addresses percent-encoded, or set migrate.from and migrate.to"};
   };
   for (const auto& [key, value] : url.params) {
-    // Not named: it may be the rest of a password that was not encoded.
+    // The message does not name the key: it may be the rest of a password that was not encoded.
     if (key != "from" && key != "to") return bad("it has a parameter beside from and to");
   }
   if (url.has_authority || !url.path.empty()) return bad("it has no host and no path");

@@ -15,9 +15,10 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr std::size_t longest_queue = 1024;
-// Of one call to the new store.
+// For one call to the new store.
 constexpr Duration patience = seconds(1);
-// Another process may have released in the old store what its shadow still holds in the new one.
+// Another process may have released a hold in the old store which its shadow still holds in the new
+// one.
 constexpr Duration allowance = seconds(1);
 constexpr Duration pause = milliseconds(20);
 constexpr Duration report_every = seconds(5);
@@ -37,7 +38,7 @@ Shadow::~Shadow() {
 }
 
 void Shadow::granted(const AcquireRequest& request, Stamp in_old, std::uint32_t migration) {
-  // Its own hold on an application id, and the like, are no trials.
+  // The client's own hold on an application id, and the like, are no trials.
   if (is_reserved_name(request.set->items().front().name)) return;
   const std::int64_t prepared = MigrationMark{MigrationMark::Step::prepared, migration}.encode();
   const TimePoint now = BootClock::now();
@@ -67,8 +68,8 @@ void Shadow::add(Step step) {
       return;  // nothing depends on it
     }
   }
-  // An end is kept, for what it ends would be in others' way; but not of what was never begun: else
-  // the queue would grow as long as the store hangs.
+  // An end is always kept, because what it ends would block others. But the end of a trial that
+  // never began is dropped: otherwise the queue would grow as long as the store hangs.
   if (is_end && begun_.erase(step.in_old) == 0) return;
   if (queue_.size() >= longest_queue && !is_end) {
     if (step.kind == Step::Kind::take) ++skipped_;
@@ -100,7 +101,7 @@ void Shadow::work() {
     for (const Trial& each : waiting_) next = std::min(next, each.next);
     bell_->wait_until(next);
   }
-  // A store that does not answer now is not waited for again.
+  // If the store does not answer now, the thread does not wait for it again.
   if (end_all()) report();
 }
 
@@ -142,8 +143,8 @@ bool Shadow::try_once(const Trial& trial) {
     ++counts_.errors;
     return true;
   }
-  // Not the store that the old one moves to, or not at this time: whoever takes locks there must
-  // not find these in the way.
+  // The old store does not move to this store, or not at this time: these trials must not block
+  // clients that take locks there.
   if (config_->migration_phase != trial.new_phase) {
     config_.reset();
     ++counts_.errors;
@@ -196,7 +197,7 @@ void Shadow::renew(Stamp in_old, Duration lease) {
 }
 
 bool Shadow::end(Stamp in_old) {
-  // One that it waits for was too short to be tried.
+  // The trial waited for one that was too short to be tried.
   const auto tried =
       std::erase_if(waiting_, [&](const Trial& each) { return each.in_old == in_old; });
   counts_.tried -= tried;
@@ -249,7 +250,7 @@ void Shadow::report() {
   Result<LockSet> set =
       LockSet::make({write("@shadow:" + owner.instance)}, LockSet::Names::reserved_too);
   if (!set) return;
-  // Tagged as a trial is, so that nobody takes it for somebody's hold.
+  // Tagged as a trial, so that nobody takes it for a client's hold.
   owner.instance = tagged(owner.instance,
                           {.phase = MigrationPhase::shadow, .migration = tag ? tag->migration : 0});
   owner.label = text;

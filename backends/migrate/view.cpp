@@ -16,7 +16,7 @@ Error dont_belong_together(const std::string& why) {
                                    why + "; see `lockset migrate status`"};
 }
 
-// A store that takes part in no migration as the one that is left.
+// Whether the store is the old store of no migration.
 bool free_to_leave(const MigrationMark& mark) {
   return mark.step == Step::none || mark.step == Step::done;
 }
@@ -33,7 +33,7 @@ Result<Stage> stage_without_new(const MigrationMark& old_mark) {
   return Error{Errc::unavailable, "the new store has to be asked, and was not"};
 }
 
-// Of the old store, where the new one says that its holds count in both.
+// The stage by the old store's mark, if the new one says that holds count in both.
 Result<Stage> stage_before_open(const MigrationMark& old_mark) {
   switch (old_mark.step) {
     case Step::shadow:
@@ -77,7 +77,7 @@ Result<Stage> stage_of_marks(const MigrationMark& old_mark, const MigrationMark&
   return Stage{MigrationPhase::old_only};
 }
 
-// Entry by entry, so that permits_of() of the result is the lower one for every name.
+// Goes by entries, so that permits_of() of the result is the lower one for every name.
 void lower_permits(SpaceConfig& into, const SpaceConfig& other) {
   const SpaceConfig mine = into;
   std::set<std::string> names{std::string(default_permits_name)};
@@ -119,7 +119,7 @@ Result<Stage> stage_of_configs(const std::optional<SpaceConfig>& old_config,
   return stage_of_marks(old_mark, new_mark);
 }
 
-// Of two configurations that make up a stage other than old-only.
+// The number of the migration, by two configurations that make up a stage other than old-only.
 std::uint32_t migration_of(const std::optional<SpaceConfig>& old_config,
                            const std::optional<SpaceConfig>& new_config) {
   const std::optional<SpaceConfig>& says = new_config ? new_config : old_config;
