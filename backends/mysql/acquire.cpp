@@ -17,7 +17,7 @@ using std::chrono::microseconds;
 
 constexpr std::size_t most_label = 1024;  // as the column
 
-// What a statement of the poller may take.
+// How long a statement of the poller may take.
 constexpr Duration look_timeout = std::chrono::seconds(2);
 
 // At most `most` bytes of a UTF-8 text, whole characters.
@@ -59,7 +59,7 @@ std::string acquire_text(const Store& store, const AcquireRequest& request) {
       .number(request.owner->epoch)
       .bytes(cut(request.owner->label, most_label))
       .number(request.min_stamp.value)
-      // Who is still standing before a lock then has nobody left who would take the grant.
+      // After this time, a call that still waits for a lock has no caller left to take the grant.
       .number(std::max<std::int64_t>(us(request.by - BootClock::now()), 0));
   return call.str();
 }
@@ -121,8 +121,8 @@ Result<AcquireOutcome> MysqlBackend::busy(const AcquireRequest& request, const R
   busy.mode = mode_of(answer.number(6));
   busy.holder_label = answer.text(7);
   busy.collisions = collisions;
-  // Without a ticket it comes back to look, over a connection that sees anew how many there are.
-  // With one it needs a single connection: a look beside a call may have opened another.
+  // Without a ticket the client comes back to look, over a connection that counts the connections
+  // again. With a ticket it needs only one: a look beside a call may have opened another.
   const bool keeps_none = request.ticket == nullptr && store_->crowded();
   if (request.will_wait && store_->crowded()) store_->close_idle(keeps_none ? 0 : 1);
   if (request.will_wait && !keeps_none) {
@@ -138,7 +138,7 @@ Result<AcquireOutcome> MysqlBackend::busy(const AcquireRequest& request, const R
 }
 
 Result<std::optional<Grant>> MysqlBackend::resolve(const HoldRef& attempt, TimePoint by) {
-  // Where the first name is not known, the holds are searched.
+  // If the first name is not known, the statement searches the holds.
   const bool named = attempt.set != nullptr;
   const std::string sql =
       "SELECT f.stamp, f.expires - c.now_us, c.now_us, "
@@ -167,7 +167,7 @@ Result<std::optional<Grant>> MysqlBackend::resolve(const HoldRef& attempt, TimeP
 std::optional<Poller::Look> MysqlBackend::look(const std::vector<std::int64_t>& stamps) {
   std::string list = "0";
   for (const std::int64_t stamp : stamps) list += "," + std::to_string(stamp);
-  // A plain read: it waits for nobody, and nobody for it.
+  // A plain read: it waits for no lock, and nothing waits for it.
   const std::string sql =
       "SELECT config_version, NULL FROM {space}_space WHERE id = 1 "
       "UNION ALL SELECT NULL, l.stamp FROM {space}_locks l FORCE INDEX (by_stamp) "

@@ -83,7 +83,7 @@ Result<Options> parse_address(const Url& url) {
   Status read = read_parameters(url, parameters_of(options));
   if (!read) return read.error();
   const bool mode_given = url.params.contains("ssl_mode");
-  // As MySQL's clients do: who names a CA wants it to be looked at.
+  // As in MySQL's clients: an address that names a CA wants the certificate verified.
   if (!mode_given && !options.ssl_ca.empty()) options.ssl_mode = SslMode::verify_ca;
   if (Status status = check_ssl(options, mode_given); !status) return status.error();
   add_password(options.password, url, "MYSQL_PWD");

@@ -24,7 +24,7 @@
 namespace lockset::mysql {
 namespace {
 
-// Consumes what a call has still to say, so that the next one finds the wire clean.
+// Reads the rest of an answer, so that the next call finds a clean connection.
 Reply read_answer(sql::Statement& statement, bool has_rows) {
   Reply answer;
   bool first = true;
@@ -82,7 +82,7 @@ Connection::~Connection() {
   const server::SigpipeGuard guard(may_encrypt(options_));
   try {
     native_.reset();
-  } catch (...) {  // nothing to be done about a connection that can't even be closed
+  } catch (...) {  // a connection that can't even be closed: there is nothing left to do
   }
 }
 
@@ -102,7 +102,7 @@ Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
     if (candidates.size() == 1) connection->use_socket(candidates.front(), watchdog);
     if (Status status = connection->set_up(by); !status) return status.error();
     if (candidates.size() > 1) {
-      // The server knows our port, if nothing stands between.
+      // The server knows our port, unless there is a proxy between.
       CallFailure failure;
       const Result<Reply> seen = connection->run(
           "SELECT SUBSTRING_INDEX(host, ':', -1) FROM information_schema.processlist "
@@ -119,7 +119,7 @@ Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const sql::SQLException& error) {
-    // The library then misses its plugins, and calls it a refused login.
+    // The library then can't load its plugins, and reports a refused login.
     if (no_descriptor_left()) {
       return Error{Errc::unavailable, where + ": can't connect: " + text_of_errno(EMFILE)};
     }
@@ -130,13 +130,13 @@ Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
 }
 
 void Connection::use_socket(int fd, server::SocketWatchdog& watchdog) {
-  // The library lets programs that are started inherit it: they would be logged in.
+  // The library lets child programs inherit the socket: they would be logged in.
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   socket_ = watchdog.watch(fd);
 }
 
-// What the client library did not say at once: the connector sets REPEATABLE READ when it has
-// connected.
+// The settings that the client library could not send at once: the connector sets REPEATABLE READ
+// after it has connected.
 Status Connection::set_up(TimePoint by) {
   CallFailure failure;
   const Result<Reply> level =
@@ -177,7 +177,7 @@ CallFailure Connection::failed(const std::exception& error, Sent sent) const {
   const auto* native = dynamic_cast<const sql::SQLException*>(&error);
   const int code = native != nullptr ? native->getErrorCode() : 0;
   Error told = error_from(code, error.what(), where_, sent);
-  // In doubt, it may have left a transaction open, which the next call would commit.
+  // If the outcome is unknown, a transaction may be open still, and the next call would commit it.
   const bool broken = breaks_connection(code) || told.code == Errc::indeterminate;
   return CallFailure{std::move(told), code, broken};
 }

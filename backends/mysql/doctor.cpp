@@ -20,7 +20,7 @@ namespace {
 
 using namespace findings;
 
-// Names differ between servers and versions: those that are missing are not there.
+// Names differ between servers and versions; a variable that is missing has no entry.
 class Variables {
  public:
   void add(const Reply& answer) {
@@ -82,8 +82,8 @@ class Examination {
   }
 
   Status ask() {
-    // Whether time passes within a statement is asked of the server itself: with
-    // --sysdate-is-now it does not, and MySQL has no variable that tells.
+    // The server itself is asked whether time passes within a statement: with --sysdate-is-now it
+    // does not, and MySQL has no variable that tells.
     asked_us_ = server::calendar_us();
     const Result<Reply> facts =
         say("SELECT VERSION(), @@version_comment, SYSDATE(6) < SYSDATE(6) + INTERVAL SLEEP(0.002) "
@@ -156,8 +156,8 @@ class Examination {
   }
 
   void writer() {
-    // `read_only` alone lets privileged users write, who must not write to a replica either: our
-    // procedures look at it themselves. A word stands for more than on and off (MariaDB 12).
+    // `read_only` alone lets privileged users write. They must not write to a replica either, so
+    // our procedures check it themselves. Some values are words other than on and off (MariaDB 12).
     const std::string read_only = variables_.get("read_only");
     const bool writable = (read_only == "OFF" || read_only == "0") &&
                           !variables_.on("super_read_only") && !variables_.on("innodb_read_only");
@@ -165,7 +165,7 @@ class Examination {
       check(writable, Level::unsafe, "read_only", "off",
             "on: the server is a replica or closed; name the one that is written to");
     }
-    // MariaDB before 11.1 has the old name alone.
+    // MariaDB before 11.1 has only the old name.
     if (variables_.has("tx_read_only") || could_read("transaction_read_only", Level::unsafe)) {
       check(!variables_.on("transaction_read_only") && !variables_.on("tx_read_only"),
             Level::unsafe, "transaction_read_only", "off",
@@ -258,7 +258,8 @@ class Examination {
   bool maria_ = false;
   bool time_passes_ = false;
   std::int64_t server_us_ = 0;
-  std::int64_t asked_us_ = 0;  // and answered, by this host's calendar
+  // When the server was asked, and when it answered, by this host's calendar.
+  std::int64_t asked_us_ = 0;
   std::int64_t answered_us_ = 0;
   std::vector<Finding> findings_;
 };
@@ -296,7 +297,7 @@ Result<bool> is_crowded(Connection& connection, const Options& options, TimePoin
     error.code = Errc::unavailable;
     return error;
   }
-  // The one way to ask that every server has and every user may take.
+  // The only way to ask that every server has and every user may use.
   const Result<Reply> used =
       connection.run("SHOW GLOBAL STATUS LIKE 'Threads_connected'", Sent::reading, by, failure);
   if (!used) return used.error();

@@ -78,8 +78,8 @@ Error make(Errc code, std::string text, const std::string& said) {
   return Error{code, std::move(text) + said};
 }
 
-// A broken connection carries the same number as one that TLS refuses. A server that ends a
-// connection in the middle of its handshake says so in plain text, which a TLS library takes for
+// A connection that breaks has the same number as one that TLS refuses. A server that ends a
+// connection in the middle of the handshake says so in plain text, which a TLS library takes for
 // another version or another packet.
 bool broke_under_tls(std::string_view said) {
   for (const std::string_view word :
@@ -90,7 +90,8 @@ bool broke_under_tls(std::string_view said) {
   return false;
 }
 
-// Of "execute command denied to user 'app'@'%' for routine ...": as lockset init takes it.
+// The account in "execute command denied to user 'app'@'%' for routine ...", as lockset init takes
+// it.
 std::string account_in(std::string_view said) {
   const std::size_t from = said.find("to user ");
   const std::size_t end = said.find(" for routine");
@@ -102,8 +103,8 @@ std::string account_in(std::string_view said) {
   return std::string(account);
 }
 
-// A procedure may not be called: by a program that tries what operators do, or by who has no role.
-// Which it is says the end: "... for routine 'db.locks_break'".
+// A procedure may not be called: a program tried what only operators may do, or the user has no
+// role. The end of the message tells which: "... for routine 'db.locks_break'".
 Error missing_role(const std::string& where, const std::string& said) {
   const std::string account = account_in(said);
   const std::string user = account.empty() ? "this user" : "user '" + account + "'";
@@ -121,7 +122,7 @@ Error missing_role(const std::string& where, const std::string& said) {
   return error;
 }
 
-// What tells people what to do; surely not applied, all of them.
+// The errors that tell a person what to do; in all of them the call was certainly not applied.
 Error refusal(int code, const std::string& where, const std::string& said) {
   const auto misconfigured = [&](const std::string& text) {
     return make(Errc::misconfigured, where + ": " + text, said);
@@ -208,7 +209,7 @@ Error refusal(int code, const std::string& where, const std::string& said) {
       return unavailable("the host name is not known: check the address");
     case cr_connection:
     case cr_conn_host:
-      // Before TLS has begun the server's number is in the text alone.
+      // Before TLS has begun, only the text has the server's number.
       if (said.find("1040 ") != std::string::npos) {
         return refusal(con_count, where, said);
       }
@@ -220,7 +221,7 @@ Error refusal(int code, const std::string& where, const std::string& said) {
           "server's certificate and the host name");
     case cr_auth_plugin_cannot_load:
     case cr_auth_plugin_err:
-      // Also what the client library says when the connection breaks just there.
+      // The client library also says this when the connection breaks at this point.
       if (said.find("read RSA public key") != std::string::npos) {
         return unavailable(
             "the server's key for the password did not arrive: the connection broke, or, if it "
@@ -234,10 +235,10 @@ Error refusal(int code, const std::string& where, const std::string& said) {
   }
 }
 
-// The server itself refused, before or instead of doing anything.
+// The server itself refused the call, before it did anything or instead of it.
 bool surely_refused(int code) {
   switch (code) {
-    // These may come after the commit, instead of its answer.
+    // These may come after the commit, in place of its answer.
     case server_shutdown:
     case offline_mode:
     case not_kept:
@@ -270,7 +271,7 @@ bool takes_no_writes(int code) noexcept {
 }
 
 bool breaks_connection(int code) noexcept {
-  // Where a name leads to the server that is written to, the next connection may reach it.
+  // If a name leads to the server that is written to, the next connection may reach it.
   if (takes_no_writes(code)) return true;
   switch (code) {
     case 0:
@@ -283,7 +284,7 @@ bool breaks_connection(int code) noexcept {
     case net_write_interrupted:
     case connection_killed:
     case query_interrupted:
-    // Its transaction may be open still: the next call would commit what it had done.
+    // The call's transaction may be open still: the next call would commit its changes.
     case statement_timeout:
     case statement_timeout_mysql:
     case offline_mode:

@@ -1,4 +1,4 @@
-// Holds: renewed, released, broken, swept, listed.
+// Renews, releases, breaks, sweeps and lists holds.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -19,8 +19,8 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Of one sweep: holds looked at, and removed; rows of names looked at, and how long a name
-// must have been idle before its row is removed.
+// For one sweep: how many holds it looks at, how many it removes, how many rows of names it looks
+// at, and how long a name must have been idle before its row is removed.
 constexpr int sweep_looks = 20'000;
 constexpr int sweep_removes = 500;
 constexpr int collect_looks = 500;
@@ -30,7 +30,7 @@ constexpr std::int64_t collect_age_us = 3'600'000'000;
 
 Result<RenewReply> MysqlBackend::renew(const Owner& owner, std::span<const RenewRequest> requests,
                                        TimePoint by) {
-  std::map<std::int64_t, std::string> names;  // of item 0, by stamp; "": not known
+  std::map<std::int64_t, std::string> names;  // the name of item 0, by stamp; "": not known
   std::string unknown;
   for (const RenewRequest& request : requests) {
     const HoldRef& hold = request.hold;
@@ -108,8 +108,8 @@ Result<bool> MysqlBackend::release(const HoldRef& hold, std::string_view app, Ti
                   Sent::change, by);
 }
 
-// The server takes one hold a call. So several share a transaction, and with it a flush of the
-// disk, and several connections are at it at a time.
+// The server ends one hold per call. So several calls share a transaction, and with it one flush to
+// disk, and several connections work at the same time.
 Result<std::vector<bool>> MysqlBackend::release_all(std::span<const HoldRef> holds,
                                                     std::string_view app, TimePoint by) {
   constexpr std::size_t together = 64;
@@ -134,7 +134,7 @@ Result<std::vector<bool>> MysqlBackend::release_all(std::span<const HoldRef> hol
     try {
       others[i].start(work);
     } catch (const std::system_error&) {
-      break;  // with fewer of them
+      break;  // fewer threads do the work
     }
   }
   work();
@@ -166,7 +166,7 @@ Status MysqlBackend::release_some(std::span<const HoldRef> holds, std::string_vi
       } else if (answers.error().may_have_applied()) {
         return answers.error();
       } else {
-        others.push_back(places[i]);  // after a deadlock, for one
+        others.push_back(places[i]);  // after a deadlock, for example
       }
     }
   }
@@ -193,7 +193,7 @@ Result<bool> MysqlBackend::end_hold(const std::string& call, Sent sent, TimePoin
 Result<Inspection> MysqlBackend::inspect(const InspectQuery& query, TimePoint by) {
   std::string which;
   if (query.match != InspectQuery::Match::all) {
-    // No UTF-8 text holds the byte FF: behind it comes no name with this prefix.
+    // No UTF-8 text contains the byte FF: no name with this prefix comes after it.
     const std::string end =
         query.match == InspectQuery::Match::name ? query.text : query.text + '\xFF';
     which = " AND f.stamp IN (SELECT w.stamp FROM {space}_locks w WHERE w.name BETWEEN " +
@@ -243,7 +243,7 @@ Result<std::size_t> MysqlBackend::reclaim(std::string_view app, std::int64_t epo
 Result<std::size_t> MysqlBackend::sweep(TimePoint by) {
   const std::lock_guard lock(sweep_mutex_);
   std::size_t removed = 0;
-  // Once around the end at most.
+  // Goes around the end once at most.
   for (int i = 0; i < 2; ++i) {
     const bool from_the_start = sweep_from_ == 0;
     const Result<Reply> done = store_->run(CallText(store_->name("_sweep"))

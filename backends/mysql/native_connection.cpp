@@ -19,37 +19,37 @@ namespace {
 using std::chrono::ceil;
 using std::chrono::seconds;
 
-// When the socket can't be watched, the library's own timeout is the only end of a call.
+// If the socket can't be watched, only the library's own timeout ends a call.
 constexpr int read_timeout_s = 30;
 
 constexpr int tls_error = 2026;
 
-// Servers' defaults differ, and people change them: everything that a statement relies on is said
-// here, and the isolation level behind it. It is the very first statement of a connection, before
-// those of the connector's own, which the same defaults would end. What only one of the servers has
-// stands in its kind of comment.
+// Servers have different defaults, and people change them. So this sets everything that a statement
+// relies on, and the isolation level comes after it. It is the first statement of a connection,
+// before the connector's own, which the same defaults would end. A setting of only one server
+// stands in that server's kind of comment.
 constexpr const char* session_settings =
     "SET NAMES utf8mb4, SESSION time_zone = '+00:00', autocommit = 1, "
     "sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 2, "
     "lock_wait_timeout = 10, group_concat_max_len = 65536, "
     // A COMMIT neither begins another transaction nor ends the connection.
     "completion_type = 0, "
-    // Whole answers, and no statement refused for its shape or for how much it reads.
+    // Whole answers, and no statement refused for its form or for how much it reads.
     "sql_select_limit = 18446744073709551615, sql_safe_updates = 0, sql_big_selects = 1, "
     "sql_auto_is_null = 0, "
-    // Both off, MariaDB locks a table that is empty and undoes by emptying it.
+    // If both are off, MariaDB locks a table that is empty, and rolls back by emptying it.
     "unique_checks = 1, foreign_key_checks = 1"
     // Calls have deadlines of their own.
     "/*M! , max_statement_time = 0 *//*!80000 , max_execution_time = 0 */";
 
-// Thread-safe. Lives for ever: the instance that the connector hands out is freed by exit(), while
-// our threads may need it still.
+// Thread-safe. It is never destroyed: exit() frees the connector's own instance, while our threads
+// may still need it.
 sql::Driver& driver() {
   static auto* const instance = new sql::mysql::MySQL_Driver();
   return *instance;
 }
 
-// The client library wants to know of every thread that uses it.
+// The client library must be told of every thread that uses it.
 struct ThreadGuard {
   ThreadGuard() { driver().threadInit(); }
   ThreadGuard(const ThreadGuard&) = delete;
@@ -57,9 +57,10 @@ struct ThreadGuard {
   ~ThreadGuard() { driver().threadEnd(); }
 };
 
-// libmariadb up to 3.3 verifies who signed whenever it is given a CA, and the host name only when
-// it is asked to verify. From 3.4 on it verifies both or, not asked, neither. Of the connector's
-// other libraries this is not known. The function has no header here: the connector brings none.
+// libmariadb up to 3.3 verifies who signed the certificate whenever it is given a CA, and the host
+// name only if it is asked to verify. From 3.4 on it verifies both, or neither if not asked. For
+// the connector's other libraries this is not known. The function is not declared here, because the
+// connector brings no header for it.
 bool verifies_any_ca_it_is_given() {
   static const bool does = [] {
     using Version = unsigned long();
@@ -91,7 +92,7 @@ sql::ConnectOptionsMap properties_of(const Options& options, bool encrypt, TimeP
           .count());
   map["OPT_READ_TIMEOUT"] = read_timeout_s;
   map["OPT_WRITE_TIMEOUT"] = read_timeout_s;
-  map["OPT_RECONNECT"] = false;  // in silence, it would lose the session's settings
+  map["OPT_RECONNECT"] = false;  // a silent reconnection would lose the session's settings
   text("preInit", session_settings);
   if (!encrypt) return map;
   map["sslEnforce"] = true;

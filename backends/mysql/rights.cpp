@@ -18,15 +18,15 @@ namespace {
 using addresses::invalid;
 using namespace findings;
 
-// What the servers say of grants.
+// The servers' error numbers for grants.
 constexpr int no_such_user = 1133;            // MariaDB
 constexpr int no_such_user_to_create = 1410;  // MySQL
 constexpr int no_such_grant = 1141;
 constexpr int no_such_table_grant = 1147;
 constexpr int no_such_procedure_grant = 1403;
 
-// MariaDB would make an account without a password for a name that was mistyped. MySQL takes this
-// for a comment; it never does.
+// MariaDB would make an account without a password if the name is mistyped. MySQL never does, and
+// takes this for a comment.
 constexpr std::string_view no_new_accounts =
     "SET SESSION sql_mode = CONCAT(@@SESSION.sql_mode /*M! , ',NO_AUTO_CREATE_USER' */)";
 
@@ -57,7 +57,7 @@ std::string revoke_execute(const Options& options, const Procedure& procedure,
          account.quoted();
 }
 
-// To look costs SELECT on the tables that are looked at.
+// A look needs SELECT on the tables that it reads.
 std::vector<std::string> grants(const Options& options, Role role, const Account& account) {
   std::vector<std::string> all;
   for (const NamedSql& table : table_texts()) {
@@ -79,7 +79,7 @@ std::string record(const Options& options, Role role, const Account& account) {
          ") ON DUPLICATE KEY UPDATE operator = " + is_operator;
 }
 
-// 'app'@'%' or "app", which the two roles are given to by lockset init.
+// The account as lockset init takes it for a role: 'app'@'%' or "app".
 std::string shown(const Account& account) {
   return account.host == "%" ? "'" + account.user + "'" : account.quoted();
 }
@@ -112,7 +112,7 @@ class Rights {
   Status give(Role role, const Account& account) {
     if (Result<Reply> mode = say(std::string(no_new_accounts)); !mode) return mode.error();
     if (Status owner = refuse_definer(account); !owner) return owner;
-    // Recorded first: what is interrupted here is brought to its end by the next init.
+    // Recorded first: if this is interrupted, the next init completes it.
     if (Result<Reply> noted = say(record(options_, role, account)); !noted) return noted.error();
     for (const std::string& grant : grants(options_, role, account)) {
       if (Result<Reply> done = say(grant); !done) {
@@ -159,7 +159,7 @@ class Rights {
     return at == std::string::npos ? "" : error.message.substr(at);
   }
 
-  // The procedures are the definer's own: it can't be kept from them.
+  // The definer owns the procedures and can't be kept from them.
   Status refuse_definer(const Account& account) {
     const Result<Reply> definer = say("CALL " + options_.space + "_definer()");
     if (!definer || definer->rows.empty() || definer->text(0) != account.quoted()) return {};
@@ -168,7 +168,7 @@ class Rights {
                   "have accounts of their own");
   }
 
-  // What was given by older versions' advice, as far as this user may see it.
+  // Refuses rights that older versions' documentation advised, as far as this user may see them.
   Status refuse_broad_rights(const Account& account) {
     const std::string grantee = hex_literal(account.quoted());
     const Result<Reply> broad =
@@ -256,7 +256,7 @@ Result<std::string> rights_script(const Options& options, Role role, std::string
                        record(options, role, *account) + ";\n";
   for (const std::string& grant : grants(options, role, *account)) script += grant + ";\n";
   if (role == Role::operators) return script;
-  // To revoke what is not there is an error: so it is given before.
+  // Revoking a right that is not there is an error, so it is granted first.
   for (const Procedure& procedure : procedures_of(options.space)) {
     if (may(role, procedure.audience)) continue;
     script += grant_execute(options, procedure, *account) + ";\n" +
@@ -287,7 +287,7 @@ Result<std::vector<RoleOf>> roles_given(Connection& connection, const Options& o
   for (std::size_t row = 0; row < rows->rows.size(); ++row) {
     RoleOf found{{rows->text(0, row), rows->text(1, row)},
                  rows->number(2, row) == 1 ? Role::operators : Role::programs};
-    // What it has is given once more: of the first that is there.
+    // Tries to grant again a right that the account has: on the first procedure that exists.
     bool gone = false;
     for (const Procedure& procedure : procedures) {
       if (!may(found.role, procedure.audience)) continue;
@@ -356,7 +356,7 @@ std::vector<Finding> examine_rights(Connection& connection, const Options& optio
     findings.push_back(findings::owner(account.quoted()));
     return findings;
   }
-  // There is no stamp 0: nothing is broken, nothing is deleted.
+  // There is no stamp 0: the call breaks and deletes nothing.
   const bool breaks = rights.say("CALL " + options.space + "_break(0)").ok() || !rights.denied();
   const bool everything =
       rights.say("CALL " + options.space + "_end_rest(0)").ok() || !rights.denied();

@@ -18,7 +18,7 @@ namespace lockset::mysql {
 namespace {
 
 constexpr int no_such_table_code = 1146;
-// Which text of the procedures this program has.
+// Tells which text of the procedures this program has.
 std::string fingerprint(const std::string& space) {
   std::string all;
   for (const Procedure& procedure : procedures_of(space)) all += procedure.sql;
@@ -103,8 +103,8 @@ class Init {
     return connection_.run(sql, Sent::reading, by_, failure);
   }
 
-  // Somebody may have dropped a procedure, restored the tables alone, or made one of his own under
-  // its name, which would be called with his rights or with its caller's.
+  // Someone may have dropped a procedure, restored only the tables, or made a procedure of the same
+  // name, which would run with that user's rights or with its caller's.
   bool complete() {
     const Result<Reply> count =
         say("SELECT COUNT(*) FROM information_schema.routines WHERE routine_schema = DATABASE() "
@@ -123,7 +123,7 @@ class Init {
     return list;
   }
 
-  // Where there is no space yet, a procedure of such a name is another program's, or was put there.
+  // If there is no space yet, a procedure of such a name is another program's, or was planted.
   Status refuse_strangers_procedures() {
     const Result<Reply> strange =
         say("SELECT routine_name, definer FROM information_schema.routines "
@@ -151,7 +151,7 @@ class Init {
         return gone.error();
       }
       if (Result<Reply> made = say(procedure.sql); !made) return made.error();
-      // The rights on it went with the old one.
+      // Dropping the old procedure removed the rights on it.
       if (Status given = give_again(connection_, options_, *roles, procedure, by_); !given) {
         return given;
       }

@@ -15,7 +15,7 @@ namespace {
 
 std::unique_lock<std::timed_mutex> turn_for(const std::string& address, TimePoint by) {
   static std::mutex mutex;
-  // Never removed: there are few addresses.
+  // Entries are never removed: there are few addresses.
   static auto& turns = *new std::map<std::string, std::unique_ptr<std::timed_mutex>>();
   std::timed_mutex* turn = nullptr;
   {
@@ -33,7 +33,7 @@ struct Address {
   sockaddr_storage storage{};
   socklen_t size = sizeof(sockaddr_storage);
   sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
-  // 0 unless it is one of TCP.
+  // 0 if it is not a TCP address.
   [[nodiscard]] std::uint16_t port() const {
     if (storage.ss_family == AF_INET) {
       return ntohs(reinterpret_cast<const sockaddr_in&>(storage).sin_port);

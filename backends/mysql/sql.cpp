@@ -43,7 +43,7 @@ std::string signal(int number, const std::string& text) {
 std::string acquire_procedure_text(Strategy strategy) {
   const bool key = strategy == Strategy::unique_index;
   std::string text(statements::acquire_sql);
-  // Each on lines of its own, for there is more than one statement in it.
+  // On lines of its own, because it has more than one statement.
   replace_all(text, "{lock}",
               "\n" + std::string(key ? statements::lock_key_sql : statements::lock_row_sql));
   replace_all(text, "{procedure}", acquire_procedure_name(strategy));
@@ -90,12 +90,12 @@ std::string filled_in(std::string_view text, const std::string& space) {
               "JSON_TABLE(p_holds, '$[*]' COLUMNS (stamp BIGINT PATH '$[0]', "
               "name VARCHAR(255) CHARACTER SET utf8mb4 PATH '$[1]', lease BIGINT PATH '$[2]', "
               "permanent INT PATH '$[3]'))");
-  // By the clock: a version does not come again after a backup was restored, so what a client
-  // remembers of one can't be taken for another's.
+  // By the clock, so that a version does not come again after a backup was restored: a client can't
+  // confuse a version that it remembers with another one.
   replace_all(result, "{next_version}", "GREATEST(config_version + 1, {now})");
-  // SYSDATE, not NOW: the time at which this is reached, behind the locks.
+  // SYSDATE, not NOW: the time when this is evaluated, after the locks are taken.
   replace_all(result, "{now}", "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)");
-  // Looked at in each step, for both can be changed while sessions are open, and the server
+  // Checked in each step, because both can change while sessions are open, and because the server
   // itself lets definers with SUPER and the like write whatever read_only says.
   replace_all(result, "{check_writable}", "IF NOT {writable} THEN {not_writable} END IF;");
   replace_all(result, "{check_keeps}",
@@ -106,7 +106,7 @@ std::string filled_in(std::string_view text, const std::string& space) {
       "IF NOT {keeps} THEN " + signal(not_kept, "changed over under the commit") + " END IF;");
   replace_all(result, "{not_writable}", signal(not_writable, "read_only is on"));
   replace_all(result, "{keeps}", "(@@GLOBAL.innodb_flush_log_at_trx_commit = 1 AND {writable})");
-  // 0 and 1; a word where it knows more than those two (MariaDB 12). super_read_only turns it on.
+  // 0 or 1, or a word if the server knows more values (MariaDB 12). super_read_only turns it on.
   replace_all(result, "{writable}", "(CONCAT(@@GLOBAL.read_only) IN ('0', 'OFF'))");
   replace_all(result, "{space}", space);
   return result;

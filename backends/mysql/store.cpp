@@ -35,7 +35,7 @@ Result<Reply> Store::ask(Connection& connection, const std::string& sql, Sent se
 }
 
 Status Store::check(TimePoint by) {
-  // On a connection of its own: the pools' go on opening for longer than `by`.
+  // On a connection of its own: opening one of the pools may take longer than `by`.
   const Result<std::unique_ptr<Connection>> connection = Connection::connect(
       options_, watchdog_, std::min(by, BootClock::now() + options_.connect_timeout));
   if (!connection) return connection.error();
@@ -72,7 +72,7 @@ Result<std::vector<Reply>> Store::run_together(const std::vector<std::string>& c
     if (answer) answers.push_back(*std::move(answer));
     return answers.size();
   };
-  // Before the commit is sent nothing can have been applied.
+  // Nothing can have been applied before the commit is sent.
   bool well = run_one("START TRANSACTION", Sent::reading) == 1;
   for (std::size_t i = 0; well && i < calls.size(); ++i) {
     well = run_one(calls[i], Sent::reading) == i + 2;
@@ -81,7 +81,7 @@ Result<std::vector<Reply>> Store::run_together(const std::vector<std::string>& c
     return std::vector<Reply>(answers.begin() + 1, answers.end() - 1);
   }
   const Error why = failure.error;
-  // Whether it is still there or not: without its connection the transaction ends.
+  // Without its connection the transaction ends, whether it still exists or not.
   if (failure.broken || !(*lease)->run("ROLLBACK", Sent::reading, by, failure)) lease->broken();
   return why;
 }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view table_comment = "Lockset schema ";
 
-// A table as information_schema tells of it, in words of our own.
+// A table as information_schema describes it, in words of our own.
 struct Shape {
   std::string columns;  // "name varbinary(255), low bigint, ..."
   std::string keys;     // its unique ones: "PRIMARY(name,stamp)"
@@ -29,7 +29,8 @@ std::string lower(std::string text) {
   return text;
 }
 
-// Of our own CREATE TABLE: a line for each column, begun by its name in small letters.
+// The shape by our own CREATE TABLE: a line for each column, which begins with its name in small
+// letters.
 Shape shape_of(std::string_view create) {
   Shape shape;
   std::istringstream lines{std::string(create)};
@@ -139,7 +140,7 @@ class Look {
     return {};
   }
 
-  // Triggers are shown to who has TRIGGER on the table.
+  // The server shows triggers only to users with TRIGGER on the table.
   Status check_what_hangs_on_them() {
     const Result<Reply> triggers =
         say("SELECT trigger_name, event_object_table, definer FROM information_schema.triggers "

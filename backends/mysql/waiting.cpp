@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Asked this often while something has just happened, and down to this seldom.
+// How often the poller asks while something has just happened, and how seldom at most.
 constexpr Duration most_often = milliseconds(5);
 constexpr Duration most_seldom = milliseconds(100);
 // If the server answers slowly, a pause lasts this many times as long as its answer: a crowd of
@@ -22,12 +22,11 @@ constexpr std::size_t most_stamps = 1000;
 
 }  // namespace
 
-// Those who want the same mode of the same name: what is in the way of one is in the way
-// of all.
+// The waiters that want the same mode of the same name: what blocks one blocks all.
 struct Poller::Group {
   std::vector<std::int64_t> holders;
   std::int64_t config_version = 0;
-  std::map<std::uint64_t, Ticket*> waiters;  // in the order of their coming
+  std::map<std::uint64_t, Ticket*> waiters;  // in the order of arrival
   // How many to wake at the next look. It doubles while the woken ones find nothing in
   // their way, so that many readers get in fast; an answer "busy" begins again with one.
   std::size_t burst = 1;
@@ -99,7 +98,7 @@ void Poller::taken(const std::string& name, Mode mode, Stamp stamp) {
   const std::lock_guard lock(shared_->mutex);
   for (const Mode wanted : {Mode::read, Mode::write}) {
     const auto group = shared_->groups.find({name, wanted});
-    // A read may leave room for further ones: they go on being woken.
+    // A read may leave room for further readers, which are still woken.
     if (group == shared_->groups.end() || (mode == Mode::read && wanted == Mode::read)) continue;
     group->second.holders = {stamp.value};
     group->second.burst = 1;
@@ -136,7 +135,7 @@ void Poller::run() {
     }
     const Duration quiet = BootClock::now() - newest;
     const Duration interval = std::clamp<Duration>(quiet / 32, most_often, most_seldom);
-    // A quarter more or less: clients must not march in step.
+    // A quarter more or less, so that clients do not poll in step.
     std::uniform_int_distribution<Duration::rep> spread(interval.count() * 3 / 4,
                                                         interval.count() * 5 / 4);
     const TimePoint asked = BootClock::now();
