@@ -13,15 +13,15 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-// Without a connection that hears wake-ups a waiter looks so often.
+// How often a waiter looks if no connection hears wake-ups.
 constexpr milliseconds deaf_poll{500};
-// The longest that a waiting attempt stays to have that connection made.
+// How long, at most, a waiting attempt stays to have that connection made.
 constexpr milliseconds listen_within{1000};
 // A string's own end only tidies up, so it comes a minute after the lease's.
 std::int64_t string_lease_ms(Duration lease) {
   return std::chrono::ceil<milliseconds>(lease).count() + 60'000;
 }
-// Lua counts in doubles.
+// Lua counts in doubles, which are exact up to this.
 constexpr std::int64_t most_exact = std::int64_t{1} << 53;
 
 std::string time_of_day(std::int64_t since_us) {
@@ -48,9 +48,9 @@ class RedisBackend::Ticket : public WaitTicket {
  public:
   std::shared_ptr<server::Listener::Subscription> subscription;
   std::vector<LockRequest> items;
-  std::int64_t since = 0;     // when it came, by the server's time; 0: not in line
+  std::int64_t since = 0;     // when it arrived, by the server's time; 0: not in line
   std::uint64_t seen = 0;     // wake-ups that had arrived before the last attempt
-  std::uint64_t session = 0;  // of the listener, then
+  std::uint64_t session = 0;  // of the listener, at that time
 };
 
 Status RedisBackend::await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) {
@@ -86,7 +86,7 @@ Traits RedisBackend::traits() const {
   traits.holds_outlive_process = true;
   traits.shared_between_processes = true;
   traits.floors = true;
-  // One script stalls everybody while it runs.
+  // A script stalls all clients while it runs.
   traits.renew_chunk = 250;
   return traits;
 }
@@ -134,7 +134,7 @@ AcquireOutcome RedisBackend::busy(const Reply& reply, const AcquireRequest& requ
 
 Result<AcquireOutcome> RedisBackend::attempt(const AcquireRequest& request,
                                              const std::shared_ptr<Ticket>& ticket) {
-  // Both before the attempt is sent: what comes later is for the wait after it.
+  // Both are read before the attempt is sent: whatever arrives later is for the wait after it.
   const std::uint64_t session = listener_.session();
   const std::uint64_t seen = ticket ? ticket->subscription->wakes() : 0;
   const auto items = request.set->items();
@@ -202,8 +202,8 @@ Result<AcquireOutcome> RedisBackend::try_acquire(const AcquireRequest& request) 
     }
   }
   Result<AcquireOutcome> outcome = attempt(request, ticket);
-  // The first who waits: once somebody listens it looks again, as what was sent before has
-  // not been heard.
+  // The first to wait: once the listener is connected it looks again, because it did not hear what
+  // was sent before.
   if (outcome && ticket && std::holds_alternative<Busy>(*outcome) && ticket->session == 0 &&
       listener_.start(std::min(request.by, BootClock::now() + listen_within))) {
     return attempt(request, ticket);

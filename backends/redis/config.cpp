@@ -9,11 +9,11 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Up to so many holds an inspection is one step, and so a picture of one moment; more are
-// read in several, so as not to stall the others.
+// Up to this many holds, an inspection is one step, and so shows one moment. More are read in
+// several steps, so that other clients are not stalled.
 constexpr std::size_t page = 10'000;
 
-// The clock gets there in the year 2255, and 7 * 10^12 stamps are left.
+// The clock reaches it in the year 2255, and 7 * 10^12 stamps are left above it.
 constexpr std::int64_t most_base = 9'000'000'000'000'000;
 
 std::chrono::system_clock::time_point wall_time(std::int64_t since_us) {
@@ -72,7 +72,7 @@ Result<Inspection> RedisBackend::inspect(const InspectQuery& query, TimePoint by
       holds[stamp] = HoldInfo{stamp, std::move(record->items), std::move(record->owner),
                               wall_time(record->since_us), microseconds(ends_us - now_us)};
     }
-    // The last one comes again, for others may end at the same microsecond.
+    // The last one is read again, because other holds may end at the same microsecond.
     more = !by_name && list.size() / 3 == page;
   }
   for (auto& [stamp, hold] : holds) {
@@ -98,7 +98,7 @@ Result<SpaceConfig> RedisBackend::change_config(const ConfigChange& change, Time
         "phase", std::to_string(phase->phase),
         phase->only_at_version ? std::to_string(*phase->only_at_version) : std::string()};
   } else if (const auto* base = std::get_if<RaiseStampBase>(&change)) {
-    // Lua counts in doubles, exactly up to 2^53; below that there has to be room for stamps.
+    // Lua counts in doubles, which are exact up to 2^53; there must be room for stamps below that.
     if (base->at_least.value > most_base) {
       return Error{Errc::invalid, "a stamp base above " + std::to_string(most_base) +
                                       " leaves Redis too few stamps: it counts exactly up to 2^53"};

@@ -16,7 +16,7 @@ namespace lockset::redis {
 
 namespace {
 
-// A command in the form that it is sent in. hiredis makes it by a format string for each word.
+// A command as it is sent. hiredis would use a format string for each word.
 std::string wire_form(const Command& command) {
   constexpr std::size_t most_digits = 20;
   std::size_t size = most_digits + 3;
@@ -105,12 +105,12 @@ Status Connection::log_in(TimePoint by) {
   }
   const std::string number = std::to_string(options_.database);
   if (options_.database != 0) commands.push_back({"SELECT", number});
-  // For people who look at CLIENT LIST; servers that forbid it do without.
+  // For people who look at CLIENT LIST; servers that forbid it go without a name.
   const std::size_t naming = commands.size();
   commands.push_back({"CLIENT", "SETNAME", "lockset"});
   commands.push_back({"INFO"});
-  // All in one go: a renewal that has lost its connection has no time for several round trips
-  // on a slow way.
+  // All are sent at once: a renewal that has lost its connection has no time for several round
+  // trips on a slow network.
   std::string wire;
   for (const Command& command : commands) wire += wire_form(command);
   {
@@ -140,7 +140,7 @@ Status Connection::log_in(TimePoint by) {
 bool Connection::write(const std::string& wire, bool& all) {
   all = true;
   if (tls_) {
-    // Encrypted and sent when the answer is read.
+    // The library encrypts and sends it when the answer is read.
     return ::redisAppendFormattedCommand(context_.get(), wire.data(), wire.size()) == REDIS_OK;
   }
   std::size_t sent = 0;
@@ -149,7 +149,7 @@ bool Connection::write(const std::string& wire, bool& all) {
         ::send(context_->fd, wire.data() + sent, wire.size() - sent, MSG_NOSIGNAL);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
-      all = false;  // without its end the server can't have taken it for a command
+      all = false;  // without its end, the server can't have read it as a command
       return false;
     }
     sent += static_cast<std::size_t>(count);
@@ -198,7 +198,8 @@ Result<Reply> Connection::answer(Sent sent, server::CallDeadline& deadline) {
   void* reply = nullptr;
   if (::redisGetReply(context_.get(), &reply) != REDIS_OK) return failed(sent, deadline.end());
   Reply answer(reply);
-  // Shut down just after the answer: good for this one, and for no other.
+  // The server shut the connection down just after the answer: this answer is good, but no further
+  // one.
   if (deadline.end()) broken_ = true;
   return answer;
 }

@@ -23,7 +23,7 @@ constexpr const char* eviction_remedy =
     "set maxmemory-policy to noeviction: with any other the server may throw locks away that "
     "are held";
 
-// Everything that the text of INFO tells.
+// All fields of INFO's text.
 class Info {
  public:
   explicit Info(std::string_view text) : text_(text) {}
@@ -80,7 +80,7 @@ class Examination {
     }
   }
 
-  // rediss: verifies whose certificate it is, always.
+  // rediss: always verifies the certificate and its name.
   void examine_encryption() {
     add(encryption(!options_.tls && !options_.socket.empty(), options_.tls,
                    std::string("none: ") +
@@ -234,7 +234,7 @@ Result<std::vector<Finding>> examine(const Options& options, TimePoint by) {
   server::SocketWatchdog watchdog;
   const Result<std::unique_ptr<Connection>> connection = Connection::connect(options, watchdog, by);
   if (!connection) return connection.error();
-  // A server that open() refuses for another reason than its eviction is not asked further.
+  // If open() would refuse the server for another reason than its eviction, nothing more is asked.
   if (Info info((*connection)->info()); info.too_old() || info.get("role") == "slave") {
     const Status status = refuse_unsafe((*connection)->info(), options);
     return std::vector<Finding>{

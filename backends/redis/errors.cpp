@@ -8,7 +8,7 @@ namespace lockset::redis {
 namespace {
 
 struct Known {
-  std::string_view word;  // that the reply begins with, or that a script reports
+  std::string_view word;  // the beginning of the reply, or the word that a script reports
   Errc code;
   std::string_view text;
 };
@@ -82,7 +82,7 @@ bool tells(std::string_view said, std::string_view word) {
          said.find(": -" + std::string(word), script) != std::string_view::npos;
 }
 
-// Where in a script it was tells people nothing.
+// The place in the script does not help a user.
 std::string in_brackets(std::string_view said) {
   return " (" + one_line(said.substr(0, said.find(" script:"))) + ")";
 }

@@ -11,9 +11,9 @@ using std::chrono::microseconds;
 
 constexpr std::size_t sweep_at_once = 200;
 constexpr int sweep_rounds = 5;
-// How many of the space's holds are looked at in one step: some 12 ms of the server's time.
+// How many of the space's holds one step looks at: about 12 ms of the server's time.
 constexpr std::size_t reclaim_page = 5000;
-// How many waiters, about: HSCAN takes it for a hint.
+// About how many waiters a step looks at: HSCAN takes it for a hint.
 constexpr std::size_t waiters_page = 2000;
 
 }  // namespace
@@ -41,7 +41,7 @@ Result<std::optional<Grant>> RedisBackend::resolve(const HoldRef& attempt, TimeP
   if (attempt.set != nullptr) {
     items.emplace(attempt.set->items().begin(), attempt.set->items().end());
   }
-  // Twice, where its names are not known: the first answer tells them.
+  // Twice if its names are not known: the first answer tells them.
   for (int i = 0; i < 2; ++i) {
     Call call;
     if (items) add_keys(call, store_->keys(), *items, false);
@@ -81,7 +81,7 @@ Result<bool> RedisBackend::break_hold(const HoldRef& hold, TimePoint by) {
 
 namespace {
 
-// Its caller took it, and releases it for the application that it was taken for.
+// Whether the caller took the hold, and releases it for the application that it was taken for.
 bool is_ours(const HoldRef& hold, std::optional<std::string_view> app) {
   return hold.known() && (!app || hold.owner->app == *app);
 }
@@ -116,8 +116,8 @@ Result<bool> RedisBackend::end_hold(const HoldRef& hold, std::optional<std::stri
   return ended(*reply, is_ours(hold, app));
 }
 
-// Those whose names are known in one round trip; what was not answered as usual, and all others,
-// one by one.
+// Releases all holds whose names are known in one round trip. The others, and those without a usual
+// answer, follow one by one.
 Result<std::vector<bool>> RedisBackend::release_all(std::span<const HoldRef> holds,
                                                     std::string_view app, TimePoint by) {
   std::vector<std::optional<bool>> done(holds.size());
@@ -149,11 +149,12 @@ Result<std::vector<bool>> RedisBackend::release_all(std::span<const HoldRef> hol
   return result;
 }
 
-// What a release or a break answers.
+// Reads the answer of a release or a break.
 Result<bool> RedisBackend::ended(const Reply& reply, bool ours) {
   const std::string_view kind = reply[0].text();
   if (kind == "O") return store_->takes_an_operator();
-  // The store lost it, and nobody has registered it again: its holder alone knows that it was live.
+  // The store lost the hold, and nobody has registered it again: only its holder knows that it was
+  // live.
   if (kind == "U") return ours;
   return reply.number() == 1;
 }
@@ -171,7 +172,7 @@ Result<std::size_t> RedisBackend::remove(const std::vector<Ended>& ended, TimePo
   };
   for (const Ended& one : ended) {
     const std::optional<Record> record = unpack(one.record);
-    // Without a record there are no names: somebody has meddled.
+    // Without a record the names are not known: someone has changed the store by hand.
     const std::vector<LockRequest> items = record ? record->items : std::vector<LockRequest>();
     call.arguments.push_back(one.stamp);
     call.arguments.push_back(record ? record->token : std::string());
@@ -211,7 +212,7 @@ Result<std::size_t> RedisBackend::sweep(TimePoint by) {
   return removed;
 }
 
-// In every line they stand in; nobody may ever release those names again.
+// From every line that they stand in: those names may never be released again.
 Status RedisBackend::forget_waiters(const Reply& dead, TimePoint by) {
   Call call;
   const auto flush = [&]() -> Status {
@@ -235,7 +236,7 @@ Status RedisBackend::forget_waiters(const Reply& dead, TimePoint by) {
 }
 
 Result<std::size_t> RedisBackend::reclaim(std::string_view app, std::int64_t epoch, TimePoint by) {
-  // Where the time was up, the next call goes on: nothing is granted to a lower epoch meanwhile.
+  // If the time was up, the next call continues: nothing is granted to a lower epoch meanwhile.
   const std::lock_guard lock(reclaiming_mutex_);
   Reclaiming& now = reclaiming_;
   if (now.app != app || now.epoch != epoch) now = {std::string(app), epoch, "(0", {}, 0};
@@ -262,10 +263,10 @@ Result<std::size_t> RedisBackend::reclaim(std::string_view app, std::int64_t epo
     for (std::size_t i = 0; i + 1 < list.size(); i += 2) {
       ended.push_back({std::string(list[i].text()), std::string(list[i + 1].text())});
     }
-    // They have ended; this only tidies up, and the sweep does what is left of it.
+    // The holds have ended; this only tidies up, and the sweep does the rest.
     static_cast<void>(remove(ended, by).ok());
-    // The last of a page comes again, for others may end at the same microsecond. If all of a page
-    // do, the next has to be larger.
+    // The last one of a page is read again, because other holds may end at the same microsecond. If
+    // all of a page do, the next page has to be larger.
     const std::string next((*reply)[3].text());
     page = next == now.from ? page * 4 : reclaim_page;
     now.from = next;

@@ -24,7 +24,7 @@ namespace {
 
 std::string reason(int number) { return std::system_category().message(number); }
 
-// 0, or the errno. Blocking again afterwards.
+// Returns 0 or the errno. The socket is blocking again afterwards.
 int connect_by(int fd, const sockaddr* address, socklen_t size, TimePoint by) {
   if (::connect(fd, address, size) != 0) {
     if (errno != EINPROGRESS) return errno;
@@ -49,7 +49,7 @@ void set(int fd, int level, int option, int value) {
   ::setsockopt(fd, level, option, &value, sizeof value);
 }
 
-// The socket, or minus the errno.
+// Returns the socket, or minus the errno.
 int open_one(int family, const sockaddr* address, socklen_t size, TimePoint by) {
   const int fd = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return -errno;
@@ -59,7 +59,7 @@ int open_one(int family, const sockaddr* address, socklen_t size, TimePoint by) 
   }
   if (family != AF_UNIX) {
     set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    // A peer that has vanished is noticed within half a minute.
+    // A peer that has vanished is detected within half a minute.
     set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
     set(fd, IPPROTO_TCP, TCP_KEEPIDLE, 15);
     set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 5);

@@ -5,7 +5,7 @@
 namespace lockset::redis {
 namespace {
 
-// Walks through a record; `good` turns false where it is not one.
+// Reads a record field by field; `good` turns false if it is not a record.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}

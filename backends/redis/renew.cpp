@@ -11,7 +11,7 @@ using std::chrono::microseconds;
 struct RedisBackend::Renewing {
   HoldRef hold;
   Duration lease{};
-  std::optional<Record> found;  // by a look-up, where the caller does not know its names
+  std::optional<Record> found;  // by a look-up, if the caller does not know its names
   std::optional<Duration> left;
 
   [[nodiscard]] bool has_names() const { return hold.set != nullptr || found; }
@@ -22,7 +22,7 @@ struct RedisBackend::Renewing {
 
 Result<RenewReply> RedisBackend::renew(const Owner& owner, std::span<const RenewRequest> requests,
                                        TimePoint by) {
-  // Each stamp once; what was asked for most counts.
+  // Each stamp once; the longest requested lease counts.
   std::map<Stamp, Renewing> wanted;
   for (const RenewRequest& request : requests) {
     if (request.permanent) {
@@ -32,7 +32,7 @@ Result<RenewReply> RedisBackend::renew(const Owner& owner, std::span<const Renew
     if (!one.hold.known()) one.hold = request.hold;
     one.lease = std::max(one.lease, request.lease);
   }
-  // Those that the caller does not know have to be looked up for their names.
+  // Holds that the caller did not take are looked up for their names.
   std::vector<Stamp> strange;
   for (const auto& [stamp, one] : wanted) {
     if (one.hold.set == nullptr) strange.push_back(stamp);
@@ -103,7 +103,7 @@ Status RedisBackend::renew_some(const Owner& owner, std::span<Renewing> some, Re
 
 Status RedisBackend::reregister(const Owner& owner, Renewing& one, TimePoint by) {
   const HoldRef& hold = one.hold;
-  // Stamps are the server's time, as a rule.
+  // Stamps are usually the server's time.
   const std::int64_t since_us = hold.store_time_us != 0 ? hold.store_time_us : hold.stamp.value;
   for (int i = 0; i < 10; ++i) {
     const std::optional<SpaceConfig> config = store_->memory().get().config;

@@ -23,7 +23,7 @@ Result<bool> is_operator(Connection& connection, const Options& options, TimePoi
   const Result<Reply> reply =
       connection.call({"HDEL", Keys(options.space).config, ""}, Sent::reading, by);
   if (!reply) return reply.error();
-  // Rights are looked at before anything else that may be wrong.
+  // The server checks rights before anything else that may be wrong.
   return !reply->is_error() || !reply->text().starts_with("NOPERM");
 }
 

@@ -1,5 +1,5 @@
-// Programs and operators as users of the server. What tells them apart is the right to write one
-// key, the configuration: a right that Redis knows from 7 on.
+// Programs and operators as users of the server. Only an operator may write one key, the
+// configuration: Redis has such rights from version 7 on.
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
@@ -61,7 +61,7 @@ Words keys_of(Role role, const std::string& space) {
   return words;
 }
 
-// With those of older rules.
+// Including patterns of older rules.
 bool is_of_space(const std::string& pattern, const std::string& space) {
   if (pattern == "~" + Keys(space).main + "*") return true;
   return std::ranges::any_of(std::vector{Role::programs, Role::operators}, [&](Role role) {
@@ -80,7 +80,7 @@ Status check_name(std::string_view user) {
                                   "characters"};
 }
 
-// As redis-cli reads a word.
+// Quoted as redis-cli reads a word.
 std::string quoted(std::string_view word) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.@";
@@ -99,7 +99,7 @@ std::string quoted(std::string_view word) {
   return text + "\"";
 }
 
-// The blanks-separated words of a text, or the members of a list: Redis 7 and 6.
+// The words of a text, separated by blanks (Redis 7), or the members of a list (Redis 6).
 Words words_of(const Reply& reply) {
   Words words;
   for (std::size_t i = 0; i < reply.size(); ++i) words.emplace_back(reply[i].text());
@@ -193,7 +193,7 @@ class Giving {
       if ((*reply)[i].text() == "keys") user.keys = words_of((*reply)[i + 1]);
       if ((*reply)[i].text() == "channels") user.channels = words_of((*reply)[i + 1]);
     }
-    // Redis 6 leaves the signs out.
+    // Redis 6 leaves out the signs.
     for (std::string& one : user.keys) {
       if (!one.starts_with('~') && !one.starts_with('%')) one.insert(0, "~");
     }
@@ -203,7 +203,7 @@ class Giving {
     return user;
   }
 
-  // Where the server keeps its users in a file of their own. Else a person writes them to its
+  // Saves the users if the server has a file for them. If not, a person writes them to its
   // configuration.
   Status save() {
     const Result<Reply> saved = connection_.call({"ACL", "SAVE"}, Sent::reading, by_);
@@ -226,7 +226,7 @@ class Giving {
 Result<std::string> rights_script(const Options& options, Role role, std::string_view user) {
   if (Status good = check_name(user); !good) return good.error();
   std::string text = "ACL SETUSER " + quoted(user);
-  // All keys that it had: else an operator would stay one.
+  // Takes away all earlier keys: otherwise an operator would stay one.
   if (role == Role::programs) text += " resetkeys";
   for (const std::string& pattern : keys_of(role, options.space)) text += " " + pattern;
   text += " &" + Keys(options.space).channel("*");

@@ -5,21 +5,21 @@
 namespace lockset::redis {
 namespace {
 
-// `calm` stands in the space while all of the beginning's looks would find nothing: it is
-// ARGV 1 of the client that wrote it, under this schema, with no quarantine (ADR 0019). Whoever
-// changes the schema, the process, the version, the base of stamps or the quarantine takes it
-// away in the same step. The last stamp is looked at besides, and whether the state was loaded.
-// To ask whether the server was a replica meanwhile costs too much for each, so `seen` says when
-// that was asked last. Ten milliseconds later it is asked again: what another primary grants, it
-// grants after a quarantine, of a second at least.
+// While `calm` is set in the space, every check of beginning.lua would find nothing. Its value is
+// ARGV 1 of the client that wrote it, under this schema, with no quarantine (ADR 0019). A step that
+// changes the schema, the process, the version, the base of stamps or the quarantine also removes
+// it. The last stamp is checked as well, and whether the state was loaded. It would cost too much
+// to ask in each call whether the server was a replica meanwhile. So `seen` says when that was
+// asked last, and it is asked again ten milliseconds later: another primary grants only after a
+// quarantine of at least a second.
 constexpr std::string_view disturb = "call('HDEL', M, 'calm')";
 
-// A server that has reached maxmemory refuses a script's first change if it could take memory,
-// and lets all pass that come behind a first one. This is one that takes none and changes
-// nothing: what keeps the locks that there are must go on.
+// A server that has reached maxmemory refuses a script if its first change could take memory, and
+// accepts all changes after a first one. This first change takes no memory and changes nothing:
+// operations that keep existing locks must go on.
 constexpr std::string_view may_grow = "call('HDEL', M, '')";
 
-// As it stands in a script: on lines of its own.
+// A script has its parts on lines of their own.
 std::string lines(std::string_view statement) { return "\n" + std::string(statement) + "\n"; }
 
 void replace(std::string& text, std::string_view what, std::string_view with) {

@@ -22,7 +22,7 @@ constexpr const Script* all_scripts[script_count] = {
 
 std::string text(std::int64_t number) { return std::to_string(number); }
 
-// Fields and values of Keys::config and Keys::epochs.
+// The fields and values of Keys::config and Keys::epochs.
 std::vector<std::string> config_fields(const SpaceConfig& config) {
   std::vector<std::string> fields;
   const auto add = [&](const char* kind, const std::string& of, std::int64_t value) {
@@ -121,7 +121,7 @@ Result<Reply> Store::run_once(Connection& connection, const Script& script, cons
     command[1] = texts_[script.number];
     reply = connection.call(command, script.sent, by);
   }
-  // The usual answers of the usual calls are no arrays, which cost the server more.
+  // The usual answers of the usual calls are not arrays, which would cost the server more.
   if (reply && !reply->is_error() &&
       (reply->is_nil() || (reply->is_array() && reply->size() == 0))) {
     return nonsense(script.name);
@@ -265,8 +265,8 @@ Status Store::check(TimePoint by) {
   }
   const Result<SpaceConfig> config = load_config(by);
   if (!config) return config.error();
-  // For renewals, too, a connection from the start: where the server takes no more of them, neither
-  // lane is left with none.
+  // Renewals also have a connection from the start, so that neither lane is left without one if the
+  // server accepts no more.
   if (const Result<Lanes::Lease> lease = lanes_.renewal.take(by); !lease) return lease.error();
   open_by_ = TimePoint::max();
   open_ = true;

@@ -35,7 +35,7 @@ bool use_files(SSL_CTX* settings, const Options& options) {
           SSL_CTX_use_PrivateKey_file(settings, options.ssl_key.c_str(), SSL_FILETYPE_PEM) == 1);
 }
 
-// Whom the certificate has to name.
+// Sets the name that the certificate must have.
 bool expect_host(SSL* session, const std::string& host) {
   if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session), host.c_str()) == 1) return true;
   ERR_clear_error();
@@ -62,7 +62,7 @@ Status start_tls(redisContext& context, const Options& options) {
   if (!session || !expect_host(session.get(), options.host)) throw std::bad_alloc();
   const server::SigpipeGuard guard(true);
   if (::redisInitiateSSL(&context, session.get()) == REDIS_OK) {
-    static_cast<void>(session.release());  // the context's by now
+    static_cast<void>(session.release());  // the context owns it now
     return {};
   }
   const long verified = SSL_get_verify_result(session.get());

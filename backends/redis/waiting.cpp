@@ -29,7 +29,7 @@ void listen(Store& store, Listener& listener) {
   if (!opened) return;
   Connection& connection = **opened;
   if (!connection.ask({"SUBSCRIBE", store.keys().channel(listener.name())}, Sent::reading, by)) {
-    return;  // no right to, perhaps; waiters poll
+    return;  // the user may have no right to it; waiters poll
   }
   listener.connected();
   std::array<pollfd, 2> look{pollfd{connection.fd(), POLLIN, 0},
