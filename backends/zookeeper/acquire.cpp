@@ -11,8 +11,8 @@
 namespace lockset::zookeeper {
 namespace {
 
-// How far the stamps may fall behind the server's clock before they are raised to it, and
-// how far a grant's: see ConfigNode::raise_base.
+// How far stamps may fall behind the server's clock before they are raised to it, and how far the
+// stamp of a grant may: see ConfigNode::raise_base.
 constexpr std::int64_t lag_us = 30'000'000;
 constexpr std::int64_t most_lag_us = 120'000'000;
 
@@ -69,7 +69,7 @@ Acquire::Round Acquire::round() {
   return ask();
 }
 
-// The session, and the configuration to ask by.
+// Gets the session, and the configuration that the request is made with.
 Status Acquire::get_ready() {
   if (!seat_ || !seat_->session()->alive() || seat_->session()->stuck() ||
       seat_->session()->was_cut()) {
@@ -93,7 +93,7 @@ Status Acquire::get_ready() {
     return {};
   }
   if (Status raised = space_.config.raise_base(request_.min_stamp.value, request_.by); !raised) {
-    // Of the hold nothing was sent, whatever became of this.
+    // Whatever happened to this change, no request for the hold was sent.
     const bool in_doubt = raised.error().may_have_applied();
     return Error{in_doubt ? Errc::unavailable : raised.error().code, raised.error().message};
   }
@@ -101,14 +101,14 @@ Status Acquire::get_ready() {
   return {};
 }
 
-// What the step is asked by counts in connections up to this.
+// The oldest connection in which the step's knowledge was read.
 ConnectionNumber Acquire::made_from() const {
   ConnectionNumber oldest = config_->read_at;
   for (const NameState& name : names_) oldest = std::min(oldest, name.read_at);
   return oldest;
 }
 
-// True if what is known of all names lets the set in.
+// True if the cached state of all names lets the set in.
 bool Acquire::take_from_cache() {
   names_.clear();
   if (config_->read_at < connection_) return false;
@@ -122,11 +122,11 @@ bool Acquire::take_from_cache() {
   return true;
 }
 
-// False: do it all again.
+// False: the whole attempt starts again.
 Result<bool> Acquire::read_names() {
   std::vector<Request> requests{sync(space_.paths.root()), exists(space_.paths.config())};
   for (const LockRequest& item : items_) requests.push_back(children(space_.paths.name(item.name)));
-  // Then its first renewal need not look for it.
+  // The hold's first renewal then need not look for it.
   const bool ask_breaks = !space_.own.knows_breaks(connection_);
   if (ask_breaks) requests.push_back(exists(space_.paths.holds()));
   const ConnectionNumber read_at = space_.sessions.connections();
@@ -164,7 +164,7 @@ Result<bool> Acquire::read_names() {
   return true;
 }
 
-// Its version is the one that means "any" in a comparison: on to the next.
+// The node's version is the one that means "any" in a comparison, so this moves on to the next.
 Status Acquire::lift(std::size_t item) {
   const Result<Replies> replies = seat_->session()->run(
       {set(space_.paths.name(items_[item].name), "", any_version)}, request_.by);
@@ -179,7 +179,7 @@ Acquire::Round Acquire::busy(std::size_t item, const Holder& holder) {
   Busy busy{wanted.name, holder.mode, {}, {}, {}, {}, collisions_};
   const std::optional<OwnHolds::Known> own = space_.own.find(holder.token);
   if (own && !own->live()) {
-    // Ours, and past its deadline: out of the way with it.
+    // Our own hold, past its deadline: it is removed.
     if (Status removed = reaper_.remove(own->hold, request_.by); !removed) return removed.error();
     return again();
   }
@@ -261,7 +261,7 @@ Acquire::Round Acquire::ask() {
                                                   lease,
                                                   std::move(seat_),
                                                   made_from()});
-  // The reaper ends what is granted when nobody waits for it any more.
+  // The reaper ends the hold if it is granted when nobody waits for it any more.
   if (Status ready = reaper_.start(); !ready) return ready.error();
   space_.own.ask(hold, BootClock::now() + lease, connection_);
   const auto late = [own = &space_.own, token = token_, base, first_set](const Replies& replies) {
@@ -282,11 +282,11 @@ Acquire::Round Acquire::ask() {
     return replies.error();
   }
   const Reply& reply = replies->front();
-  // Between what it was asked by and what it came to, the store may have been put back.
+  // Between the request and the answer, the store may have been restored.
   const bool in_time = space_.own.done_in(token_, reply.connection);
   if (reply.ok() && !in_time) {
     const Status removed = reaper_.remove(hold, request_.by);
-    // It was there for a moment, for all to see, or still is: not a step that did nothing.
+    // Everyone could see the hold for a moment, or still can: the step did do something.
     return Error{
         Errc::indeterminate,
         removed ? space_.where + ": the connection broke meanwhile; what was granted is given back"
@@ -316,8 +316,8 @@ Acquire::Round Acquire::granted(const Reply& reply, std::size_t first_set) {
     Waiting::left(*ticket_);
     ticket_.reset();
   }
-  // A store that was restored, or a clock here that goes wrong: what was given out
-  // before might be given again.
+  // The store was restored, or this host's clock is wrong: stamps that were granted before might be
+  // granted again.
   const bool too_old =
       grant.stamp.value < grant.store_time_us - most_lag_us || grant.stamp < request_.min_stamp;
   if (own && too_old) {
@@ -337,13 +337,14 @@ Acquire::Round Acquire::granted(const Reply& reply, std::size_t first_set) {
     name.exists = true;
     name.holders.push_back({items_[i].mode, token_});
     space_.names.put(items_[i].name, std::move(name));
-    // Who gives it back does not come before those who waited with him only by knowing more.
+    // A client that gives the name back must not come before those who waited with it, only because
+    // it knows more.
     if (others_wait) space_.names.missed(items_[i].name);
   }
   return std::optional<AcquireOutcome>(std::move(grant));
 }
 
-// Surely not granted. Why, and what now?
+// The hold was certainly not granted. This finds out why, and what to do now.
 Acquire::Round Acquire::refused(const Reply& reply) {
   if (ends_session(reply.code)) return again();
   std::size_t culprit = 0;
@@ -361,7 +362,7 @@ Acquire::Round Acquire::refused(const Reply& reply) {
     if (!now) return now.error();
     return again();
   }
-  // The place in the queue went with its session.
+  // The place in the queue ended with its session.
   if (culprit + 1 == reply.parts.size() && ticket_ && !ticket_->node().empty()) {
     Waiting::left(*ticket_);
   }

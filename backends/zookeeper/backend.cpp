@@ -35,7 +35,7 @@ auto ZookeeperBackend::in_generation(TimePoint by, const Call& call) {
   while (true) {
     const Generation generation = current();
     auto done = call(*generation);
-    // What a generation that is gone answers: nothing was applied.
+    // A generation that is gone answers so: nothing was applied.
     if (done || done.error().code != Errc::misconfigured) return done;
     const Result<bool> moved = move_on(generation, by);
     if (!moved || !*moved) return done;

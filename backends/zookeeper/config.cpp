@@ -17,7 +17,7 @@ std::int64_t our_clock_us() {
       .count();
 }
 
-// So far behind the server's clock is good enough.
+// If the stamps are no further behind the server's clock, they need not be raised.
 constexpr std::int64_t fresh_us = 20'000'000;
 
 // A base that leaves room for more zxids than any store will see.
@@ -57,7 +57,7 @@ Result<std::shared_ptr<const KnownConfig>> ConfigNode::take(std::span<const Repl
   }
   const NodeStat& stat = replies[0].stat;
   saw(stat.changed, 0);
-  // Before anything is made by this configuration: whoever was given rights since finds them there.
+  // Set before anything is made by this configuration: accounts with new rights find them there.
   sessions_.set_acl(acl_of_locks(stored->rights));
   return keep({*std::move(stored), stat.version, replies[1].stat.version, stat.changed,
                stat.changed_ms, read_at});
@@ -73,8 +73,8 @@ std::shared_ptr<const KnownConfig> ConfigNode::confirm(const KnownConfig& known,
 std::shared_ptr<const KnownConfig> ConfigNode::keep(KnownConfig config) {
   auto kept = std::make_shared<const KnownConfig>(std::move(config));
   const std::lock_guard lock(mutex_);
-  // An answer that was overtaken by another must not bring the old one back. In a store that was
-  // put back the zxid has gone back, too.
+  // An older answer that arrives late must not bring old settings back. In a store that was
+  // restored, the zxid has gone back, too.
   const bool older = seen_ && (seen_->read_at != kept->read_at ? seen_->read_at > kept->read_at
                                                                : seen_->zxid > kept->zxid);
   if (!older) seen_ = kept;
@@ -126,16 +126,16 @@ Result<std::shared_ptr<const KnownConfig>> ConfigNode::change(const Change& chan
 }
 
 Status ConfigNode::raise_base(std::int64_t least, TimePoint by) {
-  // By the zxid of the node itself: the last that was seen may be of before the store was put back.
+  // By the zxid of the node itself: the last zxid seen may be from before the store was restored.
   const auto high_enough = [&](const StoredConfig& stored, std::int64_t zxid) {
     const std::int64_t next = stored.base + zxid + 1;
     return next >= least && next >= server_now_us() - fresh_us;
   };
-  // Others may have done it.
+  // Another client may have done it.
   const Result<std::shared_ptr<const KnownConfig>> now = load(by);
   if (!now) return now.error();
   if (high_enough((*now)->stored, (*now)->zxid)) return {};
-  // Of no consequence but for what the server says: its clock, and its zxid.
+  // The change has no effect; the server's answer tells its clock and its zxid.
   const Result<std::shared_ptr<const KnownConfig>> asked =
       change([](StoredConfig&, std::int64_t) { return true; }, by);
   if (!asked) return asked.error();

@@ -13,8 +13,8 @@
 namespace lockset::zookeeper {
 namespace {
 
-// A forked child gets a new one: the parent's may have been locked just then, by a thread that
-// the child does not have.
+// A forked child gets a new mutex: at the fork, a thread that the child does not have may have
+// locked the parent's.
 alignas(std::mutex) unsigned char room_for_mutex[sizeof(std::mutex)];
 
 std::mutex* make_mutex() { return new (room_for_mutex) std::mutex; }

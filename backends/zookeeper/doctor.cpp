@@ -19,10 +19,10 @@ namespace {
 
 using namespace findings;
 
-// Duration's own words for a session's timeout.
+// A session's timeout, as durations are written.
 std::string shown(Duration duration) { return format_duration(duration); }
 
-// The client library gives up connecting after two thirds of what is asked for.
+// The client library stops connecting after two thirds of the requested time.
 constexpr Duration shortest_asked = std::chrono::seconds(1);
 constexpr Duration longest_asked = std::chrono::hours(24);
 
@@ -62,7 +62,7 @@ Finding examine_servers(Session& session, const Options& options, TimePoint by) 
                  "thirds of their session's timeout, as an ensemble's do not");
 }
 
-// What the user may do, by the rights on the settings, where the digests are not shown to most.
+// What the user may do, judged by the rights on the settings: most users can't see the digests.
 Finding examine_rights(Session& session, const Options& options, TimePoint by) {
   if (options.user.empty()) {
     return warning("rights",

@@ -8,7 +8,7 @@ namespace lockset::zookeeper {
 
 bool leaves_doubt(int code) noexcept {
   switch (code) {
-    // The server says so, or the request never left.
+    // The server says so, or the request was never sent.
     case ZOK:
     case ZMARSHALLINGERROR:
     case ZUNIMPLEMENTED:
@@ -27,10 +27,11 @@ bool leaves_doubt(int code) noexcept {
     case ZNOTREADONLY:
     case ZTHROTTLEDOP:
       return false;
-    // Lost connections, and what is unknown. ZSESSIONMOVED may be of an earlier way that the
-    // request took. ZRUNTIMEINCONSISTENCY of a request as a whole is a lost connection too: the
-    // client library ends one whose answers are out of order. (Of a part of a multi it is the
-    // server's word for "behind the one that failed"; the library never reports it for the whole.)
+    // Lost connections, and unknown codes. ZSESSIONMOVED may belong to an earlier connection that
+    // the request took. ZRUNTIMEINCONSISTENCY for a whole request is a lost connection too: the
+    // client library ends a connection whose answers are out of order. (For a part of a multi it is
+    // the server's word for "after the one that failed"; the library never reports it for the
+    // whole.)
     default:
       return true;
   }

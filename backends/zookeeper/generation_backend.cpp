@@ -34,7 +34,7 @@ Traits GenerationBackend::traits() const {
 
 Result<AcquireOutcome> GenerationBackend::try_acquire(const AcquireRequest& request) {
   if (const auto twin = space_->own.find(request.token.hex())) {
-    // The same request again: its hold, if it has one.
+    // The same request again: this looks for its hold.
     Result<std::optional<Grant>> grant = resolve(request.token, request.by);
     if (!grant) return grant.error();
     if (*grant) return AcquireOutcome(*std::move(*grant));
@@ -42,7 +42,7 @@ Result<AcquireOutcome> GenerationBackend::try_acquire(const AcquireRequest& requ
       return Error{Errc::unavailable,
                    space_->where + ": another request with this token is under way"};
     }
-    // Past its deadline: what is left of it must not be taken for the new one's.
+    // Past its deadline: the rest of it must not be taken for the new hold.
     if (Status removed = reaper_.remove(twin->hold, request.by); !removed) return removed.error();
   }
   return Acquire(*space_, reaper_, waiting_, request).run();
@@ -60,8 +60,8 @@ Result<std::optional<Grant>> GenerationBackend::resolve(const HoldRef& attempt, 
     const Reply& reply = (*replies)[1];
     if (ends_session(reply.code)) continue;
     if (reply.code == ZNONODE) {
-      // One that was still asked for may come yet, or has come since this was read: then it
-      // must not be forgotten, or nobody ends it.
+      // A hold that was still requested may come later, or has come since this was read. It must
+      // not be forgotten then, or nobody ends it.
       if (before && before->state == OwnHold::State::live) space_->own.forget(hex);
       return std::optional<Grant>();
     }
@@ -73,15 +73,15 @@ Result<std::optional<Grant>> GenerationBackend::resolve(const HoldRef& attempt, 
     grant.stamp = Stamp{record->base + reply.stat.created};
     grant.store_time_us = space_->config.server_now_us();
     if (!own) {
-      // Of another client: it is there, but nothing of its lease is for us to count on.
+      // Another client's hold: it is there, but this client can't count on its lease.
       grant.lease = Duration::zero();
       return std::optional<Grant>(std::move(grant));
     }
-    // A session that was ours and has ended, or is about to.
+    // The session was ours and has ended, or is about to end.
     if (!own->live() || reply.stat.owner != own->hold->session()->id()) {
       return std::optional<Grant>();
     }
-    // No answer came so far, and it may have been done in any connection since.
+    // No answer has come so far, and the request may have been done in any later connection.
     const ConnectionNumber latest =
         own->seen_in != 0 ? own->seen_in : own->hold->session()->connection();
     if (own->state == OwnHold::State::asked && !space_->own.done_in(hex, latest)) {
@@ -128,8 +128,8 @@ Result<bool> GenerationBackend::release(const HoldRef& hold, std::string_view ap
   return end_hold(hold.stamp, app, by);
 }
 
-// Those that this client took are sent together, each in its own session. What has no answer that
-// counts, and all others, go one by one.
+// Releases the holds that this client took together, each in its own session. The others, and those
+// without an answer that counts, follow one by one.
 Result<std::vector<bool>> GenerationBackend::release_all(std::span<const HoldRef> holds,
                                                          std::string_view app, TimePoint by) {
   std::vector<std::optional<bool>> ended(holds.size());
@@ -191,7 +191,7 @@ Result<bool> GenerationBackend::end_own(const OwnHolds::Known& own, bool breaks,
     if (Status removed = reaper_.remove(own.hold, by); !removed) return removed.error();
     return false;
   }
-  // In its own session, unless that does not answer.
+  // Uses the hold's own session, unless that does not answer.
   std::shared_ptr<Session> session = hold.session();
   if (session->stuck() || !session->connected()) {
     Result<std::shared_ptr<Session>> other = space_->sessions.general(by);
@@ -259,7 +259,7 @@ Result<Inspection> GenerationBackend::inspect(const InspectQuery& query, TimePoi
     hold.owner = std::move(listed.record.owner);
     hold.since =
         std::chrono::system_clock::time_point(std::chrono::milliseconds(listed.stat.created_ms));
-    // Of others it is not seen when they renewed: at most the lease.
+    // For other clients' holds the renewals can't be seen: this is at most the lease.
     hold.remaining = own ? own->deadline - BootClock::now() : listed.record.lease;
   }
   Result<std::vector<Listed>> waiters = holds_.waiters(by);
@@ -288,7 +288,7 @@ Result<SpaceConfig> GenerationBackend::change_config(const ConfigChange& change,
         stored.config = changed(std::move(stored.config), change);
         if (stored.config.version == before) return false;  // refused: the node stays as it is
         stored.config.version = space_->config.version_after(before);
-        // What is granted from now on has a greater zxid than this.
+        // All later grants have a greater zxid than this change.
         stored.base = std::max(stored.base, stored.config.stamp_base.value - zxid);
         return true;
       },
@@ -306,7 +306,7 @@ Result<std::size_t> GenerationBackend::reclaim(std::string_view app, std::int64_
 }
 
 Result<std::size_t> GenerationBackend::sweep(TimePoint by) {
-  // Says whether the servers can be reached at all.
+  // Shows whether the servers can be reached at all.
   if (const auto config = space_->config.load(by); !config) return config.error();
   reaper_.run(by);
   waiting_.tidy(by);

@@ -11,21 +11,21 @@
 namespace lockset::zookeeper {
 namespace {
 
-// Asked for together.
+// How many nodes are read together.
 constexpr std::size_t read_together = 1000;
 
 }  // namespace
 
 Result<std::vector<Listed>> HoldList::holds(TimePoint by) {
   const auto failed = [&](int code) { return error_from(code, space_.where, Sent::reading); };
-  // The list may still have one of these, which is removed and forgotten before it is looked at.
+  // The list may still have one of these, and it may be removed and forgotten before it is read.
   const std::set<std::string> over = space_.own.past_deadline();
   std::map<std::string, Listed> read;
   while (true) {
     const Result<std::shared_ptr<Session>> session = space_.sessions.general(by);
     if (!session) return session.error();
-    // The list of children is what was live at one moment. Their records never change: only
-    // those that came since the last list have to be read.
+    // The list of children is what was live at one moment. The records never change, so only those
+    // that came since the last list have to be read.
     const std::string parent = space_.paths.holds();
     const Result<Replies> list = (*session)->run({sync(parent), children(parent)}, by);
     if (!list) return list.error();
@@ -45,7 +45,7 @@ Result<std::vector<Listed>> HoldList::holds(TimePoint by) {
       if (!replies) return replies.error();
       for (std::size_t i = at; i < end; ++i) {
         const Reply& reply = (*replies)[i - at];
-        // Ended since the list was made: the picture is not of one moment.
+        // It ended after the list was made, so the picture is not of one moment.
         missing = missing || reply.code == ZNONODE || ends_session(reply.code);
         if (reply.code == ZNONODE || ends_session(reply.code)) continue;
         if (!reply.ok()) return failed(reply.code);

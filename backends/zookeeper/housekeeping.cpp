@@ -12,7 +12,7 @@ namespace {
 
 constexpr Duration interval = std::chrono::minutes(10);
 constexpr Duration usual_age = std::chrono::hours(1);
-// Of one run: names looked at, and removed together.
+// For one run: how many names it looks at, and how many it removes together.
 constexpr std::size_t most_looks = 2000;
 constexpr std::size_t most_removed = 500;
 
@@ -56,8 +56,8 @@ Result<std::size_t> Housekeeping::collect(Duration age, TimePoint by) {
        std::chrono::duration_cast<std::chrono::microseconds>(age).count()) /
       1000;
   std::vector<Request> steps;
-  // No version comes again: whoever still has the one of a name that goes is refused by the
-  // configuration's (ADR 0026).
+  // No version comes again: the configuration's version refuses any client that still has the
+  // version of a removed name (ADR 0026).
   steps.push_back(set(space_.paths.config(), to_text((*config)->stored), (*config)->version));
   std::size_t bytes = weight(steps.front());
   std::vector<Request> queues;
@@ -75,12 +75,13 @@ Result<std::size_t> Housekeeping::collect(Duration age, TimePoint by) {
   }
   const std::size_t count = steps.size() - 1;
   if (count == 0) return std::size_t{0};
-  // Not empty, or not there: no matter.
+  // If a queue is not empty, or not there, that does not matter.
   static_cast<void>((*session)->run(std::move(queues), by).ok());
   const Result<Replies> done = (*session)->run({multi(std::move(steps))}, by);
   if (!done) return done.error();
   const int code = done->front().code;
-  // Somebody took one of them meanwhile, or changed the configuration: another time.
+  // Another client took one of the names meanwhile, or changed the configuration: a later run
+  // removes them.
   if (code == ZBADVERSION || code == ZNOTEMPTY || code == ZNONODE) return std::size_t{0};
   if (code != ZOK) return failed(code, Sent::change);
   return count;

@@ -56,7 +56,7 @@ std::vector<std::string> OwnHolds::doubtful(const std::vector<std::string>& toke
   const std::lock_guard lock(mutex_);
   for (const std::string& token : tokens) {
     const auto found = holds_.find(token);
-    if (found == holds_.end()) continue;  // has ended: it is not renewed
+    if (found == holds_.end()) continue;  // it has ended, so it is not renewed
     const OwnHold& hold = *found->second;
     const bool sure =
         hold.unbroken_at != 0 && hold.unbroken_at == breaks && hold.seen_in == connection;
@@ -109,7 +109,7 @@ void OwnHolds::granted(const std::string& token, Stamp stamp) {
 }
 
 void OwnHolds::forget(const std::string& token) {
-  std::shared_ptr<OwnHold> last;  // with its session perhaps: not under the mutex
+  std::shared_ptr<OwnHold> last;  // its session may end with it: so not under the mutex
   const std::lock_guard lock(mutex_);
   const auto found = holds_.find(token);
   if (found == holds_.end()) return;
@@ -138,7 +138,7 @@ std::set<std::string> OwnHolds::past_deadline() const {
     const std::lock_guard lock(mutex_);
     for (const auto& [token, hold] : holds_) all.push_back(known(hold));
   }
-  std::set<std::string> result;  // not under the mutex: live() asks the session
+  std::set<std::string> result;  // not under the mutex, because live() asks the session
   for (const Known& each : all) {
     if (!each.live()) result.insert(each.hold->token);
   }
@@ -178,8 +178,8 @@ std::optional<Duration> OwnHolds::renew(const std::string& token, TimePoint sent
   OwnHold& hold = *found->second;
   const TimePoint now = BootClock::now();
   if (hold.state != OwnHold::State::live || hold.deadline <= now) return {};
-  // Its timeout is another one when it has reconnected to servers with other bounds. What was
-  // promised beyond it can't be taken back: that hold is lost, and is there until its deadline.
+  // The timeout changes if the session has reconnected to servers with other limits. What was
+  // promised beyond it can't be taken back: that hold is lost, and stays until its deadline.
   const Duration safe = safe_part(hold.session()->timeout());
   if (safe < hold.lease && sent + safe < hold.deadline) return {};
   move_deadline(hold, std::max(hold.deadline, sent + std::min(hold.lease, safe)));
@@ -197,7 +197,7 @@ void OwnHolds::expire(const std::string& token) {
 }
 
 std::vector<std::shared_ptr<OwnHold>> OwnHolds::take_all_in(const Session& session) {
-  std::vector<std::shared_ptr<OwnHold>> all;  // their session perhaps ends with them
+  std::vector<std::shared_ptr<OwnHold>> all;  // their session may end with them
   {
     const std::lock_guard lock(mutex_);
     for (const auto& [token, hold] : holds_) {

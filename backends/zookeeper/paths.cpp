@@ -17,7 +17,7 @@ std::string escaped(std::string_view text) {
   part.reserve(text.size());
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    // "." and ".." are no names of nodes.
+    // A node can't be named "." or "..".
     if (stands_for_itself(byte) && !(c == '.' && part.empty())) {
       part += c;
     } else {

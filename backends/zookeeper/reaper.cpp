@@ -14,10 +14,10 @@
 namespace lockset::zookeeper {
 namespace {
 
-// How long one removal may take, and after what time it is tried again.
+// How long one removal may take, and when it is tried again.
 constexpr Duration patience = std::chrono::seconds(2);
 constexpr Duration pause = std::chrono::milliseconds(50);
-// Slept at most, while there is a deadline: the clock of a condition variable stands still
+// The longest sleep while there is a deadline: the clock of a condition variable stands still
 // during a suspend.
 constexpr Duration look_again = std::chrono::seconds(1);
 constexpr std::size_t removed_together = 100;
@@ -62,7 +62,7 @@ void Reaper::loop() {
   while (!ending_) {
     rung_ = false;
     const TimePoint now = BootClock::now();
-    // Read after rung_ was lowered: who comes in between rings again.
+    // Read after rung_ was lowered: a deadline that comes in between rings again.
     TimePoint next = space_.own.next_deadline();
     if (!left_.empty()) next = std::min(next, now + pause);
     const bool idle = next == TimePoint::max();
@@ -123,9 +123,9 @@ Reaper::Holds Reaper::remove_all(Holds holds, TimePoint by) {
   return left;
 }
 
-// A client that reaches the servers and does not hear them goes on connecting, which keeps its
-// session from expiring. When it has had half its timeout to come back, the session is dropped:
-// it expires, and its holds with it.
+// A client whose requests reach the servers, but which gets no answers, goes on connecting, and
+// that keeps its session from expiring. If it is not back after half its timeout, the session is
+// dropped: it expires, and its holds with it.
 bool Reaper::give_up(const Holds& holds) {
   const std::shared_ptr<Session> session = holds.front()->session();
   if (session->connected() || !session->alive()) return false;
@@ -140,9 +140,9 @@ bool Reaper::give_up(const Holds& holds) {
   return true;
 }
 
-// In their own session: there, a removal comes behind whatever was asked for before, so that no
-// late request brings a hold about behind it. (The server that a session comes to closes its old
-// connection, and the leader refuses what arrives by way of the server before.)
+// Removes them in their own session. There a removal comes after all earlier requests, so no late
+// request can make a hold after it. (The server that a session moves to closes its old connection,
+// and the leader refuses what arrives through the server before.)
 Reaper::Holds Reaper::remove_some(Session& session, Holds holds, TimePoint by) {
   std::vector<Request> requests;
   for (const std::shared_ptr<OwnHold>& hold : holds) {
@@ -155,7 +155,7 @@ Reaper::Holds Reaper::remove_some(Session& session, Holds holds, TimePoint by) {
   std::size_t removed = 0;
   for (std::size_t i = 0; i < holds.size(); ++i) {
     const int code = replies ? (*replies)[i].code : ZCONNECTIONLOSS;
-    // Its session has ended, and the hold with it; or somebody else has ended it.
+    // The session has ended, and the hold with it; or another client has ended the hold.
     const bool gone = code == ZOK || code == ZNONODE || !session.alive();
     if (code == ZOK) ++removed;
     if (!gone) {

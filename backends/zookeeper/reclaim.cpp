@@ -36,7 +36,7 @@ class Reclaim {
   }
 
  private:
-  // What there is now: the configuration first, so that a hold made by it is in the list.
+  // Reads the present state: the configuration first, so that a hold made by it is in the list.
   Status read() {
     const Result<std::shared_ptr<const KnownConfig>> config = space_.config.load(by_);
     if (!config) return config.error();
@@ -56,7 +56,7 @@ class Reclaim {
     return {};
   }
 
-  // As many of them as fit; together with the epoch, if that has not begun.
+  // Ends as many of them as fit, and begins the epoch if it has not begun.
   Result<bool> step(bool begun) {
     std::vector<Request> parts;
     parts.push_back(check(space_.paths.hold(own_token_), any_version));
@@ -88,7 +88,7 @@ class Reclaim {
       for (std::size_t i = 0; i < count; ++i) space_.own.forget(older_[i].name);
       return true;
     }
-    // Something moved meanwhile: from what is there now.
+    // Something changed meanwhile: it starts again from the present state.
     if (code == ZBADVERSION || code == ZNONODE || ends_session(code)) return false;
     return error_from(code, space_.where, Sent::change);
   }

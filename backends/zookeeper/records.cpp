@@ -11,9 +11,9 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::microseconds;
 
-// The first line of every node's data. Another layout gets another number.
+// The first line of every node's data. Each layout has its own number.
 constexpr std::string_view format_line = "lockset 1\n";
-// Of the head node: spaces of version 1 had their configuration there.
+// The first line of the head node: spaces of version 1 had their configuration there.
 constexpr std::string_view head_line = "lockset 2\n";
 
 void add(std::string& text, std::string_view key, std::string_view value) {
@@ -23,12 +23,12 @@ void add(std::string& text, std::string_view key, std::int64_t value) {
   add(text, key, std::to_string(value));
 }
 
-// Takes the lines "key=value" apart, one after the other.
+// Takes the lines "key=value" apart, one after another.
 class Lines {
  public:
   explicit Lines(std::string_view text) : rest_(text) {}
 
-  // False at the end, or at a line that is none: see broken().
+  // False at the end, or at a line without the form: see broken().
   bool next() {
     if (rest_.empty()) return false;
     const std::size_t end = rest_.find('\n');
@@ -213,7 +213,7 @@ bool read_config(std::string_view text, StoredConfig& stored) {
     } else if (lines.key() == "program") {
       lines.read(stored.rights.programs.emplace_back());
     } else {
-      lines.spoil();  // something that an acquire depends on, and that we don't know
+      lines.spoil();  // an acquire depends on it, and this program does not know it
     }
   }
   return !lines.broken();

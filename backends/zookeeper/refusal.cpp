@@ -12,7 +12,7 @@
 namespace lockset::zookeeper {
 namespace {
 
-// A refusal comes within a round trip.
+// A refusal arrives within a round trip.
 constexpr int round_trip_ms = 200;
 
 bool refuses(const addrinfo& address) {

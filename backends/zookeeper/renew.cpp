@@ -7,11 +7,11 @@
 
 namespace lockset::zookeeper {
 
-// The write proves that the session lives where the majority of the servers is: a leader that was
-// deposed while it stood still can answer reads, and does not know. What is read behind it, in the
-// same connection, is no older. A hold lives which was not broken since it was granted or seen. The
-// others are asked for one by one: in the same round trip those that are known to be in doubt, in a
-// second one those that came into doubt since the last time.
+// The write proves that the session lives where the majority of the servers is. (A leader that was
+// deposed while it stood still can answer reads, and does not know that.) What is read after it in
+// the same connection is no older. A hold lives if it was not broken since it was granted or seen.
+// The others are requested one by one: those known to be in doubt in the same round trip, those
+// that came into doubt since the last time in a second one.
 Result<Renewals::Leases> Renewals::renew(const std::shared_ptr<Session>& session,
                                          const std::vector<std::string>& tokens, TimePoint by) {
   Beat& beat = session->beat();
@@ -70,7 +70,7 @@ Result<Renewals::Leases> Renewals::renew(const std::shared_ptr<Session>& session
   }
 }
 
-// Asked again until `by`, which does no harm.
+// Repeats the requests until `by`, which does no harm.
 Result<std::optional<Renewals::Answers>> Renewals::ask(Session& session,
                                                        const std::vector<Request>& requests,
                                                        TimePoint by) {
@@ -98,7 +98,7 @@ Result<std::optional<Renewals::Answers>> Renewals::ask(Session& session,
 
 Result<Renewals::Beaten> Renewals::judge_write(Beat& beat, bool made, std::int32_t before,
                                                const Reply& write, const Reply& above) const {
-  // Before all else: a space that was wiped.
+  // Checked first, for a space that was wiped.
   if (!above.ok()) return error_from(above.code, space_.where, Sent::reading);
   if (!made && (write.ok() || write.code == ZNODEEXISTS)) {
     beat.was_made();
@@ -107,7 +107,7 @@ Result<Renewals::Beaten> Renewals::judge_write(Beat& beat, bool made, std::int32
   if (made && write.ok()) {
     return beat.answered(before, write.stat.version) ? Beaten::done : Beaten::gone_back;
   }
-  // Nobody removes it but its session's end.
+  // Only the end of its session removes the node.
   if (made && write.code == ZNONODE) return Beaten::gone_back;
   return error_from(write.code, space_.where, Sent::reading);
 }
@@ -129,8 +129,8 @@ Status Renewals::judge(const Session& session, const std::vector<std::string>& t
   return {};
 }
 
-// The store was put back from a backup in which this session is. It owns there what it has long let
-// go, and misses what it took since: all of that ends with it.
+// The store was restored from a backup that has this session. There the session owns holds that it
+// has long released, and lacks those it took since: all of that ends with the session.
 void Renewals::give_up(const std::shared_ptr<Session>& session) {
   space_.sessions.forget(session);
   static_cast<void>(space_.own.take_all_in(*session));

@@ -30,10 +30,11 @@ class Giving {
     if (!now) return now.error();
     rights_ = (*now)->stored.rights;
     give(role, account);
-    // Who was given more finds the nodes ready; who was given less has the first of them taken
-    // away.
+    // An account with new rights finds the nodes ready; an account with fewer rights loses the
+    // first of them now.
     if (Status set = set_fixed(); !set) return set;
-    // From this on clients make nodes for these, or have a step refused that would make others.
+    // From here on clients make nodes with these rights; a step that would make nodes with others
+    // is refused.
     const auto changed = space_.config.change(
         [&](StoredConfig& stored, std::int64_t) {
           rights_ = stored.rights;
@@ -61,7 +62,7 @@ class Giving {
     (role == Role::programs ? rights_.programs : rights_.operators).push_back(account);
   }
 
-  // Those who have all rights on the settings.
+  // Finds the accounts that have all rights on the settings.
   Status find_administrators() {
     const Result<Replies> replies = run({acl(space_.paths.settings())});
     if (!replies) return replies.error();
@@ -76,7 +77,7 @@ class Giving {
                          ": the space was made without a user, and is open to everybody: make one "
                          "with a user in the address, and give rights in that"};
       }
-      // A server shows the digests only to those who may change them.
+      // A server shows the digests only to users who may change them.
       if (!is_digest_id(entry.id)) return not_the_owner();
       administrators_.push_back(entry.id);
     }
@@ -107,7 +108,7 @@ class Giving {
     return set_all(std::move(requests));
   }
 
-  // Of the nodes below, and of those below these.
+  // Sets the rights of the nodes below, and if `deeper` of those below them.
   Status set_below(const std::string& above, bool deeper) {
     const Result<Replies> list = run({children(above)});
     if (!list) return list.error();

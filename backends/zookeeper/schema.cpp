@@ -16,9 +16,9 @@
 namespace lockset::zookeeper {
 namespace {
 
-// The first stamp of a space is the server's clock, in microseconds, and so is its version.
+// The first stamp of a space is the server's clock, in microseconds, and so is its first version.
 Result<StoredConfig> first_config(Session& session, const Options& options, TimePoint by) {
-  // A write, of no consequence, asks for the clock and the zxid.
+  // A write without effect, which gets the clock and the zxid.
   const Result<Replies> replies = session.run({set(options.root(), "", any_version)}, by);
   if (!replies) return replies.error();
   const Reply& reply = replies->front();
@@ -42,12 +42,12 @@ Status make(Session& session, const Options& options, const std::string& path, T
   return error_from(code, options.shown(), Sent::change);
 }
 
-// What stands at the head of the space.
+// What the head of the space contains.
 struct Layout {
   bool ready = false;
   std::vector<std::string> left_over;       // configurations of generations that the head lost
   std::int32_t head_version = any_version;  // any: there is no head
-  std::optional<StoredConfig> version_1;    // of a space without generations
+  std::optional<StoredConfig> version_1;    // the configuration of a space without generations
 };
 
 Result<Layout> look(Session& session, const Options& options, TimePoint by) {
@@ -80,14 +80,14 @@ Result<Layout> look(Session& session, const Options& options, TimePoint by) {
   const Result<Replies> read = session.run({get(paths.config()), get(paths.settings())}, by);
   if (!read) return read.error();
   const Reply& config = read->front();
-  if (config.code == ZNONODE) return layout;  // wiped in part
+  if (config.code == ZNONODE) return layout;  // someone has deleted a part
   if (!config.ok()) return error_from(config.code, options.shown(), Sent::reading);
   if (!config_from(config.text, read->back().text)) return newer();
   layout.ready = true;
   return layout;
 }
 
-// A new generation, whole or not at all. False: somebody else changed the space meanwhile.
+// Makes a new generation, as one step. False: another client changed the space meanwhile.
 Result<bool> write_layout(Session& session, const Options& options, const Layout& layout,
                           TimePoint by) {
   Result<StoredConfig> config = first_config(session, options, by);
@@ -113,9 +113,9 @@ Result<bool> write_layout(Session& session, const Options& options, const Layout
   }
   parts.push_back(create(paths.settings(), settings_text(*config), Lasting::persistent));
   parts.push_back(create(paths.config(), to_text(*config), Lasting::persistent));
-  // Whoever works there by it must not go on beside those who come now.
+  // Clients that still work in an old generation must not go on beside the new ones.
   for (const std::string& old : layout.left_over) parts.push_back(remove(old));
-  // Fails where a hold lives; and none comes any more, for the head is another one.
+  // Fails if a hold lives there; and no new one can come, because the head is another one.
   const std::string old_holds = options.root() + "/holds";
   if (layout.version_1) parts.push_back(remove(old_holds));
   const Result<Replies> done = session.run({multi(std::move(parts))}, by);
@@ -137,8 +137,8 @@ Result<bool> write_layout(Session& session, const Options& options, const Layout
   return error_from(code, options.shown(), Sent::change);
 }
 
-// What a space without generations left: names that nobody holds, and queues. What can't be removed
-// does no harm.
+// Removes what a space without generations left: names without holds, and queues. A rest that can't
+// be removed does no harm.
 Status remove_version_1(Session& session, const Options& options, TimePoint by) {
   for (const std::string& above : {options.root() + "/names", options.root() + "/queues"}) {
     const Result<Replies> list = session.run({children(above)}, by);

@@ -21,10 +21,10 @@
 namespace lockset::zookeeper {
 namespace {
 
-// The client library tells nobody that a server has taken its connection.
+// The client library does not tell when a server has accepted its connection.
 constexpr Duration handshake_poll = std::chrono::milliseconds(250);
 
-// Its messages would go to stderr; what matters of them comes back as an error.
+// Its messages would go to stderr; the errors report what matters.
 void ignore_log(const char*) {}
 
 NodeStat stat_of(const Stat* stat) {
@@ -66,16 +66,17 @@ struct Batch {
         tell = std::move(late);
       }
     }
-    changed.notify_one();     // who is woken finds the mutex free
-    if (tell) tell(replies);  // nobody else looks at them any more
+    changed.notify_one();     // a woken thread finds the mutex free
+    if (tell) tell(replies);  // no other thread reads them any more
   }
 };
 
 }  // namespace
 
 struct Session::Native {
-  // One for all who watch the same of a node: the client library, which knows it by its address,
-  // keeps a watch until it fires, and those who give up must not pile up there. Guarded by `mutex`.
+  // There is one for all that watch the same of a node. The client library knows it by its address,
+  // and keeps a watch until it fires: waiters that give up must not pile up there. Guarded by
+  // `mutex`.
   struct Watch {
     Native* native;
     std::pair<Kind, std::string> what;
@@ -97,7 +98,7 @@ struct Session::Native {
   std::shared_ptr<const Acl> given_acl;  // guarded by `mutex`
   std::shared_ptr<std::atomic<int>> overdue = std::make_shared<std::atomic<int>>(0);
   Session::Connections connections;
-  std::string identity;     // "user:password"; empty: nobody in particular
+  std::string identity;     // "user:password"; empty: no user
   bool identified = false;  // the client library knows it; guarded by `mutex`
   // Changed by the thread that also calls for each reply, in the order of events.
   std::atomic<ConnectionNumber> connection = 0;
@@ -111,7 +112,7 @@ struct Session::Native {
   std::int64_t id = 0;
   std::map<std::pair<Kind, std::string>, Watch> watches;
 
-  // An ACL as the client library wants it, which copies it in the call.
+  // An ACL in the client library's form; the library copies it in the call.
   class LibraryAcl {
    public:
     explicit LibraryAcl(const Acl& acl) {
@@ -147,7 +148,7 @@ struct Session::Native {
     if (type != ZOO_SESSION_EVENT) return;
     auto* native = static_cast<Native*>(context);
     const std::lock_guard lock(native->mutex);
-    // Who is not known there yet has no connection yet.
+    // Until the session has identified itself, it does not count as connected.
     if (state == ZOO_CONNECTED_STATE && !native->identify(handle)) state = ZOO_CONNECTING_STATE;
     native->state = state;
     if (state != ZOO_CONNECTED_STATE && native->timeout_ms != 0) native->cut = true;
@@ -165,9 +166,9 @@ struct Session::Native {
     native->changed.notify_all();
   }
 
-  // Once it has been told, the client library says it first in each connection. Between connections
-  // it refuses to be told (3.8.0: ZINVALIDSTATE after one that was refused), so it is told in
-  // the first one; what is asked there comes behind. `mutex` is held.
+  // The library identifies itself first in each connection once it knows the identity. Between
+  // connections it does not accept it (3.8.0: ZINVALIDSTATE after a refused one). So it learns it
+  // in the first connection; requests made there come after it. `mutex` is held.
   bool identify(zhandle_t* connected) {
     if (!identity.empty() && !identified) {
       identified = zoo_add_auth(connected, "digest", identity.data(),
@@ -180,7 +181,7 @@ struct Session::Native {
     auto* watch = static_cast<Watch*>(context);
     std::unique_lock lock(watch->native->mutex);
     if (type == ZOO_SESSION_EVENT) {
-      // All watches hear of it and stay; only the session's end matters to a waiter.
+      // All watches see this event and stay; only the session's end matters to a waiter.
       if (state == ZOO_EXPIRED_SESSION_STATE) watch->raise(std::move(lock));
       return;
     }
@@ -193,7 +194,7 @@ struct Session::Native {
 
   static void finish(const void* data, Reply reply) {
     const std::unique_ptr<Pending> pending(static_cast<Pending*>(const_cast<void*>(data)));
-    // In the order in which the client library set it and saw it fire.
+    // In the order in which the client library set the watch and saw it fire.
     if (pending->watch != nullptr) pending->native->answered(*pending->watch, reply.ok());
     reply.connection = pending->native->connection;
     pending->batch->done(pending->index, std::move(reply));
@@ -264,7 +265,7 @@ struct Session::Native {
     }
   }
 
-  // The client library's code; `pending` is its then, if it is ZOK.
+  // Returns the client library's code; if that is ZOK, the library owns `pending`.
   int submit(Pending* pending) {
     std::shared_ptr<const Acl> given;
     {
@@ -355,14 +356,14 @@ Session::Session(const Options& options, Duration timeout, Duration handshake,
   native_->connections = std::move(connections);
   if (options.user.empty()) return;
   native_->identity = options.user + ":" + options.password;
-  // Who has shown who he is does not let others at what he makes.
+  // A user that is identified does not let others change the nodes that it makes.
   native_->usual_acl = &ZOO_CREATOR_ALL_ACL;
 }
 
 // Makes the client library's handle, or sets errno.
 void Session::begin(const Options& options) {
   const auto timeout_ms = std::chrono::ceil<std::chrono::milliseconds>(asked_timeout_).count();
-  // More of them than this the client library, which doubles them, can't count.
+  // The client library doubles the number, and can't count more than this.
   constexpr std::int64_t most_ms = 500'000'000;
   zoo_set_debug_level(ZOO_LOG_LEVEL_ERROR);
   const NewPipes pipes;
@@ -370,8 +371,8 @@ void Session::begin(const Options& options) {
                                     static_cast<int>(std::min(timeout_ms, most_ms)), nullptr,
                                     native_.get(), ZOO_NO_LOG_CLIENTENV, ignore_log);
   if (native_->handle == nullptr) return;
-  // Else it looks the servers' names up before every read and write, and a child that is forked
-  // meanwhile finds the C library's lock for that taken for ever.
+  // Otherwise the library looks up the servers' names before every read and write, and a child that
+  // is forked meanwhile finds the C library's lock for that taken for ever.
   zoo_set_servers_resolution_delay(native_->handle, -1);
   pipes.close_on_exec();
 }
@@ -380,8 +381,8 @@ Result<std::shared_ptr<Session>> Session::open(const Options& options, Duration 
                                                Duration handshake, Connections connections) {
   std::shared_ptr<Session> session(
       new Session(options, timeout, handshake, std::move(connections)));
-  // The library's threads inherit that signals are blocked. This one goes on to get them: to
-  // look up names may take long.
+  // The library's threads inherit blocked signals. This thread goes on receiving them: looking up
+  // names may take long.
   int error = 0;
   try {
     std::thread beginning;
@@ -423,7 +424,7 @@ Status Session::ready(TimePoint by) {
     return state == ZOO_CONNECTED_STATE || state == ZOO_EXPIRED_SESSION_STATE ||
            state == ZOO_AUTH_FAILED_STATE;
   };
-  bool looked = false;                 // whether anybody listens
+  bool looked = false;                 // whether it was checked that a server listens
   TimePoint taken = TimePoint::max();  // when a server was first seen to have its connection
   while (!settled()) {
     const TimePoint now = BootClock::now();
@@ -441,7 +442,7 @@ Status Session::ready(TimePoint by) {
       return Error{Errc::unavailable, where_ + why};
     }
     native_->changed.wait_for(lock, std::min<Duration>(left, handshake_poll));
-    // Once, for the queue of a server that hangs has little room.
+    // Only once, because the queue of a server that hangs has little room.
     if (looked || settled() || native_->timeout_ms != 0) continue;
     looked = true;
     lock.unlock();
@@ -474,9 +475,9 @@ Result<Replies> Session::run(std::vector<Request> requests, TimePoint by, Late l
   }
 }
 
-// zoo_amulti of a session that has ended frees paths of ours (3.8.0: from its second operation on
-// it gives free() what the one before had). A session ends while it connects, never from one
-// moment to the next while it is connected; what on_session says of that comes later.
+// zoo_amulti on a session that has ended frees paths of ours (3.8.0: from its second operation on
+// it gives free() what the one before had). A session ends while it connects, never from one moment
+// to the next while it is connected; on_session hears of it only later.
 Status Session::connected_for_multi(TimePoint by) {
   while (true) {
     if (Status settled = ready(by); !settled) return settled;
@@ -523,7 +524,7 @@ Result<Replies> Session::send(std::vector<Request> requests, TimePoint by, Late 
   if (batch->missing == 0) return std::move(batch->replies);
   batch->given_up = true;
   ++*batch->overdue;
-  // Those that have come are of no use without the others.
+  // Replies that have arrived are of no use without the others.
   Replies replies(count);
   for (Reply& reply : replies) reply.code = ZOPERATIONTIMEOUT;
   return replies;

@@ -14,28 +14,28 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// An idle session is kept for this long.
+// How long an idle session is kept.
 constexpr Duration idle_time = std::chrono::minutes(2);
 
-// For so long a lease that the servers' bounds don't admit is refused without asking them.
+// For this long, a lease outside the servers' limits is refused without asking them.
 constexpr Duration bounds_last = std::chrono::seconds(5);
 
-// The session that a lease asks for lasts half as long again: see safe_part().
+// The session for a lease lasts half as long again: see safe_part().
 Duration wished_timeout(Duration lease) {
   return std::chrono::ceil<milliseconds>(lease + lease / 2);
 }
 
 }  // namespace
 
-// The server that a client talks to tells the leader of the contact up to half a tick later;
-// the client shows itself every third of the timeout at least. Where the client and that
-// server are cut off together, the leader counts from the contact before.
+// The server that a client talks to reports the contact to the leader up to half a tick later; the
+// client makes contact at least every third of the timeout. If the client and that server are cut
+// off together, the leader counts from the contact before.
 Duration safe_part(Duration timeout) noexcept { return timeout * 2 / 3; }
 
 Sessions::~Sessions() { close(std::move(entries_)); }
 
 void Sessions::close(std::vector<Entry> entries) {
-  // Side by side: each may take some seconds where the server does not answer.
+  // In parallel: each may take some seconds if the server does not answer.
   std::deque<Thread> threads;
   for (std::size_t i = 1; i < entries.size(); ++i) {
     try {
@@ -58,13 +58,13 @@ std::size_t Sessions::count() const {
 Result<Duration> Sessions::timeout_for(Duration lease) const {
   const Duration wished = wished_timeout(lease);
   const std::lock_guard lock(mutex_);
-  // Old knowledge refuses nothing: the servers may have been given other bounds since.
+  // Old knowledge refuses nothing: the servers may have other limits since then.
   const bool fresh = bounds_.learnt + bounds_last > BootClock::now();
   if (bounds_.longest && *bounds_.longest < lease && fresh) {
     return check_lease(lease, *bounds_.longest).error();
   }
   if (!bounds_.shortest || wished >= *bounds_.shortest) return wished;
-  if (options_.short_leases) return *bounds_.shortest;  // not one more session of the same
+  if (options_.short_leases) return *bounds_.shortest;  // so that short leases share a session
   if (!fresh) return wished;
   return check_lease(lease, *bounds_.shortest).error();
 }
@@ -96,7 +96,7 @@ Status Sessions::check_lease(Duration lease, Duration timeout) const {
   return {};
 }
 
-// Reserved at once: many who come together must not all find the same room.
+// Reserved at once: many that come together must not all find the same room.
 Sessions::Reserved Sessions::reserve(Entry& entry, std::size_t path_bytes) {
   entry.last_use = BootClock::now();
   if (path_bytes == 0) return {entry, nullptr, false};
@@ -106,9 +106,9 @@ Sessions::Reserved Sessions::reserve(Entry& entry, std::size_t path_bytes) {
 
 std::optional<Sessions::Reserved> Sessions::find(Duration timeout, bool for_holds,
                                                  std::size_t path_bytes, std::vector<Entry>& dead) {
-  // One that lost its connection keeps what was taken in it, and gets nothing new: servers that
-  // were put back to before what it has seen turn it away for as long as they are behind, and
-  // where they are not it may own there what it has long let go. A new one has seen nothing.
+  // A session that lost its connection keeps its holds, and gets no new ones. If the servers were
+  // restored to a state before what it has seen, they turn it away as long as they are behind;
+  // after that it may own there what it has long released. A new session has seen nothing.
   const auto first_dead = std::stable_partition(
       entries_.begin(), entries_.end(),
       [](const Entry& entry) { return entry.session->alive() && !entry.session->was_cut(); });
@@ -154,7 +154,7 @@ Result<Sessions::Reserved> Sessions::take(Duration timeout, bool for_holds, std:
     }
     opened_.wait_until(lock, on_steady_clock(by));
   }
-  if (entries_.size() >= options_.pool + 1) {  // one is for what needs no lease
+  if (entries_.size() >= options_.pool + 1) {  // one is for calls that need no lease
     std::optional<Entry> idle = make_room();
     if (!idle) {
       return Error{Errc::unavailable, options_.shown() + ": all " + std::to_string(options_.pool) +
@@ -199,7 +199,7 @@ Result<Sessions::Reserved> Sessions::connected(Duration timeout, bool for_holds,
       forget(session);
       if (BootClock::now() < by) continue;
     }
-    // One that has expired makes room for the next.
+    // An expired session makes room for the next one.
     if (session->alive() || ready.error().code != Errc::unavailable) return ready.error();
   }
 }
@@ -222,7 +222,7 @@ Result<std::unique_ptr<Seat>> Sessions::seat(Duration lease, std::size_t path_by
   Result<Reserved> reserved = connected(*timeout, true, path_bytes, by);
   if (!reserved) return reserved.error();
   const std::shared_ptr<Session>& session = reserved->entry.session;
-  // An old one does not know what the servers would say today.
+  // An old session does not show what limits the servers have today.
   if (reserved->opened) learn_bounds(*session);
   if (Status fits = check_lease(lease, session->timeout()); !fits) {
     forget(session);

@@ -35,8 +35,7 @@ Result<std::unique_ptr<OpenSpace>> OpenSpace::open(const Options& options, TimeP
       new OpenSpace(options, *std::move(generation), std::move(sessions)));
   const Result<std::shared_ptr<Session>> session = space->sessions.general(by);
   if (!session) return session.error();
-  // Holds that are granted after the breaks were read need not be looked for at their first
-  // renewal.
+  // Holds granted after the breaks were read need not be looked for at their first renewal.
   const ConnectionNumber read_at = space->sessions.connections();
   std::vector<Request> requests = space->config.reads();
   requests.push_back(exists(space->paths.holds()));

@@ -13,14 +13,14 @@ namespace lockset::zookeeper {
 namespace {
 
 // Bits of a ticket's signal.
-constexpr unsigned own_bit = 1;    // our node was touched, or is gone: our turn perhaps
-constexpr unsigned queue_bit = 2;  // the one before us moved
-constexpr unsigned name_bit = 4;   // somebody took the name or let it go
+constexpr unsigned own_bit = 1;    // our node was touched, or is gone: it may be our turn
+constexpr unsigned queue_bit = 2;  // the waiter before us moved
+constexpr unsigned name_bit = 4;   // a client took or released the name
 
-// What a look may take while its waiter has no deadline near.
+// How long a look may take while its waiter has no deadline near.
 constexpr Duration look_time = std::chrono::seconds(5);
 
-// Of "r-TOKEN-0000000012" or "w-...": the number that the server gave.
+// The number that the server gave, from "r-TOKEN-0000000012" or "w-...".
 std::int32_t sequence_of(std::string_view child) {
   const std::string_view digits = child.substr(std::min(std::size_t{2 + 32 + 1}, child.size()));
   std::int32_t sequence = 0;
@@ -32,8 +32,8 @@ std::string part_of(const std::string& path) { return path.substr(path.rfind('/'
 
 }  // namespace
 
-// Longest wait first. Only the order matters, and only in one life of the queue's node: the
-// numbers begin anew when it was removed (which it is when it is empty).
+// Longest wait first. Only the order matters, and only in one life of the queue's node: the numbers
+// begin again after it was removed (which happens when it is empty).
 std::vector<std::string> Waiting::sorted_queue(const Reply& reply) const {
   std::vector<std::string> queue;
   for (const std::string& child : reply.children) {
@@ -70,7 +70,7 @@ Result<std::shared_ptr<Ticket>> Waiting::queue_up(std::shared_ptr<Ticket> ticket
 Status Waiting::enter(Ticket& ticket, const Record& waiter, TimePoint by) {
   const std::string queue = space_.paths.queue(ticket.name_);
   while (true) {
-    // By the token it is found when the answer is lost.
+    // If the answer is lost, the token finds the node.
     const std::string part = holder_part(ticket.mode_, Token::random().hex()) + "-";
     const std::string place = below(queue, part);
     Result<std::unique_ptr<Seat>> seat = space_.sessions.waiting_seat(place.size() + 14, by);
@@ -116,7 +116,8 @@ Result<Waiting::Turn> Waiting::look(Ticket& ticket, TimePoint by) {
     Session& session = *ticket.session_;
     const std::string name = space_.paths.name(ticket.name_);
     const ConnectionNumber read_at = space_.sessions.connections();
-    // In this order, and together: whoever is first then, and watches the name, misses nothing.
+    // In this order, and together: a client that is then first, and watches the name, misses
+    // nothing.
     std::vector<Request> requests{children(space_.paths.queue(ticket.name_)),
                                   exists(space_.paths.config())};
     const bool watch_name = ticket.may_be_first_ && (ticket.armed_ & name_bit) == 0;
@@ -133,7 +134,7 @@ Result<Waiting::Turn> Waiting::look(Ticket& ticket, TimePoint by) {
     if (watch_own && first->back().ok()) ticket.armed_ |= own_bit;
     const std::vector<std::string> queue = sorted_queue(first->front());
     const auto place = std::find(queue.begin(), queue.end(), own);
-    // Our node is gone, by whatever hand: the next attempt makes another.
+    // Our node is gone, for whatever reason: the next attempt makes another.
     if (place == queue.end() || config_reply.stat.version != ticket.config_version_) {
       return Turn::go;
     }
@@ -152,7 +153,7 @@ Result<Waiting::Turn> Waiting::look(Ticket& ticket, TimePoint by) {
       if (is_first) {
         name_reply = reply;
         if (reply.ok()) ticket.armed_ |= name_bit;
-      } else if (reply.code == ZNONODE) {  // he went between the two
+      } else if (reply.code == ZNONODE) {  // that waiter left between the two
         ticket.may_be_first_ = true;
         continue;
       } else if (!reply.ok()) {
@@ -172,7 +173,7 @@ Result<Waiting::Turn> Waiting::look(Ticket& ticket, TimePoint by) {
     }
     if (!is_first) return Turn::sleep;
     slow_down(ticket, name_reply.stat.version, by);
-    // Others could be let in where we are not: the readers behind a writer.
+    // There may be room for others while there is none for us: the readers behind a writer.
     const Mode other = ticket.mode_ == Mode::write ? Mode::read : Mode::write;
     const std::shared_ptr<const KnownConfig> config = space_.config.seen();
     const std::uint32_t permits = config->stored.config.permits_of(ticket.name_).of(other);
@@ -188,8 +189,8 @@ Result<Waiting::Turn> Waiting::look(Ticket& ticket, TimePoint by) {
   }
 }
 
-// Somebody was let in while we were the first: perhaps one who gives the name back and asks for it
-// again by the version that he left, which is faster than we can be. With another version he has to
+// Another client was let in while we were first. It may have given the name back and taken it again
+// by the version that it left there, which is faster than we can be. With another version it has to
 // read first, as we do.
 void Waiting::slow_down(Ticket& ticket, std::int32_t version, TimePoint by) {
   if (ticket.seen_version_ && *ticket.seen_version_ != version) {
@@ -229,7 +230,7 @@ Status Waiting::await(Ticket& ticket, TimePoint until, const std::stop_token& st
 
 void Waiting::leave(Ticket& ticket, TimePoint by) {
   if (ticket.node_.empty()) return;
-  if (ticket.litter_ != litter_) return left(ticket);  // went with its generation
+  if (ticket.litter_ != litter_) return left(ticket);  // it went with its generation
   const std::string node = ticket.node_;
   left(ticket);
   if (!ticket.session_->alive()) return;
