@@ -5,21 +5,21 @@
 -- #   outcome 'busy':    holder, now, left of the first lease or NULL, watch, name, mode, label
 -- #   outcome 'stale', 'late', 'unsure'
 -- #
--- # Whether the server is the one that is written to, and durable, is looked at before
--- # (nothing is done, nobody waits here) and once more behind the commit: a grant that was
--- # committed after read_only had been set may be missing where the log was read to its end by
--- # then. Only what was committed before is answered as granted.
+-- # Checks whether the server is the one that is written to, and durable: once before (then
+-- # nothing is done, and nobody waits here), and once more after the commit. A grant that
+-- # was committed after read_only had been set may be missing on a server that had read the
+-- # log to its end by then. Only a grant that was committed before is answered as granted.
 -- #
--- # Each statement of a READ COMMITTED transaction sees what was committed when it began, so
--- # the look at a name comes behind the lock on its row in a statement of its own. Holds are
--- # counted, never filtered by expiry: what has expired is deleted first, with another look at
--- # the expiry under the row's lock, which waits for a renewal under way.
+-- # Each statement of a READ COMMITTED transaction sees what was committed when it began,
+-- # so the look at a name is a statement of its own after the lock on its row. Holds are
+-- # counted, never filtered by expiry: expired ones are deleted first, after the expiry was
+-- # checked again under the row's lock, which waits for a renewal under way.
 -- #
 -- # MIN(stamp) is one access to the key, before the optimizer weighs plans; LIMIT 1 was
 -- # measured to cost half as much again.
 -- #
--- # Order of locks, for everyone: name rows by name, the space's row, holds by stamp (of a
--- # hold, item 0 first).
+-- # All calls take locks in this order: name rows by name, the space's row, holds by stamp
+-- # (in a hold, item 0 first).
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures

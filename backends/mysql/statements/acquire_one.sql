@@ -1,7 +1,7 @@
--- # An acquire of one name: the usual case in few statements (each costs about as much as the
--- # floor's whole insert): one name, known, nobody on it, the counter of stamps up to date.
--- # For everything else it starts again in the procedure of acquire.sql, in the same round
--- # trip.
+-- # An acquire of one name: the usual case in few statements (each costs about as much as
+-- # the floor's whole insert): one name, which is known and free, and the counter of stamps
+-- # is up to date. In every other case it starts again in the procedure of acquire.sql, in
+-- # the same round trip.
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures

@@ -1,13 +1,13 @@
--- # Makes one change of the configuration, for operators; p_value NULL unsets permits.
--- # p_only_at not NULL: only if that is the configuration's version; else nothing, and the
--- # answer is what there is.
+-- # Makes one change of the configuration, for operators; p_value NULL unsets permits. If
+-- # p_only_at is not NULL and not the configuration's version, it changes nothing and
+-- # answers the present configuration.
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures
 -- #   {next_version}: what follows the column config_version
 -- #   {check_keeps}: refuses where the server is not the one that is written to, or a crash
 -- #     may lose something
--- #   {check_kept}: answers an error where, behind the commit, the server is no longer the one
+-- #   {check_kept}: answers an error if, after the commit, the server is no longer the one
 -- #     that is written to, or a crash may lose something
 
 CREATE PROCEDURE {space}_change(

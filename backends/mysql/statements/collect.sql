@@ -1,8 +1,8 @@
--- # Removes rows of names that were not used for p_age microseconds and have no hold; at most
--- # p_looks are looked at, above p_from. Safe at any time: a grant holds the lock on the
--- # name's row from before it looks until it commits, and an acquire that waited for a row
--- # that is gone makes a new one; nothing is remembered by it. Answers where to go on (NULL:
--- # at the start).
+-- # Removes rows of names that were not used for p_age microseconds and have no hold; looks
+-- # at p_looks rows at most, above p_from. Safe at any time: a grant holds the lock on the
+-- # name's row from before its look until its commit, and an acquire that waited for a
+-- # removed row makes a new one; no state is lost with the row. Answers where to continue
+-- # (NULL: at the start).
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures

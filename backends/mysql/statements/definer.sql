@@ -1,4 +1,4 @@
--- # Says with whose rights all of this is done, and what that account may do on the whole
+-- # Says whose rights all procedures run with, and what that account may do on the whole
 -- # server.
 -- #
 -- # Filled in:

@@ -1,6 +1,7 @@
--- # Deletes the further rows of a hold whose first row the caller has deleted. They are looked
--- # up without a lock and deleted one by one by the primary key: a delete over the index of
--- # stamps locks the next stamp's entry as well, and two such deletes met in a deadlock.
+-- # Deletes the other rows of a hold whose first row the caller has deleted. They are
+-- # looked up without a lock and deleted one by one by the primary key: a delete over the
+-- # index of stamps locks the next stamp's entry as well, and two such deletes met in a
+-- # deadlock.
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures

@@ -1,7 +1,7 @@
--- # A part of acquire.sql, strategy=unique-index. The row is found or made, and locked, by one
--- # statement against the unique key; the second of two waits at the key. LAST_INSERT_ID(low)
--- # leaves `low` as it is, and says it without another look; a row just made (1, not 2, rows
--- # affected) has 0.
+-- # A part of acquire.sql, strategy=unique-index. One statement against the unique key
+-- # finds or makes the row, and locks it; the second of two callers waits at the key.
+-- # LAST_INSERT_ID(low) leaves `low` as it is, and returns it without another look; a new
+-- # row (1 row affected, not 2) has 0.
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures

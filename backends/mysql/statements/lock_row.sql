@@ -1,6 +1,6 @@
--- # A part of acquire.sql, strategy=select-for-update. A missing row is made in a transaction
--- # of its own, one row at a time, and the whole begins again: nobody waits for a row while
--- # holding another that was never there.
+-- # A part of acquire.sql, strategy=select-for-update. A missing row is made in a
+-- # transaction of its own, one row at a time, and the acquire begins again: so nobody
+-- # waits for a row while holding the lock on another that did not exist.
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures

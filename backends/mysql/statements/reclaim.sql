@@ -6,7 +6,7 @@
 -- #   {next_version}: what follows the column config_version
 -- #   {check_keeps}: refuses where the server is not the one that is written to, or a crash
 -- #     may lose something
--- #   {check_kept}: answers an error where, behind the commit, the server is no longer the one
+-- #   {check_kept}: answers an error if, after the commit, the server is no longer the one
 -- #     that is written to, or a crash may lose something
 
 CREATE PROCEDURE {space}_reclaim(p_app VARBINARY(255), p_epoch BIGINT)

@@ -1,5 +1,5 @@
--- # Ends any hold of the application. Without one (1318: as if the arguments were too few)
--- # programs of before 2 broke holds, for which there is break.sql now.
+-- # Ends any hold of the application. Without an application (1318: as if arguments were
+-- # missing) programs before version 2 broke holds; break.sql does that now.
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures

@@ -1,5 +1,5 @@
--- # Ends a hold of one name, whose name the client knows: one statement, no result set; the
--- # number of rows says whether it was this call that ended it.
+-- # Ends a hold of one name that the client knows: one statement, no result set; the number
+-- # of rows says whether this call ended it.
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures

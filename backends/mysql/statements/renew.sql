@@ -1,7 +1,7 @@
 -- # Renews holds. p_holds: [[stamp, name of item 0, lease, permanent], ...] by ascending
--- # stamp, so that two that renew the same holds lock them in the same order. The expiry is
--- # looked at when the row is locked; what the update did not touch is not live a moment
--- # later.
+-- # stamp, so that two renewals of the same holds lock them in the same order. The expiry
+-- # is checked when the row is locked; a hold that the update did not touch is not live
+-- # later either.
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures
@@ -9,7 +9,7 @@
 -- #   {holds}: the holds of the call, as a table
 -- #   {check_keeps}: refuses where the server is not the one that is written to, or a crash
 -- #     may lose something
--- #   {check_kept}: answers an error where, behind the commit, the server is no longer the one
+-- #   {check_kept}: answers an error if, after the commit, the server is no longer the one
 -- #     that is written to, or a crash may lose something
 
 CREATE PROCEDURE {space}_renew(p_app VARBINARY(255), p_holds LONGTEXT CHARACTER SET utf8mb4)

@@ -1,5 +1,5 @@
--- # Looks at p_looks holds above p_from, removes up to p_most that have expired, each in a
--- # transaction of its own; answers how many, and where to go on (0: at the start).
+-- # Looks at p_looks holds above p_from, and removes up to p_most that have expired, each
+-- # in a transaction of its own; answers how many, and where to continue (0: at the start).
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures

@@ -1,5 +1,5 @@
--- # The accounts to which `lockset init` gave a role: to make a procedure anew takes the
--- # rights on it away.
+-- # The accounts to which `lockset init` gave a role: replacing a procedure removes the
+-- # rights on it.
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures

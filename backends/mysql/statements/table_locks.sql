@@ -1,10 +1,10 @@
--- # The holds. Names are VARBINARY, so that they compare as bytes. The primary key begins with
--- # the name: to look at a name reads one short range of the table itself, where rows deleted
--- # a moment ago are skipped at little cost; in a secondary index each of them would have to
--- # be looked up in the table first (measured: it halved the throughput).
+-- # The holds. Names are VARBINARY, so that they compare as bytes. The primary key begins
+-- # with the name: a look at a name reads one short range of the table itself, where rows
+-- # deleted a moment ago are skipped at little cost. With a secondary index each of them
+-- # would have to be looked up in the table first (measured: it halved the throughput).
 -- #
--- # The lease of a hold stands in the row of its first name, item 0, with the owner and the
--- # token; the rows of the further names say in lease_at where.
+-- # The lease of a hold is in the row of its first name, item 0, with the owner and the
+-- # token; the rows of the other names say in lease_at where that is.
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures

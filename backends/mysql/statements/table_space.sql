@@ -1,4 +1,4 @@
--- # The configuration. This table is made last: a space without it was not finished.
+-- # The configuration. This table is made last: a space without it is not complete.
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures

@@ -7,7 +7,7 @@
 -- # REPEATABLE READ, it would look at a state from before them: measured to grant twice.
 -- # tests/postgresql/traps_test.cpp keeps showing it.)
 -- #
--- # A free set is granted by one statement; all else is for settle.sql.
+-- # One statement grants a free set; settle.sql does everything else.
 -- #
 -- # Filled in:
 -- #   @space@: the schema
@@ -16,7 +16,7 @@
 -- #   @names@: the class of the names' advisory locks
 -- #   @plans@: how the function's statements are planned
 -- #   @slack@: how far a stamp may lag behind the clock, in microseconds
--- #   @most_names@: how many names are locked one by one at most
+-- #   @most_names@: how many names at most are locked one by one
 
 CREATE OR REPLACE FUNCTION "@space@".acquire_v@version@(
   _names text[], _modes "char"[], _permits integer[], _version bigint, _lease bigint,

@@ -1,15 +1,15 @@
 -- # An acquire with strategy=serializable: the names are locked by updating a row for each,
 -- # under SERIALIZABLE.
 -- #
--- # Under SERIALIZABLE all statements see the state of the transaction's beginning, whatever
--- # is locked later. What makes it safe is that a grant changes the permanent row of each
+-- # Under SERIALIZABLE all statements see the state at the transaction's beginning,
+-- # whatever is locked later. It is safe because a grant changes the permanent row of each
 -- # name: a transaction whose state is older than another grant on the name fails there
--- # (40001), also where the server's predicate locks should have a hole. And as a name whose
--- # row says that it is free needs no further look, transactions on other names read nothing
--- # that this one writes, so they don't fail for nothing.
+-- # (40001), even if the server's predicate locks should have a hole. A name whose row says
+-- # that it is free needs no further look. So transactions on other names read nothing that
+-- # this one writes, and don't fail for nothing.
 -- #
--- # What must be as it is now, and not as it was, is read from a sequence: the version of the
--- # configuration.
+-- # The version of the configuration must be the present one, not that of the beginning: so
+-- # it is read from a sequence.
 -- #
 -- # Filled in:
 -- #   @space@: the schema

@@ -1,14 +1,14 @@
--- # Comes before anything else: nothing of the schema is used unless it is the caller's own
--- # and holds nothing but what Lockset made.
+-- # Comes before anything else: the script uses nothing of the schema unless the schema is
+-- # the caller's own and contains only what Lockset made.
 -- #
--- # The functions of a space run with the rights of its owner, often a superuser. Others who
--- # can put something into the schema, or hang a trigger on a table of it, could have their
--- # own code run with these rights: by a function that fits a call of ours better than ours, a
--- # view in a table's place, a trigger. docs/adr/0044 says what is done against that, and
--- # tests/postgresql/attack_test.cpp tries it.
+-- # The functions of a space run with the rights of its owner, often a superuser. Users who
+-- # can put something into the schema, or create a trigger on one of its tables, could have
+-- # their own code run with these rights: by a function that fits a call of ours better
+-- # than ours, a view in a table's place, a trigger. docs/adr/0044 says what is done
+-- # against that, and tests/postgresql/attack_test.cpp tries it.
 -- #
--- # Names of the catalogue are looked for there alone, from the first statement on: somebody
--- # may have chosen the search path of the user that runs this.
+-- # Names of the catalogue are looked up only there, from the first statement on: another
+-- # user may have chosen the search path of the user that runs this.
 -- #
 -- # Filled in:
 -- #   @space@: the schema

@@ -1,5 +1,5 @@
--- # A part of guard.sql and seal.sql: looks for anything that Lockset did not make. Nothing of
--- # what it finds is used, and it uses nothing of the schema.
+-- # A part of guard.sql and seal.sql: looks for anything that Lockset did not make. It uses
+-- # nothing that it finds, and nothing of the schema.
 -- #
 -- # Filled in:
 -- #   @space@: the schema

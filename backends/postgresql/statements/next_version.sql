@@ -1,8 +1,8 @@
 -- # Gives the configuration another version.
 -- #
 -- # The version of the configuration is a sequence, changed and compared under the space's
--- # lock: an acquire holds it shared until its end, a change has it alone. So when a change
--- # returns, no step is under way that was decided from what was before.
+-- # lock: an acquire holds it shared until its end, a change holds it exclusively. So when
+-- # a change returns, no step is under way that was decided by the old configuration.
 -- #
 -- # Filled in:
 -- #   @space@: the schema

@@ -1,9 +1,9 @@
--- # Ends a hold: a release by its application, and a break by an operator. Two functions of
--- # one text, so that each can be granted by itself, and NULL is nobody's application.
+-- # Ends a hold: a release by its application, or a break by an operator. There are two
+-- # functions with one text, so that each can be granted by itself. NULL is no application.
 -- #
--- # A statement that changes a row looks at its condition again once it has the row's lock, so
--- # an expiry is judged there: by clock_timestamp(), which goes on while it waits. Like all
--- # calls but the acquire, it runs under READ COMMITTED with both strategies.
+-- # A statement that changes a row checks its condition again once it has the row's lock,
+-- # so the expiry is judged there: by clock_timestamp(), which goes on while it waits. Like
+-- # all calls but the acquire, it runs under READ COMMITTED with both strategies.
 -- #
 -- # Filled in:
 -- #   @space@: the schema
@@ -11,8 +11,8 @@
 -- #   @plans@: how the function's statements are planned
 -- #   @sure@: what makes the commit wait for a synchronous standby
 -- #   @free@: free_names.sql with strategy=serializable, else a comment
--- #   @life_us@: a little more than a waiter counts that does not refresh its row, in
--- #     microseconds
+-- #   @life_us@: a little more, in microseconds, than how long a waiter counts that does
+-- #     not refresh its row
 -- #   @release_says@: a comment: what the function does
 -- #   @release@: the function's name and parameters
 -- #   @whose@: the condition that the hold is the application's; nothing for an operator

@@ -1,5 +1,5 @@
--- # Gives an account the role of a program or of an operator. No function has two forms, so
--- # none has to be told apart by its parameters.
+-- # Gives an account the role of a program or of an operator. No two functions have the
+-- # same name, so the script need not name their parameters.
 -- #
 -- # Filled in:
 -- #   @space@: the schema

@@ -1,6 +1,6 @@
--- # Comes at the end: old versions' functions go, rights that nobody has to have are taken
--- # away, and what is there is looked at again. Grants are the owner's to give and to take;
--- # those that others passed on go with what they had.
+-- # Comes at the end: removes old versions' functions, revokes rights that nobody needs,
+-- # and checks again what is there. The owner grants and revokes all rights; those that
+-- # others passed on are revoked together with their own.
 -- #
 -- # Filled in:
 -- #   @space@: the schema

@@ -1,5 +1,5 @@
--- # What both strategies do for a set that is not simply free: they tidy up, count, grant, or
--- # say what is in the way and register the waiter.
+-- # What both strategies do for a set that is not simply free: tidy up, count, and grant;
+-- # or say what is in the way and register the waiter.
 -- #
 -- # Filled in:
 -- #   @space@: the schema

@@ -1,7 +1,7 @@
--- # A part of sweep.sql that only strategy=serializable has: rows of names that were not used
--- # for a while are deleted. A row that is deleted makes every acquire fail whose state is
--- # older, and then it finds the name unknown or made anew: nothing that is reused can be
--- # taken for the old one.
+-- # A part of sweep.sql that only strategy=serializable has: deletes rows of names that
+-- # were not used for a while. After a row is deleted, every acquire with an older state
+-- # fails, and then finds the name unknown or made again: nothing new can be taken for the
+-- # old row.
 -- #
 -- # Filled in:
 -- #   @space@: the schema

@@ -1,15 +1,16 @@
--- # An acquire, behind acquire_early.lua. m from 6: base, lost, calm, seen.
+-- # An acquire, after acquire_early.lua. m from 6: base, lost, calm, seen.
 -- #
--- # KEYS from 4: of n names the strings, then the sorted sets, then the lines. ARGV from 4:
--- # lease; how long strings stay, in milliseconds; 't:' and the token; record; modes; and in
--- # one, for each argument costs: '1' if it may go the short way (its version is the one in
--- # ARGV 1, its least stamp is not above ARGV 3, it does not stand in line), version, least
--- # stamp, since when it stands in line (0: not yet), whether it was woken, permits, the
--- # waiter (nothing: it won't wait).
+-- # KEYS from 4: the strings of the n names, then the sorted sets, then the lines. ARGV
+-- # from 4: lease; how long strings stay, in milliseconds; 't:' and the token; record;
+-- # modes; and in a single argument, because each one costs: '1' if it may go the short way
+-- # (its version is the one in ARGV 1, its least stamp is not above ARGV 3, it is not in
+-- # line), version, least stamp, since when it is in line (0: not yet), whether it was
+-- # woken, permits, the waiter (empty: it won't wait).
 -- #
--- # A string: the stamp, which is the time too: the set was free, and the lease is as asked for.
--- # {'S'}: another version. {'U'}: the stamps are used up. {'Q', microseconds left, lost at}:
--- # quarantine.
+-- # A string: the stamp, which is also the time: the set was free, and the lease is as
+-- # asked.
+-- # {'S'}: another version. {'U'}: the stamps are used up. {'Q', microseconds left, lost
+-- # at}: quarantine.
 -- # {'G', stamp, lease, time, floors...}: without floors the set was free.
 -- # {'B', item, mode, stamp, microseconds until the first in the way ends, in line since,
 -- #  record}. {'A'}: again, for there is more to be tidied up than one step should do.

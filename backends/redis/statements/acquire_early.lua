@@ -1,5 +1,6 @@
--- # The usual case of an acquire, before beginning.lua: `calm` and the last stamp say that the
--- # set may be free and nothing else has to be looked at. KEYS and ARGV: as for acquire.lua.
+-- # The usual case of an acquire, before beginning.lua: `calm` and the last stamp say that
+-- # the set may be free and nothing else has to be checked. KEYS and ARGV: as for
+-- # acquire.lua.
 
 if string.byte(ARGV[9]) == 49 then
   local m = call('HMGET', M, 'calm', 'last', 'seen')

@@ -1,5 +1,5 @@
 -- # A part of other scripts: the configuration is gone, and a program may have put it back
--- # beside it. KEYS 5: kept.
+-- # in `kept`. KEYS 5: kept.
 
 local function adopt()
   local was = call('HMGET', M, 'version', 'max_lease', 'phase', 'base')

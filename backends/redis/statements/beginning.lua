@@ -1,17 +1,17 @@
--- # What every script but init.lua and restore.lua does first, behind opening.lua and its
+-- # The first part of every script but init.lua and restore.lua, after opening.lua and its
 -- # early part.
 -- #
 -- # m: schema, run, version, last, quarantine, and the script's own fields.
 -- #
--- # The server process is told by the connection, which can't outlive it. Another one than
--- # wrote the state: that one may have granted what is lost here.
+-- # The connection tells the server process, because it can't outlive it. If another
+-- # process wrote the state, that one may have granted holds that are lost here.
 -- #
 -- # Filled in:
 -- #   @more@: the script's own fields
 -- #   @state@: state.lua
--- #   @may_grow@: a first change of nothing: a server without memory lets it pass, and all
+-- #   @may_grow@: a first change of nothing: a server without memory accepts it, and all
 -- #     that follow
--- #   @disturb@: takes `calm` away
+-- #   @disturb@: removes `calm`
 -- #   @schema@: the schema's version
 
 local run, born = string.match(ARGV[1], '^(%S+) (%S+)')

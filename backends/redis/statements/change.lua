@@ -1,16 +1,16 @@
--- # A change of the configuration. KEYS 4 and 5: epochs, kept. ARGV from 4: 'permits', field,
--- # value ('': none); or 'max_lease', 'phase', 'base' and a value; 'phase' and the version
--- # that alone may be changed ('': any).
+-- # Changes the configuration. KEYS 4 and 5: epochs, kept. ARGV from 4: 'permits', field,
+-- # value ('': none); or 'max_lease', 'phase', 'base' and a value; 'phase' also the only
+-- # version that may be changed ('': any).
 -- #
--- # A version is never used again, also not after a loss. The answer is that of load.lua, or
--- # {'O'}: only an operator may.
+-- # A version is never used again, not even after a loss. The answer is that of load.lua,
+-- # or {'O'}: only an operator may.
 -- #
 -- # Filled in:
 -- #   @refusing@: refusing.lua
 -- #   @adopting@: adopting.lua
 -- #   @wake_all@: wake_all.lua
 -- #   @answer_config@: answer_config.lua
--- #   @disturb@: takes `calm` away
+-- #   @disturb@: removes `calm`
 
 @refusing@
 @adopting@

@@ -1,15 +1,15 @@
--- # A part of other scripts: ends a hold for good, also if the clock is set back later: a
--- # lease that ended in the year 1970 is never renewed. What it holds besides its record is
--- # tidied up by the next that meets it, and by the sweep, which declares those keys; only a
--- # hold of one name needs none of that.
+-- # A part of other scripts: ends a hold for good, even if the clock is set back later: a
+-- # lease that ended in the year 1970 is never renewed. The rest of the hold besides its
+-- # record is tidied up by the next call that meets it, and by the sweep, which declares
+-- # those keys; only a hold of one name needs none of that.
 -- #
--- # In quarantine its holder could register it again as lost, if it has not heard of its end.
--- # So it is entombed: in its place stands, as minus the score, how long that holder may
--- # believe in it. Those whose time is over are taken out here too, for where only commands
--- # run nobody sweeps.
+-- # In quarantine its holder could register it again as lost, if it has not learned of its
+-- # end. So the hold is entombed: in its place, as minus the score, stands how long that
+-- # holder may believe in it. Entombed holds whose time is over are removed here too,
+-- # because nobody sweeps where only commands run.
 -- #
 -- # Filled in:
--- #   @may_grow@: a first change of nothing: a server without memory lets it pass, and all
+-- #   @may_grow@: a first change of nothing: a server without memory accepts it, and all
 -- #     that follow
 
 local function entomb(one, till)

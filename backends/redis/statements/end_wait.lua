@@ -1,6 +1,6 @@
--- # A goodbye of waiters. KEYS from 4: for each waiter the lines of its names. ARGV from 4:
--- # '1' if they are to stay in case they have been heard of; for each its id, whether it was
--- # woken, modes.
+-- # Ends waits. KEYS from 4: for each waiter the lines of its names. ARGV from 4: '1' if
+-- # waiters that were heard of meanwhile stay; for each its id, whether it was woken,
+-- # modes.
 
 local key = 3
 for a = 5, #ARGV, 3 do

@@ -1,8 +1,9 @@
--- # A look for what has expired. ARGV from 4: how many at most; where to go on among the
+-- # Looks for what has expired. ARGV from 4: how many at most; where to continue among the
 -- # waiters, and how many of those.
 -- #
--- # {'X', stamps and records of holds whose lease has ended, and of those entombed whose time
--- # is over, ids and records of waiters that have not been heard of, where to go on}.
+-- # {'X', stamps and records of holds whose lease has ended, and of entombed holds whose
+-- # time is over, ids and records of waiters that were not heard of lately, where to
+-- # continue}.
 
 local stamps = call('ZRANGEBYSCORE', L, format('%.0f', -now), format('%.0f', now),
                     'LIMIT', 0, ARGV[4])

@@ -1,5 +1,5 @@
--- # A look-up of stamps. ARGV from 4: stamps. {'F', records...}, false where there is none:
--- # what they hold, for those that have to declare its keys.
+-- # A look-up of stamps. ARGV from 4: stamps. {'F', records...}, false if there is none.
+-- # The records tell the names, whose keys the caller has to declare.
 
 local fields = {}
 for i = 4, #ARGV do fields[i - 3] = 'h:' .. ARGV[i] end

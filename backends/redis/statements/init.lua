@@ -5,7 +5,7 @@
 -- # Filled in:
 -- #   @state@: state.lua
 -- #   @adopting@: adopting.lua
--- #   @disturb@: takes `calm` away
+-- #   @disturb@: removes `calm`
 -- #   @schema@: the schema's version
 
 local M, L, W = KEYS[1], KEYS[2], KEYS[3]

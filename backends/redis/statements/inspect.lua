@@ -1,9 +1,9 @@
 -- # An inspection. ARGV from 4: the end of the last lease of the page before ('': none), how
 -- # many at most.
 -- #
--- # {'I', time, microseconds of quarantine left, waiters, live holds}: of a waiter its name
--- # and record, of a hold its stamp, end and record. Pages go by the end of the leases: a hold
--- # that is renewed meanwhile comes later, and again.
+-- # {'I', time, microseconds of quarantine left, waiters, live holds}: for a waiter its
+-- # name and record, for a hold its stamp, end and record. Pages are ordered by the end of
+-- # the leases: a hold that is renewed meanwhile comes later, and again.
 
 local holds = {}
 local from = ARGV[4] ~= '' and ARGV[4] or '(' .. format('%.0f', now)

@@ -1,5 +1,5 @@
--- # An inspection of one name, with the answer of inspect.lua. KEYS from 4: its string, its
--- # sorted set, its line.
+-- # Inspects one name, with the answer of inspect.lua. KEYS from 4: its string, its sorted
+-- # set, its line.
 
 local stamps, holds, waiters = call('ZRANGE', KEYS[5], 0, -1), {}, {}
 local value = call('GET', KEYS[4])

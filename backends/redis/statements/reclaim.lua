@@ -6,12 +6,13 @@
 -- #  none), the least stamp that matters: what was granted before the epoch until now began, that
 -- #  one ended}.
 -- #
--- # The first page begins the epoch, and from then on nothing is granted to a lower one. Pages
--- # go by the end of the leases: what is renewed meanwhile comes later.
+-- # The first page begins the epoch, and from then on nothing is granted to a lower one.
+-- # Pages are ordered by the end of the leases: a hold that is renewed meanwhile comes
+-- # later.
 -- #
 -- # Filled in:
 -- #   @wake_all@: wake_all.lua
--- #   @disturb@: takes `calm` away
+-- #   @disturb@: removes `calm`
 
 local app, probe, epoch = ARGV[4], ARGV[5], tonumber(ARGV[6])
 local present = tonumber(call('HGET', KEYS[4], 'e:' .. app) or 0)

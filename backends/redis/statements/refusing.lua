@@ -1,5 +1,5 @@
--- # A part of other scripts: only operators may write the configuration. `answer` is that of a
--- # first change of it.
+-- # A part of other scripts: only operators may write the configuration. `answer` is the
+-- # server's answer to a first change of it.
 
 local function may_not(answer)
   local said = type(answer) == 'table' and answer.err or ''

@@ -1,10 +1,11 @@
--- # A release, behind release_early.lua, whose `if` ends here. m from 6: record, max_lease,
+-- # A release, after release_early.lua, whose `if` ends here. m from 6: record, max_lease,
 -- # longest.
 -- #
--- # KEYS from 4: of n names the strings, then the sorted sets, then the lines. ARGV from 4:
--- # stamp, its application as packed in records ('': anybody's), modes, and '1' if its holder
--- # releases it, else '0': then the holder has to hear of it. In quarantine every end is
--- # entombed, so that a renewal which arrives late does not register the hold again.
+-- # KEYS from 4: the strings of the n names, then the sorted sets, then the lines. ARGV
+-- # from 4: stamp, the application as packed in records ('': any), modes, and '1' if the
+-- # holder itself releases it, else '0': then the holder must still learn of it. In
+-- # quarantine every end is entombed, so that a renewal which arrives late does not
+-- # register the hold again.
 -- #
 -- # 1: ended by this call. {'N'}: no such live hold. {'U'}: no such live hold, in quarantine.
 -- # {'O'}: only an operator may end another application's.

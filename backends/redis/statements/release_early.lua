@@ -1,6 +1,6 @@
--- # The usual case of a release, before beginning.lua, which is skipped where `calm` and the
--- # last stamp say that it would find nothing: so the `if` is left open, and release.lua ends
--- # it.
+-- # The usual case of a release. It comes before beginning.lua, which is skipped if `calm`
+-- # and the last stamp say that it would find nothing: so the `if` stays open, and
+-- # release.lua ends it.
 
 local stamp, modes = ARGV[4], ARGV[6]
 local known = call('HMGET', M, 'calm', 'last', 'h:' .. stamp)

@@ -1,6 +1,6 @@
--- # A sweep: removes those whose lease has ended. KEYS from 4: for each item of each hold its
--- # string, its sorted set, its line. ARGV from 4: for each hold its stamp, token, modes.
--- # {'X', how many holds}.
+-- # A sweep: removes holds whose lease has ended. KEYS from 4: for each item of each hold
+-- # its string, its sorted set, its line. ARGV from 4: for each hold its stamp, token,
+-- # modes. {'X', how many holds}.
 
 local removed, key = 0, 3
 for a = 4, #ARGV, 3 do

@@ -3,11 +3,11 @@
 -- # KEYS from 4: for each item of each hold its string and its sorted set. ARGV from 4: the
 -- # application as packed in records; for each hold its stamp, lease, modes.
 -- #
--- # {'W', time, quarantine (1 or 0), for each hold the microseconds that are left, 0 if there
--- # is no such live hold of the application, -1 if it may be one that was lost}.
+-- # {'W', time, quarantine (1 or 0), for each hold the microseconds left, 0 if the
+-- # application has no such live hold, -1 if it may be a hold that was lost}.
 -- #
 -- # Filled in:
--- #   @may_grow@: a first change of nothing: a server without memory lets it pass, and all
+-- #   @may_grow@: a first change of nothing: a server without memory accepts it, and all
 -- #     that follow
 
 local app = ARGV[4]

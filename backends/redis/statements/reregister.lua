@@ -1,15 +1,15 @@
--- # A re-registration, in quarantine: what the lost state had granted is registered again. m
+-- # A re-registration, in quarantine: registers again what the lost state had granted. m
 -- # from 6: max_lease, longest.
 -- #
--- # KEYS from 4: of n names the strings, then the sorted sets. ARGV from 4: version, stamp,
--- # lease, its application as packed, token, record with its beginning, modes; from 11 the
--- # permits.
+-- # KEYS from 4: the strings of the n names, then the sorted sets. ARGV from 4: version,
+-- # stamp, lease, the application as packed, token, record with its beginning, modes; from
+-- # 11 the permits.
 -- #
--- # {'S'}: another version. {'N'}: it is somebody else's, or no time for this.
+-- # {'S'}: another version. {'N'}: another owner has it, or it is not the time for this.
 -- # {'W', microseconds left}.
 -- #
 -- # Filled in:
--- #   @may_grow@: a first change of nothing: a server without memory lets it pass, and all
+-- #   @may_grow@: a first change of nothing: a server without memory accepts it, and all
 -- #     that follow
 
 if m[3] ~= ARGV[4] then return {'S'} end

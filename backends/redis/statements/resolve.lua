@@ -1,7 +1,7 @@
 -- # A look-up of an attempt whose answer was lost. m from 6: the stamp of the token.
 -- #
--- # KEYS from 4: of n names, where they are known, the strings, then the sorted sets. ARGV
--- # from 4: token, modes.
+-- # KEYS from 4: if the n names are known, their strings, then the sorted sets. ARGV from
+-- # 4: token, modes.
 -- #
 -- # {'N'}: no live hold. {'G', stamp, microseconds left, time, record, floors...}.
 

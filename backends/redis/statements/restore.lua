@@ -1,7 +1,7 @@
--- # A restoration: the state is lost, or older than what the client has seen, and it puts back
--- # what it knows. Several may; the highest version stays, and the quarantine only grows.
--- # Where another space is in its place, made by `lockset init`, that one stays; what the
--- # client knew of was granted before.
+-- # A restoration: the state is lost, or older than what the client has seen, and the
+-- # client puts back what it knows. Several clients may do so; the highest version stays,
+-- # and the quarantine only grows. If `lockset init` has made another space in its place,
+-- # that one stays; what the client knew was granted before.
 -- #
 -- # KEYS 4 and 5: epochs, kept. ARGV from 4: max_lease, phase, base, longest, then fields and
 -- # values of the configuration. {'X', birth of the space} or {'V', schema}.
@@ -9,7 +9,7 @@
 -- # Filled in:
 -- #   @state@: state.lua
 -- #   @refusing@: refusing.lua
--- #   @disturb@: takes `calm` away
+-- #   @disturb@: removes `calm`
 -- #   @schema@: the schema's version
 
 local M, L, W = KEYS[1], KEYS[2], KEYS[3]

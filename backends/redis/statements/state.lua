@@ -1,11 +1,12 @@
 -- # A part of other scripts: whether the state is the one that this server has had all the
--- # time. ADR 0045.
+-- # time (ADR 0045).
 -- #
--- # here: a string that was changed in place, and so is "raw" in the server's memory. What is
--- # loaded, by RESTORE, from a file or as a replica, is not. Its text stands in the space too,
--- # so that one of them alone can't be put back. line: the history that this process followed
--- # before it was promoted last, '' if it never was, or if nobody can tell any more. A primary
--- # that was none for a while may lack what another one granted.
+-- # here: a string that was changed in place, and so is "raw" in the server's memory. A
+-- # string that was loaded, by RESTORE, from a file or as a replica, is not. Its text is
+-- # also in the space, so that one of them alone can't be put back. line: the history that
+-- # this process followed before its last promotion, '' if it was never promoted, or if
+-- # nobody can tell any more. A primary that was a replica for a while may lack what
+-- # another primary granted.
 
 local about = call('INFO', 'replication')
 if string.find(about, 'role:slave', 1, true) then

@@ -1,9 +1,9 @@
--- # Tries the user's rights. Each command comes in a form that changes nothing: of a key that
--- # is not there, or with an argument that it rejects. Rights are looked at first, so any
--- # other error will do.
+-- # Tries the user's rights. Each command comes in a form that changes nothing: on a key
+-- # that does not exist, or with an argument that the command rejects. The server checks
+-- # rights first, so any other error will do.
 -- #
--- # KEYS 1: a key of the space that nothing uses. ARGV 1: one that the user may perhaps only
--- # read. {} or {the command, what the server says}.
+-- # KEYS 1: a key of the space that nothing uses. ARGV 1: one that the user may perhaps
+-- # only read. {} or {the command, the server's answer}.
 
 local key = KEYS[1]
 for _, one in ipairs({

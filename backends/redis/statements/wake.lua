@@ -1,6 +1,7 @@
--- # A part of other scripts: wakes the next in line, the first whose score is `after` ('-inf',
--- # or '(' and a score), of one mode if one is given. Passes over those that were woken a
--- # while ago and did not come; nobody hears for a dead one, so it goes.
+-- # A part of other scripts: wakes the next in line, the first whose score is `after`
+-- # ('-inf', or '(' and a score), of one mode if one is given. Passes over waiters that
+-- # were woken a while ago and did not come; a waiter whose client does not listen any more
+-- # is removed.
 
 local function wake(line, after, mode)
   local from = 0

@@ -1,8 +1,8 @@
 -- # The tables of a lock space.
 -- #
--- # Names are BLOBs, so that they compare as bytes. Few indexes: every page that a grant
--- # touches is written and checksummed. What is rare scans instead (resolve by token, reclaim
--- # by application).
+-- # Names are BLOBs, so that they compare as bytes. There are few indexes, because every
+-- # page that a grant touches is written and checksummed. Rare calls scan instead (resolve
+-- # by token, reclaim by application).
 
 CREATE TABLE space(
   id INTEGER PRIMARY KEY CHECK (id = 1),
