@@ -1,5 +1,5 @@
-// SEM 10: leases are counted on the host's boot clock. What becomes of them when the host is booted
-// again, and where processes see another boot clock than the host's.
+// SEM 10: leases are counted on the host's boot clock. These tests boot the host again, or run
+// processes that see another boot clock than the host's.
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <unistd.h>
@@ -30,8 +30,8 @@ Client open_client(const std::string& url, const std::string& app) {
 class SqliteBoot : public testing::Test {
  protected:
   Client client(const std::string& app = "app") { return open_client(url_, app); }
-  // As if the database had last been used before the host was booted: on that boot's clock all
-  // ends were `later` than on this one's, and by the calendar `passed` of each lease was over.
+  // As if the database had last been used before the host was booted: the holds' ends were `later`
+  // on that boot's clock than on this one's, and `passed` of each lease was over by the calendar.
   void boot(std::chrono::microseconds later, std::chrono::microseconds passed) {
     Database database(folder_.file("locks.db"));
     database.run("UPDATE space SET boot_id = 'of the boot before'");
@@ -55,7 +55,7 @@ TEST_F(SqliteBoot, AHoldKeepsTheRestOfItsLease) {
   EXPECT_TRUE(client().is_live(stamp));
 }
 
-// The new boot's clock has not got as far as the old one's: the end would have passed.
+// By the new boot's clock, the old end has passed.
 TEST_F(SqliteBoot, AHoldDoesNotEndWithTheBoot) {
   const Stamp stamp = client().take({write("a")}, {.lease = 10min}).stamp;
   boot(-20min, 1min);
@@ -77,7 +77,7 @@ TEST_F(SqliteBoot, NoLeaseBecomesLonger) {
   EXPECT_LE(*remaining(), 1min);
 }
 
-// SEM 10: what counts is the last renewal
+// SEM 10: the last renewal counts
 TEST_F(SqliteBoot, ARenewedHoldKeepsTheRestOfItsRenewal) {
   {
     Client mine = client();
@@ -102,7 +102,7 @@ TEST_F(SqliteBoot, APermanentHoldStays) {
   EXPECT_FALSE(remaining());
 }
 
-// SEM 13, 19: the waiters of before are dead; those of after are not taken for them
+// SEM 13, 19: the waiters from before the boot are dead; later ones are not taken for them
 TEST_F(SqliteBoot, WaitersOfBeforeAreGoneAndOthersStay) {
   client("holder").take({write("a")}, {.lease = 10min});
   {
@@ -122,7 +122,7 @@ TEST_F(SqliteBoot, WaitersOfBeforeAreGoneAndOthersStay) {
 #define CLONE_NEWTIME 0x00000080
 #endif
 
-// For the children of this process: their boot clock is two hours ahead of the host's.
+// The children of this process get a boot clock two hours ahead of the host's.
 bool children_are_ahead() {
   const std::string user = std::to_string(geteuid());
   if (unshare(CLONE_NEWTIME) != 0) {
@@ -143,7 +143,7 @@ class SqliteTimeNamespace : public testing::Test {
       GTEST_SKIP() << why;
     }
   }
-  // The exit code of `body`, in a time namespace. No file may be open here.
+  // The exit code of `body`, in a time namespace. No file may be open in this process.
   static int ahead(const std::function<int()>& body) {
     return in_child([&] { return children_are_ahead() ? in_child(body) : 90; });
   }
@@ -152,7 +152,7 @@ class SqliteTimeNamespace : public testing::Test {
   const std::string url_ = folder_.url("locks.db");
 };
 
-// SEM 10, 20: as in a container of its own
+// SEM 10, 20: as in a separate container
 TEST_F(SqliteTimeNamespace, AllCountOnOneClock) {
   const TimePoint here = BootClock::now();
   ASSERT_EQ(ahead([&] { return BootClock::now() > here + 1h ? 0 : 1; }), 0);

@@ -1,4 +1,4 @@
-// SEM 10: what nobody asks for is swept, and nothing else.
+// SEM 10: the sweep removes what no client asks for any more, and nothing else.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -43,11 +43,11 @@ class SqliteSweep : public testing::Test {
   Client client_{backend_};
 };
 
-// SEM 10, 20: its holder was late, and in time all the same: between the look and the removal
+// SEM 10, 20: its holder renews late, but in time: between the look and the removal
 TEST_F(SqliteSweep, AHoldThatIsRenewedMeanwhileStays) {
   const Stamp stamp = client_.take({write("a")}).stamp;
   database_.run("UPDATE holds SET expires_boot_us = 1");
-  // The look goes beside writers; the removal waits for this one.
+  // The look can run beside a writer; the removal waits for this one.
   database_.run("BEGIN IMMEDIATE");
   std::size_t removed = 1;
   std::thread sweeper([&] { removed = backend_->sweep(BootClock::now() + 60s).value(); });
@@ -73,7 +73,7 @@ TEST_F(SqliteSweep, WakesThoseWhoWait) {
   EXPECT_EQ(database_.number("SELECT count(*) FROM waiters WHERE woken_boot_us IS NOT NULL"), 1);
 }
 
-// Renewals wait for it.
+// Renewals wait for the sweep.
 TEST_F(SqliteSweep, RemovesABoundedNumberEachTime) {
   add_holds(1200, "1");
   EXPECT_EQ(sweep(), 500U);
@@ -83,7 +83,7 @@ TEST_F(SqliteSweep, RemovesABoundedNumberEachTime) {
   EXPECT_EQ(count("hold_names"), 0);
 }
 
-// More of them than one sweep looks at.
+// There are more of them than one sweep looks at.
 TEST_F(SqliteSweep, ComesToWhatStandsBehindManyLiveHolds) {
   add_holds(20'001, "iif(i = 20001, 1, 1 << 60)");
   std::size_t removed = 0;
@@ -92,7 +92,7 @@ TEST_F(SqliteSweep, ComesToWhatStandsBehindManyLiveHolds) {
   EXPECT_EQ(count("holds"), 20'000);
 }
 
-// SEM 19: of killed ones, which nobody takes out of their lines
+// SEM 19: waiters that were killed, which nothing else takes out of their lines
 TEST_F(SqliteSweep, RemovesExpiredWaitersAndNoOthers) {
   client_.take({write("a")});
   Client waiter(backend_, "waiter");
@@ -105,7 +105,7 @@ TEST_F(SqliteSweep, RemovesExpiredWaitersAndNoOthers) {
   EXPECT_EQ(count("waiter_names"), 1);
 }
 
-// SEM 8: with the calendar set back, or in the same microsecond
+// SEM 8: the calendar was set back, or it is the same microsecond
 TEST(SqliteStamps, GrowWhileTheyAreAheadOfTheClock) {
   Folder folder;
   Client client(std::shared_ptr<Backend>(open_backend(folder.url("locks.db"), soon()).value()));

@@ -1,5 +1,5 @@
-// SEM 13: who is woken, and who stands in line, by the tables: a wake-up is noted there in the
-// transaction that decides on it.
+// SEM 13: which waiters are woken, and which are in line, by the tables: the transaction that
+// decides on a wake-up also records it there.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -22,11 +22,11 @@ using Apps = std::vector<std::string>;
 class SqliteWaiting : public testing::Test {
  protected:
   Client client(const std::string& app) { return Client(backend_, app); }
-  // A busy answer's ticket.
+  // The ticket of a busy answer.
   static std::shared_ptr<WaitTicket> queue_up(Client& client, const Wanted& wanted) {
     return client.meet_busy(wanted, {.will_wait = true}).ticket;
   }
-  // As a waiter does that was woken.
+  // As a woken waiter does.
   static void come_in_vain(Client& client, const Wanted& wanted,
                            const std::shared_ptr<WaitTicket>& ticket) {
     client.meet_busy(wanted, {.will_wait = true, .ticket = ticket});
@@ -57,7 +57,7 @@ TEST_F(SqliteWaiting, AReleaseWakesTheFirst) {
   EXPECT_EQ(woken(), Apps{"first"});
 }
 
-// The grant takes the waiter out of its line, and wakes the next that it leaves room for.
+// The grant takes the waiter out of its line, and wakes the next one that there is room for.
 TEST_F(SqliteWaiting, AReaderWakesTheNext) {
   holder_.set_permits("a", Mode::read, 2);
   Client first = client("first");
@@ -72,7 +72,7 @@ TEST_F(SqliteWaiting, AReaderWakesTheNext) {
   EXPECT_EQ(woken(), Apps{"second"});
 }
 
-// It waits for two names, and one of them is not free: what it was woken for may do for another.
+// It waits for two names, and one of them is not free: another waiter may use its wake-up.
 TEST_F(SqliteWaiting, WhoIsNotAdmittedPassesAFreeNameOn) {
   Client both = client("both");
   Client one = client("one");
@@ -86,7 +86,7 @@ TEST_F(SqliteWaiting, WhoIsNotAdmittedPassesAFreeNameOn) {
   EXPECT_EQ(woken(), Apps{"one"});
 }
 
-// A reader came in between: it keeps writers out, and lets readers in.
+// A reader came in between: it keeps writers out, but not readers.
 TEST_F(SqliteWaiting, AWriterThatIsNotAdmittedWakesTheReaderBehindIt) {
   holder_.set_permits("a", Mode::read, 2);
   Client writer = client("writer");
@@ -114,7 +114,7 @@ TEST_F(SqliteWaiting, WhoGivesUpPassesTheWakeUpOn) {
   EXPECT_EQ(database_.number("SELECT count(*) FROM waiter_names"), 1) << "of the second";
 }
 
-// Killed or stopped: it was woken a while ago and did not come.
+// It was killed or stopped: it was woken a while ago and did not come.
 TEST_F(SqliteWaiting, OneThatDoesNotComeIsPassedOver) {
   Client dead = client("dead");
   Client second = client("second");
@@ -142,7 +142,7 @@ TEST_F(SqliteWaiting, AnExpiredWaiterIsPassedOver) {
   EXPECT_EQ(woken(), Apps{"second"});
 }
 
-// Its row would be passed over 15 s after it came.
+// Otherwise its row would be passed over 15 s after it came.
 TEST_F(SqliteWaiting, OneThatComesAgainStaysInLine) {
   Client waiter = client("waiter");
   holder_.take({write("a")});
@@ -155,7 +155,7 @@ TEST_F(SqliteWaiting, OneThatComesAgainStaysInLine) {
   EXPECT_EQ(waiting(), Apps{"waiter"}) << "in the same place";
 }
 
-// A set that expired is removed when one of its names is asked for: the others get free, too.
+// An expired set is removed when one of its names is asked for: the other names get free, too.
 TEST_F(SqliteWaiting, AGrantThatRemovesAnExpiredSetWakesForItsOtherNames) {
   Client waiter = client("waiter");
   holder_.take({write("a"), write("b")});
@@ -175,7 +175,7 @@ TEST_F(SqliteWaiting, SoDoesABusyAnswer) {
   EXPECT_EQ(woken(), Apps{"waiter"});
 }
 
-// Of several in the way any may be the one that lets it in.
+// If several holds are in the way, any of them may be the one that lets it in.
 TEST_F(SqliteWaiting, LooksAgainAtTheFirstEnd) {
   holder_.set_permits("a", Mode::read, 3);
   holder_.take({read("a")}, {.lease = 10min});
@@ -186,7 +186,7 @@ TEST_F(SqliteWaiting, LooksAgainAtTheFirstEnd) {
   EXPECT_LE(*busy.retry_after, 1min);
 }
 
-// Over several names, too.
+// The same over several names.
 TEST_F(SqliteWaiting, LooksAgainAtTheFirstEndOfAnyName) {
   holder_.take({write("a")}, {.lease = 10min});
   holder_.take({write("b")}, {.lease = 1min});

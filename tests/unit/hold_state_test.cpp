@@ -1,4 +1,5 @@
-// A hold as its holder and the threads that keep it share it: what one has said the others obey.
+// A hold as its holder shares it with the threads that renew and watch it: all of them keep to what
+// one of them has said.
 #include "core/hold_state.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What happens while somebody else reads the clock is called by `meanwhile`, once.
+// While another thread reads the clock, `meanwhile` is called once.
 class MeetingClock final : public Clock {
  public:
   [[nodiscard]] TimePoint now() const noexcept override {
@@ -28,7 +29,7 @@ class MeetingClock final : public Clock {
 
 class HoldStateTest : public ::testing::Test {
  protected:
-  // Of 10 s: valid for 9 s.
+  // With a lease of 10 s: valid for 9 s.
   std::unique_ptr<HoldState> made(std::shared_ptr<HoldState> app_hold = nullptr) {
     const LockSet set = LockSet::make({write("a")}).value();
     return std::make_unique<HoldState>(HoldState::Made{{set, {}, Token::random(), Stamp{1}},
@@ -46,8 +47,8 @@ class HoldStateTest : public ::testing::Test {
   const std::unique_ptr<HoldState> hold_ = made();
 };
 
-// SEM 10, 20: the renewal was in time by its own reading of the clock, and the holder has been told
-// by a later one
+// SEM 10, 20: the renewal was in time by its own reading of the clock, but the holder was told
+// false by a later one
 TEST_F(HoldStateTest, OnceFalseItStaysFalse) {
   clock_.time.set(began_ + 9s);
   EXPECT_FALSE(hold_->valid());
@@ -57,7 +58,7 @@ TEST_F(HoldStateTest, OnceFalseItStaysFalse) {
   EXPECT_EQ(hold_->lost_reason(), LostReason::expired);
 }
 
-// SEM 10: between the look at what valid() has said and the new end
+// SEM 10: valid() turns false between the check of what it has said and the new end
 TEST_F(HoldStateTest, AlsoWhenItTurnsFalseDuringTheRenewal) {
   clock_.time.set(began_ + 8s);
   clock_.meanwhile = [&] {
@@ -71,7 +72,7 @@ TEST_F(HoldStateTest, AlsoWhenItTurnsFalseDuringTheRenewal) {
   EXPECT_EQ(hold_->lost_reason(), LostReason::expired);
 }
 
-// SEM 9: a release tells the same as valid()
+// SEM 9: a release reports the same as valid()
 TEST_F(HoldStateTest, AReleaseAfterFalseFindsItLost) {
   clock_.time.set(began_ + 9s);
   EXPECT_FALSE(hold_->valid());

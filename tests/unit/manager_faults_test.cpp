@@ -1,4 +1,4 @@
-// Locks over a store that loses, delays or garbles a reply at the one moment that matters.
+// Locks over a store that loses, delays or garbles a reply at a critical moment.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ using ::testing::HasSubstr;
 const Error lost{Errc::indeterminate, "the reply was lost"};
 const Error down{Errc::unavailable, "down"};
 
-// Each call goes to the store, unless a test has put something in its way.
+// Each call goes to the store, unless a test has set a hook for it.
 struct Hooks {
   template <class Reply, class... Request>
   using Hook = std::function<Result<Reply>(Backend& store, const Request&...)>;
@@ -43,7 +43,7 @@ struct Hooks {
   Hook<std::size_t, std::string_view, std::int64_t, TimePoint> reclaim;
   Hook<std::size_t, TimePoint> sweep;
   std::size_t renew_chunk = 1000;
-  std::mutex mutex;  // of the hooks: threads of the locks call them
+  std::mutex mutex;  // guards the hooks: threads of the locks call them
 
   template <class Any>
   void set(Any Hooks::*hook, std::type_identity_t<Any> to) {
@@ -105,7 +105,7 @@ class Hooked final : public ForwardingBackend {
   std::shared_ptr<Hooks> hooks_;
 };
 
-// The reasons for which holds were lost, by their first name.
+// The reasons why holds were lost, by their first name.
 class Losses final : public Observer {
  public:
   void on_event(const Event& event) noexcept override {
@@ -161,7 +161,7 @@ class ManagerFaults : public ::testing::Test {
       EXPECT_TRUE(store()->break_hold(hold.stamp, TimePoint::max()).value());
     }
   }
-  // The first call of this kind is done, and its reply lost.
+  // The call takes effect the first time, but its reply is lost.
   template <class Call>
   static auto losing_one_reply(Call call) {
     return [call, done = std::make_shared<std::atomic<int>>(0)](
@@ -178,7 +178,7 @@ class ManagerFaults : public ::testing::Test {
   std::shared_ptr<Losses> losses_ = std::make_shared<Losses>();
 };
 
-// With leases that end when the test says so.
+// The test decides when leases end.
 class ManagerFaultsInTime : public ManagerFaults {
  protected:
   ManagerFaultsInTime() { store_ = make_memory_store(clock_); }
@@ -186,7 +186,7 @@ class ManagerFaultsInTime : public ManagerFaults {
 
 // --- opening, the configuration ---
 
-// SEM 12, 14: to reclaim twice does no harm
+// SEM 12, 14: a second reclaim does no harm
 TEST_F(ManagerFaults, ALostReplyOfAReclaimIsAskedForAgain) {
   hooks_->reclaim =
       losing_one_reply([](Backend& store, const std::string_view& app, const std::int64_t& epoch,
@@ -243,7 +243,7 @@ TEST_F(ManagerFaults, TheDefaultLeaseIsNoLongerThanTheSpaceAllows) {
 
 // --- deadlines ---
 
-// SEM 13: however long the store may take otherwise
+// SEM 13: even if the store may otherwise take longer
 TEST_F(ManagerFaults, AnAttemptEndsSoonAfterTheWait) {
   Locks locks = open_locks({.io_timeout = 10min});
   std::optional<Duration> left;
@@ -263,7 +263,7 @@ TEST_F(ManagerFaults, SoDoesTheQuestionForALostReply) {
   std::optional<Duration> left;
   hooks_->resolve = [&](Backend&, const HoldRef&,
                         const TimePoint& by) -> Result<std::optional<Grant>> {
-    if (!left) left = by - BootClock::now();  // later ones are asked in the background
+    if (!left) left = by - BootClock::now();  // later requests come from the background
     return Error{Errc::invalid, "enough"};
   };
   EXPECT_FALSE(locks.acquire({write("a")}, {.wait = 200ms}));
@@ -274,7 +274,7 @@ TEST_F(ManagerFaults, SoDoesTheQuestionForALostReply) {
 
 // --- validity ---
 
-// SEM 10: the store may have begun to count when the request left
+// SEM 10: the store may have begun to count when the request was sent
 TEST_F(ManagerFaultsInTime, AGrantCountsFromItsRequest) {
   Locks locks = open_locks({.lease = 10s});
   const TimePoint sent = clock_.now();
@@ -306,7 +306,7 @@ TEST_F(ManagerFaultsInTime, ARenewalByStampCountsFromItsRequest) {
   EXPECT_EQ(hold.valid_until(), sent + 18s);
 }
 
-// SEM 10: what was given up here is not renewed there
+// SEM 10: a hold that the client has given up is not renewed in the store
 TEST_F(ManagerFaultsInTime, ALostHoldIsNotRenewedByHand) {
   Locks locks = open_locks({.lease = 10s});
   Hold hold = locks.acquire({write("a")}).value();
@@ -342,7 +342,7 @@ TEST_F(ManagerFaultsInTime, WhatIsRenewedInTheStoreAndLostHereIsReleased) {
   EXPECT_TRUE(gets_free("a")) << "with the clock at rest nothing expires";
 }
 
-// SEM 10: a store that answers for fewer holds than it was asked for
+// SEM 10: the store answers for fewer holds than requested
 TEST_F(ManagerFaults, AnAnswerOfTheWrongLengthIsNoAnswer) {
   Locks locks = open_locks();
   Hold hold = locks.acquire({write("a")}).value();
@@ -355,7 +355,7 @@ TEST_F(ManagerFaults, AnAnswerOfTheWrongLengthIsNoAnswer) {
   EXPECT_TRUE(hold.valid());
 }
 
-// SEM 10: more of them than one call may contain
+// SEM 10: there are more of them than one call may contain
 TEST_F(ManagerFaultsInTime, EachChunkIsRenewed) {
   hooks_->renew_chunk = 2;
   Locks locks = open_locks({.lease = 30s});
@@ -372,7 +372,7 @@ TEST_F(ManagerFaultsInTime, EachChunkIsRenewed) {
 
 // --- releases ---
 
-// SEM 9, last sentence: another may have had it since
+// SEM 9, last sentence: another client may have held it since
 TEST_F(ManagerFaultsInTime, ALostReplyOfAReleaseIsNoSuccessAfterTheEndOfValidity) {
   Locks locks = open_locks({.lease = 10s});
   Hold hold = locks.acquire({write("a")}).value();
@@ -403,7 +403,7 @@ TEST_F(ManagerFaults, AReleaseThatFailedIsDoneLater) {
   EXPECT_TRUE(gets_free("a"));
 }
 
-// SEM 14: a grant of no use, and a store that does not take it back at once
+// SEM 14: the grant is useless, and the store does not take it back at once
 TEST_F(ManagerFaults, AGrantThatCouldNotBeGivenBackIsReleasedLater) {
   Locks locks = open_locks({.app = "svc", .reclaim = true, .lease = 3s});
   hooks_->set(&Hooks::acquire,
@@ -426,7 +426,7 @@ TEST_F(ManagerFaults, AGrantThatCouldNotBeGivenBackIsReleasedLater) {
   EXPECT_TRUE(gets_free("b"));
 }
 
-// SEM 11, 14: its lease would never end
+// SEM 11, 14: otherwise its lease would never end
 TEST_F(ManagerFaults, AHoldThatPerhapsBecamePermanentIsReleasedWhenTheStoreIsBack) {
   Locks locks = open_locks({.io_timeout = 50ms});
   locks.set_max_lease(1s).value();
@@ -448,7 +448,7 @@ TEST_F(ManagerFaults, AHoldThatPerhapsBecamePermanentIsReleasedWhenTheStoreIsBac
   EXPECT_TRUE(gets_free("a"));
 }
 
-// SEM 14: an attempt that arrives after it was looked for
+// SEM 14: the attempt arrives after the client looked for it
 TEST_F(ManagerFaults, ALateGrantIsFoundAndReleased) {
   const auto network = std::make_shared<test::FaultyBackend>(store(), 1);
   Locks locks = open(std::make_unique<Hooked>(network, hooks_), {.app = "app"}).value();
@@ -456,7 +456,7 @@ TEST_F(ManagerFaults, ALateGrantIsFoundAndReleased) {
   const Stamp stamp = locks.try_locks({write("a")}, {.lease = 10min}).value();
   ASSERT_TRUE(stamp);
   ASSERT_TRUE(locks.release_locks(stamp));
-  // By the acquire, and then in the background.
+  // First by the acquire, then in the background.
   ASSERT_TRUE(eventually([&] { return network->calls(test::Call::resolve) >= 2; }));
   ASSERT_EQ(network->deliver_late(), 1U);
   EXPECT_TRUE(gets_free("a"));
@@ -464,7 +464,7 @@ TEST_F(ManagerFaults, ALateGrantIsFoundAndReleased) {
 
 // --- closing ---
 
-// SEM 10: nobody had noticed the end of validity: the threads that look were at something else
+// SEM 10: no thread had noticed the end of validity, because both were busy
 TEST_F(ManagerFaultsInTime, ClosingTellsALossThatNobodyNoticed) {
   auto locks = std::make_unique<Locks>(open_locks());
   const Hold first = locks->acquire({write("first")}, {.lease = 10s}).value();
@@ -507,7 +507,7 @@ TEST_F(ManagerFaultsInTime, ClosingTellsALossThatNobodyNoticed) {
 
 // --- housekeeping ---
 
-// SEM 10: names that nobody asks for any more
+// SEM 10: no client asks for the names any more
 TEST_F(ManagerFaults, WhoHoldsSomethingSweeps) {
   std::atomic<int> sweeps = 0;
   hooks_->sweep = [&](Backend& store, const TimePoint& by) {
@@ -530,7 +530,7 @@ TEST_F(ManagerFaults, WhoHoldsSomethingSweeps) {
   EXPECT_TRUE(eventually([&] { return sweeps >= 2; }));
 }
 
-// SEM 10: a loss that was noticed while the client closes is told, too
+// SEM 10: a loss that is noticed while the client closes is reported, too
 TEST_F(ManagerFaults, ALossIsToldAlthoughTheClientCloses) {
   std::optional<Locks> locks = open_locks({.lease = 10min});
   Hold first = locks->acquire({write("a")}).value();

@@ -1,5 +1,5 @@
-// SEM 7, 12: the configuration, with the epochs of applications, stands in one node, which several
-// change at a time.
+// SEM 7, 12: one node has the configuration, with the epochs of applications, and several clients
+// change it at the same time.
 #include <atomic>
 #include <string>
 #include <vector>
@@ -36,8 +36,8 @@ TEST_F(Config, ChangesBesideAReclaimKeepItsEpoch) {
   EXPECT_EQ(client().config().epochs.size(), apps);
 }
 
-// SEM 8: the base that zxids are added to has fallen behind the clock, by less than a grant is
-// given back for
+// SEM 8: the base that zxids are added to is behind the clock, but not so far that a grant is given
+// back
 TEST_F(Config, ABaseBehindTheClockIsRaised) {
   const std::string path = root() + "/config";
   std::string text = raw().get(path).value().data;
