@@ -356,7 +356,7 @@ Session::Session(const Options& options, Duration timeout, Duration handshake,
   native_->connections = std::move(connections);
   if (options.user.empty()) return;
   native_->identity = options.user + ":" + options.password;
-  // A user that is identified does not let others change the nodes that it makes.
+  // A user that is identified gives others no access to the nodes that it makes.
   native_->usual_acl = &ZOO_CREATOR_ALL_ACL;
 }
 
