@@ -73,7 +73,7 @@ int report(const Options& options) {
 }
 
 int run(int argc, char** argv) {
-  const Options options = parse_options(argc, argv);
+  const Options options = parse_options({argv + 1, argv + argc});
   if (options.help) {
     print(help());
     return 0;

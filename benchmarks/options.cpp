@@ -1,43 +1,23 @@
 #include "benchmarks/options.h"
 
-#include <algorithm>
-#include <boost/program_options.hpp>
-#include <charconv>
 #include <fstream>
 #include <iostream>
 
 #include "lockset/lock_set.h"
 #include "tools/failure.h"
 #include "tools/nearest.h"
+#include "tools/options.h"
 
 namespace lockset::bench {
 namespace {
 
-namespace po = boost::program_options;
-
-tools::Failure wrong(const std::string& what) {
-  return {tools::exit_usage, what + "; see lockset-bench --help"};
-}
-
-std::int64_t number(const std::string& option, const std::string& text, std::int64_t least,
-                    std::int64_t most) {
-  std::int64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || at != end || value < least || value > most) {
-    throw wrong(option + " takes a number from " + std::to_string(least) + " to " +
-                std::to_string(most) + ", not " + in_quotes(text));
-  }
-  return value;
-}
-
-Workload find_workload(const std::string& name) {
+Workload find_workload(const tools::GivenOptions& given, const std::string& name) {
   std::vector<std::string_view> names;
   for (const Workload& workload : workloads()) {
     if (workload.name == name) return workload;
     names.push_back(workload.name);
   }
-  throw wrong("there is no workload " + in_quotes(name) + tools::did_you_mean(name, names));
+  throw given.wrong("there is no workload " + in_quotes(name) + tools::did_you_mean(name, names));
 }
 
 void read_addresses(std::istream& from, std::vector<std::string>& addresses) {
@@ -87,71 +67,35 @@ std::string help() {
          "be written; 130 interrupted.\n";
 }
 
-Options parse_options(int argc, const char* const* argv) {
-  po::options_description known;
-  auto add = known.add_options();
-  add("help,h", "");
-  add("quick", "");
-  add("urls", po::value<std::vector<std::string>>()->composing());
-  add("workload", po::value<std::vector<std::string>>()->composing());
-  add("repetitions", po::value<std::string>());
-  add("slice", po::value<std::string>());
-  add("json", po::value<std::string>());
-  add("html", po::value<std::string>());
-  add("address", po::value<std::vector<std::string>>());
-  po::positional_options_description operands;
-  operands.add("address", -1);
-  po::variables_map given;
-  try {
-    const auto style =
-        po::command_line_style::default_style & ~po::command_line_style::allow_guessing;
-    po::store(
-        po::command_line_parser(argc, argv).options(known).positional(operands).style(style).run(),
-        given);
-    po::notify(given);
-  } catch (const po::unknown_option& error) {
-    static constexpr std::string_view names[] = {"--help",        "--quick", "--urls", "--workload",
-                                                 "--repetitions", "--slice", "--json", "--html"};
-    const std::string& typed = error.get_option_name();
-    throw wrong("there is no option " + in_quotes(typed) + tools::did_you_mean(typed, names));
-  } catch (const po::error& error) {
-    throw wrong(error.what());
-  }
+Options parse_options(const std::vector<std::string>& words) {
+  const tools::GivenOptions given(
+      "lockset-bench --help",
+      {"help,h", "quick", "urls=*", "workload=*", "repetitions=", "slice=", "json=", "html="},
+      words, true);
   Options options;
-  options.help = given.count("help") != 0;
+  options.help = given.has("help");
   if (options.help) return options;
-  if (given.count("json") != 0) options.json = given["json"].as<std::string>();
-  if (given.count("html") != 0) options.html = given["html"].as<std::string>();
-  options.plan = given.count("quick") != 0 ? quick_plan() : full_plan();
-  if (given.count("repetitions") != 0) {
-    options.plan.repetitions =
-        static_cast<int>(number("--repetitions", given["repetitions"].as<std::string>(), 1, 1000));
+  if (const auto* json = given.text("json")) options.json = *json;
+  if (const auto* html = given.text("html")) options.html = *html;
+  options.plan = given.has("quick") ? quick_plan() : full_plan();
+  if (const auto count = given.number("repetitions", 1, 1000)) {
+    options.plan.repetitions = static_cast<int>(*count);
   }
-  if (given.count("slice") != 0) {
-    options.plan.slice =
-        std::chrono::milliseconds(number("--slice", given["slice"].as<std::string>(), 10, 600'000));
+  if (const auto slice = given.number("slice", 10, 600'000)) {
+    options.plan.slice = std::chrono::milliseconds(*slice);
   }
-  if (given.count("workload") != 0) {
-    for (const auto& name : given["workload"].as<std::vector<std::string>>()) {
-      options.chosen.push_back(find_workload(name));
-    }
-  } else {
-    options.chosen.assign(workloads().begin(), workloads().end());
+  for (const auto& name : given.texts("workload")) {
+    options.chosen.push_back(find_workload(given, name));
   }
-  if (given.count("address") != 0) {
-    options.addresses = given["address"].as<std::vector<std::string>>();
-  }
+  if (options.chosen.empty()) options.chosen.assign(workloads().begin(), workloads().end());
+  options.addresses = given.operands();
   if (!options.addresses.empty() && options.addresses[0] == "report") {
-    if (options.addresses.size() != 2) throw wrong("report takes one file of results");
+    if (options.addresses.size() != 2) throw given.wrong("report takes one file of results");
     options.results = options.addresses[1];
     return options;
   }
-  if (given.count("urls") != 0) {
-    for (const auto& file : given["urls"].as<std::vector<std::string>>()) {
-      read_addresses(file, options.addresses);
-    }
-  }
-  if (options.addresses.empty()) throw wrong("there is no address to measure");
+  for (const auto& file : given.texts("urls")) read_addresses(file, options.addresses);
+  if (options.addresses.empty()) throw given.wrong("there is no address to measure");
   return options;
 }
 

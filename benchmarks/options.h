@@ -20,7 +20,7 @@ struct Options {
 };
 
 // Throws tools::Failure.
-Options parse_options(int argc, const char* const* argv);
+Options parse_options(const std::vector<std::string>& words);
 
 std::string help();
 

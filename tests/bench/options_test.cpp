@@ -10,14 +10,9 @@ namespace {
 
 using testing::HasSubstr;
 
-Options parse(std::vector<const char*> words) {
-  words.insert(words.begin(), "lockset-bench");
-  return parse_options(static_cast<int>(words.size()), words.data());
-}
-
-std::string failure_of(std::vector<const char*> words) {
+std::string failure_of(const std::vector<std::string>& words) {
   try {
-    parse(std::move(words));
+    parse_options(words);
   } catch (const tools::Failure& failure) {
     EXPECT_EQ(failure.code(), tools::exit_usage);
     return failure.what();
@@ -26,15 +21,15 @@ std::string failure_of(std::vector<const char*> words) {
 }
 
 TEST(BenchOptions, EverythingIsMeasuredUnlessToldOtherwise) {
-  const Options options = parse({"memory:"});
+  const Options options = parse_options({"memory:"});
   EXPECT_EQ(options.chosen.size(), workloads().size());
   EXPECT_GE(options.plan.repetitions, 5);
-  EXPECT_LT(parse({"--quick", "memory:"}).plan.repetitions, 5);
+  EXPECT_LT(parse_options({"--quick", "memory:"}).plan.repetitions, 5);
 }
 
 TEST(BenchOptions, ChooseWorkloadsAndTurns) {
-  const Options options = parse({"--workload", "crash", "--workload=disjoint", "--repetitions", "9",
-                                 "--slice", "20", "memory:"});
+  const Options options = parse_options({"--workload", "crash", "--workload=disjoint",
+                                         "--repetitions", "9", "--slice", "20", "memory:"});
   ASSERT_EQ(options.chosen.size(), 2U);
   EXPECT_EQ(options.chosen[1].name, "disjoint");
   EXPECT_EQ(options.plan.repetitions, 9);

@@ -1,63 +1,46 @@
 #include "tests/chaos/options.h"
 
 #include <algorithm>
-#include <boost/program_options.hpp>
 #include <charconv>
-#include <cmath>
 #include <random>
-#include <set>
 
 #include "lockset/lock_set.h"
 #include "tests/chaos/stores/store.h"
-#include "tools/failure.h"
 #include "tools/nearest.h"
+#include "tools/options.h"
 
 namespace lockset::chaos {
 namespace {
 
-namespace po = boost::program_options;
+using tools::GivenOptions;
 
 // A quarrel takes about a minute.
 constexpr Duration time_with_quarrels = std::chrono::minutes(2);
 constexpr double longest_minutes = 7 * 24 * 60;
 
-tools::Failure wrong(const std::string& what) {
-  return {tools::exit_usage, what + "; see scripts/chaos --help"};
-}
-
-std::uint64_t number(const std::string& option, const std::string& text, std::uint64_t least,
-                     std::uint64_t most) {
-  std::uint64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || at != end || value < least || value > most) {
-    throw wrong(option + " takes a number from " + std::to_string(least) + " to " +
-                std::to_string(most) + ", not " + in_quotes(text));
-  }
-  return value;
-}
-
-Duration minutes(const std::string& text) {
+Duration minutes(const GivenOptions& given) {
+  const std::string& text = *given.text("minutes");
   double value = 0;
   const char* const end = text.data() + text.size();
   const auto [at, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || at != end || !(value > 0) || value > longest_minutes) {
-    throw wrong("--minutes takes a number above 0, as 10 or 0.3, not " + in_quotes(text));
+    throw given.wrong_value("minutes", "a number above 0, as 10 or 0.3");
   }
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double, std::ratio<60>>(value));
 }
 
-std::string backend(const std::string& text) {
+std::string backend(const GivenOptions& given, const std::string& text) {
   if (const auto name = Store::find(text)) return *name;
   const std::vector<std::string> names = Store::names();
   const std::vector<std::string_view> views(names.begin(), names.end());
   std::string all;
   for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-  throw wrong("there is no backend " + in_quotes(text) + tools::did_you_mean(text, views, "") +
-              "; there are: " + all);
+  throw given.wrong("there is no backend " + in_quotes(text) +
+                    tools::did_you_mean(text, views, "") + "; there are: " + all);
 }
 
-std::vector<std::string> parts(const std::string& text) {
+std::vector<std::string> faults(const GivenOptions& given) {
+  const std::string& text = *given.text("faults");
   std::vector<std::string> result;
   std::size_t at = 0;
   while (at <= text.size()) {
@@ -65,35 +48,28 @@ std::vector<std::string> parts(const std::string& text) {
     if (comma > at) result.push_back(text.substr(at, comma - at));
     at = comma + 1;
   }
-  if (result.empty()) throw wrong("--faults needs a list, as kill,network or none");
+  if (result.empty()) throw given.wrong("--faults needs a list, as kill,network or none");
   if (result == std::vector<std::string>{"none"}) return {};
   if (std::find(result.begin(), result.end(), "none") != result.end()) {
-    throw wrong("--faults none stands alone");
+    throw given.wrong("--faults none stands alone");
   }
   return result;
 }
 
-po::options_description description() {
-  po::options_description known;
-  auto add = known.add_options();
-  for (const char* const name : {"backend", "rollback", "command", "minutes", "seed", "processes",
-                                 "names", "threads", "faults", "report", "steerers"}) {
-    add(name, po::value<std::string>(), "");
+Migrate migrate(const GivenOptions& given) {
+  const std::vector<std::string>& stores = given.texts("migrate");
+  if (stores.size() != 2) {
+    throw given.wrong("--migrate takes two stores: the old one and the new one");
   }
-  add("migrate", po::value<std::vector<std::string>>()->multitoken(), "");
-  return known;
-}
-
-Migrate migrate(const std::vector<std::string>& stores, const std::string* back_from) {
-  if (stores.size() != 2) throw wrong("--migrate takes two stores: the old one and the new one");
-  Migrate migrate{backend(stores[0]), backend(stores[1]), {}, {}, true};
+  Migrate migrate{backend(given, stores[0]), backend(given, stores[1]), {}, {}, true};
+  if (const auto* command = given.text("command")) migrate.command = *command;
+  const auto* const back_from = given.text("rollback");
   if (back_from == nullptr) return migrate;
   for (const MigrationPhase phase : {MigrationPhase::dual_new, MigrationPhase::new_only}) {
     if (*back_from == to_string(phase)) migrate.back_from = phase;
   }
   if (!migrate.back_from) {
-    throw wrong("--rollback takes the phase to go back from, dual-new or new-only, not " +
-                in_quotes(*back_from));
+    throw given.wrong_value("rollback", "the phase to go back from, dual-new or new-only");
   }
   return migrate;
 }
@@ -132,61 +108,44 @@ std::string Options::command() const {
 }
 
 Options parse_options(const std::vector<std::string>& words) {
-  po::variables_map given;
-  try {
-    po::store(
-        po::command_line_parser(words)
-            .options(description())
-            .style(po::command_line_style::unix_style & ~po::command_line_style::allow_guessing)
-            .positional(po::positional_options_description())
-            .run(),
-        given);
-  } catch (const po::error& error) {
-    throw wrong(error.what());
-  }
-  const auto text = [&](const char* name) -> const std::string* {
-    return given.count(name) == 0 ? nullptr : &given[name].as<std::string>();
-  };
+  const GivenOptions given(
+      "scripts/chaos --help",
+      {"backend=", "migrate=...", "rollback=", "command=", "steerers=", "minutes=", "seed=",
+       "processes=", "threads=", "names=", "faults=", "report="},
+      words);
   Options options;
-  const bool moves = given.count("migrate") > 0;
-  if (text("backend") == nullptr && !moves) throw wrong("--backend is missing");
-  if (text("backend") != nullptr && moves) {
-    throw wrong("--backend and --migrate don't go together");
+  const bool moves = given.has("migrate");
+  if (!given.has("backend") && !moves) throw given.wrong("--backend is missing");
+  if (given.has("backend") && moves) {
+    throw given.wrong("--backend and --migrate don't go together");
   }
-  if (text("rollback") != nullptr && !moves) throw wrong("--rollback belongs to --migrate");
-  if (text("command") != nullptr && !moves) throw wrong("--command belongs to --migrate");
-  if (text("steerers") != nullptr && !moves) throw wrong("--steerers belongs to --migrate");
-  if (text("minutes") == nullptr) throw wrong("--minutes is missing");
+  for (const std::string name : {"rollback", "command", "steerers"}) {
+    if (given.has(name) && !moves) throw given.wrong("--" + name + " belongs to --migrate");
+  }
+  if (!given.has("minutes")) throw given.wrong("--minutes is missing");
   if (moves) {
-    options.migrate = migrate(given["migrate"].as<std::vector<std::string>>(), text("rollback"));
+    options.migrate = migrate(given);
     options.backend = options.migrate->from + " -> " + options.migrate->to;
-    if (const auto* command = text("command")) options.migrate->command = *command;
     options.processes = 16;
     options.threads = 1;
   } else {
-    options.backend = backend(*text("backend"));
+    options.backend = backend(given, *given.text("backend"));
   }
-  options.time = minutes(*text("minutes"));
+  options.time = minutes(given);
   if (moves) {
-    const auto* const steerers = text("steerers");
-    options.migrate->quarrels = steerers == nullptr ? options.time >= time_with_quarrels
-                                                    : number("--steerers", *steerers, 1, 2) == 2;
+    const std::uint64_t usual = options.time >= time_with_quarrels ? 2 : 1;
+    options.migrate->quarrels = given.number("steerers", 1, 2).value_or(usual) == 2;
   }
-  options.seed = fresh_seed();
-  if (const auto* seed = text("seed")) {
-    options.seed = number("--seed", *seed, 0, 999'999'999'999'999'999);
-  }
-  if (const auto* count = text("processes")) {
-    options.processes = number("--processes", *count, 1, 256);
-  }
-  if (const auto* count = text("names")) options.names = number("--names", *count, 2, 1000);
-  if (const auto* count = text("threads")) options.threads = number("--threads", *count, 1, 64);
-  if (const auto* list = text("faults")) options.faults = parts(*list);
+  options.seed = given.number("seed", 0, 999'999'999'999'999'999).value_or(fresh_seed());
+  options.processes = given.number("processes", 1, 256).value_or(options.processes);
+  options.names = given.number("names", 2, 1000).value_or(options.names);
+  options.threads = given.number("threads", 1, 64).value_or(options.threads);
+  if (given.has("faults")) options.faults = faults(given);
   if (moves && options.clock_forward()) {
-    throw wrong("clock-forward is a fault of runs on one backend");
+    throw given.wrong("clock-forward is a fault of runs on one backend");
   }
-  if (const auto* folder = text("report")) {
-    if (folder->empty()) throw wrong("--report needs the name of a folder");
+  if (const auto* folder = given.text("report")) {
+    if (folder->empty()) throw given.wrong("--report needs the name of a folder");
     options.report = *folder;
   }
   return options;

@@ -1,6 +1,5 @@
 #include "tests/simulation/command.h"
 
-#include <boost/program_options.hpp>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -10,6 +9,7 @@
 
 #include "history/text.h"
 #include "tests/support/seed.h"
+#include "tools/options.h"
 
 namespace lockset::simulation {
 namespace {
@@ -46,7 +46,7 @@ bool save(const Outcome& outcome, const std::string& folder) {
   return true;
 }
 
-void tell(const Simulation& simulation, std::uint64_t seed, const Outcome& outcome,
+void tell(const std::string& program, std::uint64_t seed, const Outcome& outcome,
           const std::string& schedule_file) {
   std::printf("seed %llu breaks a promise:\n", static_cast<unsigned long long>(seed));
   for (const Outcome::Violation& each : outcome.failures) {
@@ -56,7 +56,7 @@ void tell(const Simulation& simulation, std::uint64_t seed, const Outcome& outco
   print_events(outcome);
   std::printf("\nWhat has to be decided for it (%zu):\n%s", outcome.decisions.size(),
               print(outcome.decisions).c_str());
-  std::printf("\nRepeat it with\n  %s --seed %llu --schedule %s\n", simulation.name.c_str(),
+  std::printf("\nRepeat it with\n  %s --seed %llu --schedule %s\n", program.c_str(),
               static_cast<unsigned long long>(seed), schedule_file.c_str());
 }
 
@@ -92,8 +92,8 @@ bool shows_enough(const Simulation& simulation, const std::map<std::string, std:
   return all;
 }
 
-int simulate(const Simulation& simulation, std::uint64_t first, std::uint64_t runs,
-             std::size_t tries) {
+int simulate(const std::string& program, const Simulation& simulation, std::uint64_t first,
+             std::uint64_t runs, std::size_t tries) {
   std::map<std::string, std::uint64_t> counts;
   const auto began = std::chrono::steady_clock::now();
   for (std::uint64_t seed = first; seed < first + runs; ++seed) {
@@ -107,7 +107,7 @@ int simulate(const Simulation& simulation, std::uint64_t first, std::uint64_t ru
                    std::move(outcome), tries);
       const std::string file = "simulation-" + std::to_string(seed) + ".schedule";
       std::ofstream(file) << print(small.decisions);
-      tell(simulation, seed, small, file);
+      tell(program, seed, small, file);
       return 1;
     }
     for (const auto& [what, count] : outcome.counts) counts[what] += count;
@@ -148,51 +148,51 @@ int hunt(const Simulation& simulation, std::uint64_t first, std::uint64_t runs) 
   return 1;
 }
 
-}  // namespace
+std::string help(const std::string& program, std::uint64_t runs) {
+  return program +
+         " [OPTION...]\n"
+         "\n"
+         "  --help           this text\n"
+         "  --mutant NAME    with this deliberate mistake, which has to show\n"
+         "  --seed N         the first seed (LOCKSET_SIM_SEED; 1)\n"
+         "  --runs N         how many seeds (LOCKSET_SIM_RUNS; " +
+         std::to_string(runs) +
+         ")\n"
+         "  --tries N        how many runs to spend on making a failure small (3000)\n"
+         "  --survey         continue after failures, and count them\n"
+         "  --schedule FILE  one run, with these decisions instead of the seed's\n"
+         "  --events         one run, with all its events\n"
+         "  --save DIR       one run, its history in this folder\n";
+}
 
-int command(const Simulation& simulation, int argc, char** argv) {
-  namespace po = boost::program_options;
-  std::uint64_t seed = 0;
-  std::uint64_t runs = 0;
-  std::size_t tries = 0;
-  std::string schedule_file;
-  std::string folder;
-  po::options_description options(simulation.name);
-  options.add_options()("help", "this text")(
-      "seed", po::value(&seed)->default_value(test::number_from_environment("LOCKSET_SIM_SEED", 1)),
-      "the first seed (LOCKSET_SIM_SEED)")(
-      "runs",
-      po::value(&runs)->default_value(
-          test::number_from_environment("LOCKSET_SIM_RUNS", simulation.runs)),
-      "how many seeds (LOCKSET_SIM_RUNS)")("tries", po::value(&tries)->default_value(3000),
-                                           "how many runs to spend on making a failure small")(
-      "survey", "continue after failures, and count them")(
-      "schedule", po::value(&schedule_file), "one run, with these decisions instead of the seed's")(
-      "events", "one run, with all its events")("save", po::value(&folder),
-                                                "one run, its history in this folder");
-  po::variables_map given;
-  try {
-    po::store(po::parse_command_line(argc, argv, options), given);
-    po::notify(given);
-  } catch (const po::error& error) {
-    std::cerr << error.what() << "\n" << options;
-    return 64;
-  }
-  if (given.count("help") > 0) {
-    std::cout << options;
+int run(const std::string& program, const std::vector<std::string>& words, const Make& make) {
+  const tools::GivenOptions given(
+      program + " --help",
+      {"help", "mutant=", "seed=", "runs=", "tries=", "survey", "schedule=", "events", "save="},
+      words);
+  const Simulation simulation = make(given.text("mutant"));
+  if (given.has("help")) {
+    std::cout << help(program, simulation.runs);
     return 0;
   }
-  if (given.count("survey") > 0) return survey(simulation, seed, runs);
-  const bool one = !schedule_file.empty() || !folder.empty() || given.count("events") > 0;
+  const std::uint64_t seed =
+      given.number("seed").value_or(test::number_from_environment("LOCKSET_SIM_SEED", 1));
+  const std::uint64_t runs = given.number("runs").value_or(
+      test::number_from_environment("LOCKSET_SIM_RUNS", simulation.runs));
+  const std::size_t tries = given.number("tries").value_or(3000);
+  const std::string* const schedule_file = given.text("schedule");
+  const std::string* const folder = given.text("save");
+  if (given.has("survey")) return survey(simulation, seed, runs);
+  const bool one = schedule_file != nullptr || folder != nullptr || given.has("events");
   if (!one && !simulation.must_break.empty()) return hunt(simulation, seed, runs);
-  if (!one) return simulate(simulation, seed, runs, tries);
+  if (!one) return simulate(program, simulation, seed, runs, tries);
 
   Outcome outcome;
-  if (schedule_file.empty()) {
+  if (schedule_file == nullptr) {
     outcome = simulation.run(seed, nullptr);
   } else {
     std::ostringstream text;
-    text << std::ifstream(schedule_file).rdbuf();
+    text << std::ifstream(*schedule_file).rdbuf();
     const Result<std::vector<Decision>> decisions = parse_decisions(text.str());
     if (!decisions) {
       std::cerr << decisions.error().message << "\n";
@@ -200,8 +200,8 @@ int command(const Simulation& simulation, int argc, char** argv) {
     }
     outcome = simulation.run(seed, &*decisions);
   }
-  if (!folder.empty() && !save(outcome, folder)) {
-    std::cerr << "can't write into " << folder << "\n";
+  if (folder != nullptr && !save(outcome, *folder)) {
+    std::cerr << "can't write into " << *folder << "\n";
     return 74;
   }
   print_events(outcome);
@@ -209,6 +209,17 @@ int command(const Simulation& simulation, int argc, char** argv) {
     std::printf("\n%s\n  %s\n", each.rule.c_str(), each.story.c_str());
   }
   return outcome.failures.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+int command(const std::string& program, int argc, char** argv, const Make& make) {
+  try {
+    return run(program, {argv + 1, argv + argc}, make);
+  } catch (const tools::Failure& failure) {
+    std::cerr << program << ": " << failure.what() << "\n";
+    return failure.code();
+  }
 }
 
 }  // namespace lockset::simulation

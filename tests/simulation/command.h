@@ -14,7 +14,6 @@
 namespace lockset::simulation {
 
 struct Simulation {
-  std::string name;  // of the program
   // With everything that the seed decides, or with the listed decisions only.
   std::function<Outcome(std::uint64_t seed, const std::vector<Decision>* decisions)> run;
   std::uint64_t runs = 0;  // the default
@@ -24,7 +23,10 @@ struct Simulation {
   std::set<std::string> must_break;
 };
 
+// With this deliberate mistake; nullptr: with none. Throws a tools::Failure if there is no such.
+using Make = std::function<Simulation(const std::string* mutant)>;
+
 // The program's exit status.
-int command(const Simulation& simulation, int argc, char** argv);
+int command(const std::string& program, int argc, char** argv, const Make& make);
 
 }  // namespace lockset::simulation

@@ -1,61 +1,50 @@
 // The core on simulated time: docs/testing.md. --mutant NAME makes a deliberate mistake, which has
 // to show.
-#include <cstdio>
-#include <string_view>
-#include <vector>
-
 #include "tests/simulation/command.h"
+#include "tools/failure.h"
 
 int main(int argc, char** argv) {
   using namespace lockset::simulation;
-  Flaw flaw = Flaw::none;
-  std::vector<char*> others;
-  for (int i = 0; i < argc; ++i) {
-    if (std::string_view(argv[i]) != "--mutant" || i + 1 == argc) {
-      others.push_back(argv[i]);
-      continue;
+  return command("lockset_simulation", argc, argv, [](const std::string* mutant) {
+    const Flaw flaw = mutant == nullptr ? Flaw::none : flaw_of(*mutant);
+    if (mutant != nullptr && flaw == Flaw::none) {
+      throw lockset::tools::Failure(lockset::tools::exit_usage, "no such mutant: " + *mutant);
     }
-    flaw = flaw_of(argv[++i]);
-    if (flaw != Flaw::none) continue;
-    std::fprintf(stderr, "no such mutant: %s\n", argv[i]);
-    return 64;
-  }
-  const Simulation simulation{
-      .name = "lockset_simulation",
-      .run = [flaw](std::uint64_t seed,
-                    const std::vector<Decision>* only) { return run(seed, only, flaw); },
-      .runs = 10'000,
-      // A quarter of what usually happens.
-      .enough = {{"grants", 5000},
-                 {"overlaps", 9000},
-                 {"busy", 1400},
-                 {"attempts in doubt", 1600},
-                 {"doubts resolved to a grant", 180},
-                 {"requests that came when nobody waited", 1400},
-                 {"requests repeated", 800},
-                 {"replies lost", 1200},
-                 {"renewals", 8000},
-                 {"holders told of a loss", 400},
-                 {"releases in doubt", 250},
-                 {"stale answers", 1000},
-                 {"crashes", 120},
-                 {"pauses", 300},
-                 {"restarts", 80},
-                 {"clock jumps", 350},
-                 {"broken", 180},
-                 {"rolled_back", 90},
-                 {"stores wiped", 16},
-                 {"stores restored", 33},
-                 {"holds forgotten", 60},
-                 {"holds that a restore brought back", 12},
-                 {"slow stores", 19},
-                 {"stores demoted", 19},
-                 {"requests to a demoted store", 560},
-                 {"instances that were forgotten", 3},
-                 {"forks", 450},
-                 {"superseded", 200},
-                 {"uses refused", 800},
-                 {"wake-ups lost", 180}},
-      .must_break = broken_by(flaw)};
-  return command(simulation, static_cast<int>(others.size()), others.data());
+    return Simulation{
+        .run = [flaw](std::uint64_t seed,
+                      const std::vector<Decision>* only) { return run(seed, only, flaw); },
+        .runs = 10'000,
+        // A quarter of what usually happens.
+        .enough = {{"grants", 5000},
+                   {"overlaps", 9000},
+                   {"busy", 1400},
+                   {"attempts in doubt", 1600},
+                   {"doubts resolved to a grant", 180},
+                   {"requests that came when nobody waited", 1400},
+                   {"requests repeated", 800},
+                   {"replies lost", 1200},
+                   {"renewals", 8000},
+                   {"holders told of a loss", 400},
+                   {"releases in doubt", 250},
+                   {"stale answers", 1000},
+                   {"crashes", 120},
+                   {"pauses", 300},
+                   {"restarts", 80},
+                   {"clock jumps", 350},
+                   {"broken", 180},
+                   {"rolled_back", 90},
+                   {"stores wiped", 16},
+                   {"stores restored", 33},
+                   {"holds forgotten", 60},
+                   {"holds that a restore brought back", 12},
+                   {"slow stores", 19},
+                   {"stores demoted", 19},
+                   {"requests to a demoted store", 560},
+                   {"instances that were forgotten", 3},
+                   {"forks", 450},
+                   {"superseded", 200},
+                   {"uses refused", 800},
+                   {"wake-ups lost", 180}},
+        .must_break = broken_by(flaw)};
+  });
 }
