@@ -530,6 +530,26 @@ TEST_F(ManagerFaults, WhoHoldsSomethingSweeps) {
   EXPECT_TRUE(eventually([&] { return sweeps >= 2; }));
 }
 
+// SEM 10: a store that lost the hold too must not register it again
+TEST_F(ManagerFaults, ALostHoldIsRenewedByItsStampAlone) {
+  Locks locks = open_locks({.lease = 10min});
+  Hold hold = locks.acquire({write("a")}).value();
+  std::atomic<bool> known = false;
+  hooks_->set(&Hooks::renew,
+              [&](Backend& store, const Owner& owner, const std::span<const RenewRequest>& requests,
+                  const TimePoint& by) -> Result<RenewReply> {
+                known = requests.front().hold.known();
+                return store.renew(owner, requests, by);
+              });
+  EXPECT_TRUE(locks.renew_locks(hold.stamp(), 10min));
+  EXPECT_TRUE(known);
+  break_all("a");
+  EXPECT_FALSE(hold.renew());
+  ASSERT_FALSE(hold.valid());
+  EXPECT_FALSE(locks.renew_locks(hold.stamp(), 10min));
+  EXPECT_FALSE(known);
+}
+
 // SEM 10: a loss that is noticed while the client closes is reported, too
 TEST_F(ManagerFaults, ALossIsToldAlthoughTheClientCloses) {
   std::optional<Locks> locks = open_locks({.lease = 10min});
