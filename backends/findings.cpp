@@ -34,7 +34,7 @@ Finding encryption(bool local, bool verified, std::string trouble) {
                  std::move(trouble));
 }
 
-Finding room(std::string setting, long used, long most, long wanted, std::string note) {
+Finding room(std::string setting, long used, long most, long wanted, const std::string& note) {
   const std::string count = std::to_string(used) + " of " + std::to_string(most) + " in use";
   const std::string remedy = ": raise " + setting + ", or lower the parameter pool";
   return good_if(used + wanted <= most, Level::warning, std::move(setting),

@@ -28,7 +28,7 @@ Finding unreadable(Level level, std::string subject, const std::string& why);
 Finding encryption(bool local, bool verified, std::string trouble);
 // Whether a server has room for a client that opens up to `wanted` more connections. `setting` is
 // the server's setting that limits them; `note` adds something about that client.
-Finding room(std::string setting, long used, long most, long wanted, std::string note = {});
+Finding room(std::string setting, long used, long most, long wanted, const std::string& note = {});
 
 // What the user of the address may do in the space.
 Finding rights(const std::string& user, Role role);

@@ -29,7 +29,10 @@ Error no_such_word(const std::string& name, const std::vector<std::string_view>&
 }
 
 Status read_parameters(const Url& url, const Parameters& known) {
-  for (const auto& [name, value] : url.params) {
+  for (const auto& given : url.params) {
+    // Clang before 16 can't capture the names of a structured binding.
+    const std::string& name = given.first;
+    const std::string& value = given.second;
     const auto found = std::find_if(known.begin(), known.end(),
                                     [&](const Parameter& each) { return each.name == name; });
     if (found == known.end()) {

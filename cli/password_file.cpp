@@ -40,7 +40,7 @@ std::string first_line(const std::string& path, const std::string& origin) {
     if (count < 0) throw unfit(std::string("can't be read: ") + std::strerror(errno));
     if (count == 0) break;
     text.append(buffer.data(), static_cast<std::size_t>(count));
-    constexpr std::size_t most = 64 * 1024;
+    constexpr std::size_t most = 65536;
     if (text.size() > most) throw unfit("is too large for one");
   }
   text.resize(std::min(text.find('\n'), text.size()));

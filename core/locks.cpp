@@ -157,7 +157,7 @@ class OpeningPause {
 
 }  // namespace
 
-Result<Locks> open(std::string_view url, Options options) {
+Result<Locks> open(std::string_view url, const Options& options) {
   OpeningPause pause;
   std::optional<TimePoint> patient_until;
   for (;;) {

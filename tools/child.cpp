@@ -12,8 +12,6 @@
 #include <stdexcept>
 #include <thread>
 
-extern char** environ;
-
 namespace lockset::tools {
 
 namespace {
@@ -39,6 +37,7 @@ Child::Child(std::vector<std::string> argv) {
   // Otherwise a proxy's connection would stay open as long as the child lives.
   posix_spawn_file_actions_addclosefrom_np(&actions, 3);
   std::vector<char*> words;
+  words.reserve(argv.size() + 1);
   for (std::string& word : argv) words.push_back(word.data());
   words.push_back(nullptr);
   const int code = posix_spawn(&pid_, words[0], &actions, nullptr, words.data(), environ);

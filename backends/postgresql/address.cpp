@@ -112,7 +112,9 @@ Result<Options> parse_address(const Url& url) {
     add(conninfo, "target_session_attrs", "read-write");
   }
   for (const std::string& one : *hosts) {
-    options.conninfos.push_back(one.empty() ? conninfo : one + " " + conninfo);
+    std::string server = one;
+    if (!server.empty()) server += ' ';
+    options.conninfos.push_back(server.append(conninfo));
   }
   const auto host = url.params.find("host");
   options.shown = (url.user.empty() ? "" : url.user + "@") +

@@ -59,7 +59,7 @@ std::uint64_t Listener::Subscription::wakes() const {
 }
 
 void Listener::Subscription::sleep(std::uint64_t seen, std::uint64_t session, TimePoint until,
-                                   std::stop_token stop) {
+                                   const std::stop_token& stop) {
   std::unique_lock lock(shared_->mutex);
   wait_until(changed_, lock, stop, until,
              [&] { return wakes_ != seen || shared_->session != session; });

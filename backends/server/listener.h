@@ -38,7 +38,8 @@ class Listener {
     [[nodiscard]] std::uint64_t wakes() const;
     // Sleeps until `until`, a stop, a wake-up after the first `seen` ones, or a change of the
     // connection since `session` (see Listener::session).
-    void sleep(std::uint64_t seen, std::uint64_t session, TimePoint until, std::stop_token stop);
+    void sleep(std::uint64_t seen, std::uint64_t session, TimePoint until,
+               const std::stop_token& stop);
 
    private:
     friend class Listener;

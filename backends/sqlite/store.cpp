@@ -80,7 +80,7 @@ Status Store::begin_in_turn(FileGate::Pass& pass, Line line, TimePoint by) {
     pass = gate_->enter(by, line);
     const TimePoint now = BootClock::now();
     const TimePoint until = pass || now >= by ? by : std::min(by, now + before_the_next_look);
-    const Status status = begin(writer_, "BEGIN IMMEDIATE", until);
+    Status status = begin(writer_, "BEGIN IMMEDIATE", until);
     if (status || until == by || status.error().code != Errc::unavailable) return status;
   }
 }

@@ -188,7 +188,7 @@ class Locks {
 // Options::stop_opening. With reclaim also app_in_use, and the errors of the takeover: superseded
 // (a newer instance came first), rolled_back, unsupported (the lease, on ZooKeeper), not_held (the
 // hold on the application id was lost meanwhile), indeterminate.
-Result<Locks> open(std::string_view url, Options options = {});
+Result<Locks> open(std::string_view url, const Options& options = {});
 // The same for `open(url, {})`. Without this overload, a program with <fcntl.h> and `using
 // namespace lockset` would call the system's open, with {} for the flags.
 struct NoOptions;

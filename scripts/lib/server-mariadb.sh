@@ -20,12 +20,18 @@ server_unavailable() {
 
 server_install() { install_missing mariadb-server-core mariadb-client-core openssl; }
 
-server_data() {
+# Another version has another template.
+data_template() {
+  local version
+  version=$(/usr/sbin/mariadbd --no-defaults --version | sed 's/.* Ver \([^ ]*\).*/\1/')
+  echo "${XDG_CACHE_HOME:-$HOME/.cache}/lockset/mariadb-${version//\//-}"
+}
+
+initialise_data() {
   local others=()
   [ "$(id -u)" -ne 0 ] || others=(--user="$(server_user)")
   mariadb-install-db --no-defaults --datadir="$dir/data" --auth-root-authentication-method=normal \
-    --skip-test-db --skip-name-resolve --innodb-flush-log-at-trx-commit=0 "${others[@]}" \
-    >>"$dir/server.log" 2>&1 || fail "mariadb-install-db failed: see $dir/server.log."
+    --skip-test-db --skip-name-resolve --innodb-flush-log-at-trx-commit=0 "${others[@]}"
 }
 
 server_options() {

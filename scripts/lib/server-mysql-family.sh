@@ -1,6 +1,7 @@
 # Part of scripts/server: shared by MariaDB and MySQL. The kind defines:
 #   exec_mysqld      becomes the server program with these arguments
-#   server_data      fills $dir/data; only root@localhost needs no password there
+#   data_template    prints the folder that keeps a new server's data, for the next one
+#   initialise_data  fills $dir/data; only root@localhost needs no password there
 #   server_options   further options for the running server, one per line
 
 # The user that the server runs as, if this is root.
@@ -25,6 +26,28 @@ SQL
   give_to "$user" "$dir/users.sql"
   chmod 600 "$dir/users.sql"
   server_port_changed
+}
+
+# Initialising takes seconds, copying does not: the first result is kept. The server makes everything
+# individual at its first start.
+server_data() {
+  local template
+  template=$(data_template)
+  if [ -r "$template/ibdata1" ]; then
+    cp -r "$template/." "$dir/data"
+    give_to "$(server_user)" "$dir/data"
+    return 0
+  fi
+  initialise_data >>"$dir/server.log" 2>&1 || {
+    tail -n 5 "$dir/server.log" >&2
+    fail "The data folder of $kind could not be initialised; the end of the log stands above."
+  }
+  # It is only to be quick: without room for it, or with another one there meanwhile, all is well.
+  if mkdir -p "$(dirname "$template")" && cp -r "$dir/data" "$template.$$"; then
+    rm -f "$template.$$/auto.cnf" "$template.$$"/*.pem
+    mv -T "$template.$$" "$template" || true
+  fi 2>/dev/null
+  rm -rf "$template.$$"
 }
 
 server_port_changed() {

@@ -51,24 +51,12 @@ server_install() {
   ) 9>"$tree.lock"
 }
 
-# Initialising takes seconds, copying does not: the first result is kept next to the tree. The
-# server makes everything individual at its first start.
-server_data() {
-  local template others=()
-  template=$(mysql_root)/initialised
-  if [ -r "$template/ibdata1" ]; then
-    cp -r "$template/." "$dir/data"
-    give_to "$(server_user)" "$dir/data"
-    return 0
-  fi
+data_template() { echo "$(mysql_root)/initialised"; }
+
+initialise_data() {
+  local others=()
   [ "$(id -u)" -ne 0 ] || others=(--user="$(server_user)")
-  (exec_mysqld --initialize-insecure --datadir="$dir/data" "${others[@]}") \
-    >>"$dir/server.log" 2>&1 || fail "mysqld --initialize failed: see $dir/server.log."
-  if cp -r "$dir/data" "$template.$$" 2>/dev/null; then
-    rm -f "$template.$$/auto.cnf" "$template.$$"/*.pem
-    mv -T "$template.$$" "$template" 2>/dev/null || true
-  fi
-  rm -rf "$template.$$"
+  (exec_mysqld --initialize-insecure --datadir="$dir/data" "${others[@]}")
 }
 
 server_options() {
