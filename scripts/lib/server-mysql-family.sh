@@ -70,7 +70,7 @@ server_start() {
     esac
     [ $((SECONDS - began)) -le 3 ] || [ -n "$(server_pids)" ] || return 1
     [ $((SECONDS - began)) -le 120 ] || return 1
-    sleep 0.02
+    doze 0.02
   done
 }
 

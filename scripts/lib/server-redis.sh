@@ -53,7 +53,7 @@ server_start() {
     [ $((SECONDS - began)) -le 3 ] || [ -n "$(server_pids)" ] || return 1
     ! tail -c "+$from" "$dir/server.log" | grep -qiE 'address already in use|FATAL CONFIG' || return 1
     [ $((SECONDS - began)) -le 120 ] || return 1
-    sleep 0.005
+    doze 0.005
   done
 }
 

@@ -34,7 +34,7 @@ leader() {
           ;;
       esac
     done
-    sleep 0.02
+    doze 0.02
   done
   fail "The ensemble in $dir elects no leader."
 }

@@ -94,7 +94,7 @@ start_members() {
       }
       [ $((SECONDS - began)) -le 3 ] || [ -n "$(member_pids "$member")" ] || return 1
       [ $((SECONDS - began)) -le 120 ] || return 1
-      sleep 0.02
+      doze 0.02
     done
   done
 }

@@ -7,6 +7,8 @@ lockset=${1:?usage: test.sh PATH-OF-LOCKSET}
 # The space for the test, if it is not a SQLite file (server.sh).
 given_url=${LOCKSET_TEST_URL:-} required=${LOCKSET_TEST_REQUIRE:-}
 for variable in "${!LOCKSET_@}"; do unset "$variable"; done
+# What scripts/server keeps stays where it is.
+export XDG_CACHE_HOME=${XDG_CACHE_HOME:-$HOME/.cache}
 work=$(mktemp -d "${TMPDIR:-/tmp}/lockset-cli.XXXXXX")
 export HOME=$work/home XDG_STATE_HOME=$work/state XDG_CONFIG_HOME=$work/config TZ=UTC
 mkdir -p "$HOME" "$XDG_STATE_HOME" "$XDG_CONFIG_HOME/lockset"
@@ -77,15 +79,19 @@ ends() {
   started=("${rest[@]:+${rest[@]}}")
 }
 
-# soon COMMAND...: polls until it succeeds, for at most 20 s.
+# doze SECONDS: sleeps without a new process. Nothing is ever written to this pipe.
+exec {never}<> <(:)
+doze() { read -r -t "$1" -u "$never" || true; }
+
+# soon COMMAND...: polls until it succeeds, for at most 20 s; first often, then ten times a second.
 soon() {
-  local end=$((SECONDS + 20))
+  local end=$((SECONDS + 20)) pauses=(0.01 0.02 0.02 0.05 0.05) i=0
   until "$@"; do
     if [ "$SECONDS" -ge "$end" ]; then
       fail "did not become true: $*"
       return 1
     fi
-    sleep 0.02
+    doze "${pauses[i++]:-0.1}"
   done
 }
 
