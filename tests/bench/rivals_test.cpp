@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 
 #include "benchmarks/space.h"
@@ -21,6 +22,7 @@
 namespace lockset::bench {
 namespace {
 
+using namespace std::chrono_literals;
 using test::PrivateServer;
 
 struct Kind {
@@ -119,32 +121,72 @@ TEST_P(Rivals, TakeAndGiveAgainAndAgain) {
   }
 }
 
+// Whether a client gets the name of another one only after that one has released it.
+bool exclude_each_other(Entry& entry, bool waits) {
+  const auto holder = entry.connect();
+  const TimePoint asked = BootClock::now();
+  holder->lock(one, Mode::write);
+  const Duration one_lock = BootClock::now() - asked;
+  const auto other = entry.connect();
+  if (!waits) {
+    bool refused = false;
+    try {
+      other->lock(one, Mode::write);
+      other->unlock();
+    } catch (const std::runtime_error&) {
+      refused = true;
+    }
+    holder->unlock();
+    return refused;
+  }
+  std::atomic<bool> asks = false;
+  std::atomic<bool> released = false;
+  std::atomic<bool> before_the_release = false;
+  std::jthread waiter([&] {
+    asks = true;
+    other->lock(one, Mode::write);
+    before_the_release = !released;
+    other->unlock();
+  });
+  while (!asks) std::this_thread::yield();
+  // No rival says when it waits. One that admits both takes no longer than the holder did.
+  const test::Stopwatch since_it_asks;
+  const Duration enough = std::clamp<Duration>(10 * one_lock, 100ms, 1s);
+  while (since_it_asks.elapsed() < enough && !before_the_release) {
+    std::this_thread::sleep_for(5ms);
+  }
+  released = true;
+  holder->unlock();
+  waiter.join();
+  return !before_the_release;
+}
+
 TEST_P(Rivals, ExcludeEachOther) {
   for (const Rival& rival : rivals()) {
     SCOPED_TRACE(rival.name);
     const auto entry = rival.enter(target().url);
-    const auto holder = entry->connect();
-    holder->lock(one, Mode::write);
-    const auto other = entry->connect();
-    if (!rival.waits) {
-      EXPECT_ANY_THROW(other->lock(one, Mode::write));
-      holder->unlock();
-      continue;
-    }
-    std::atomic<bool> given = false;
-    std::atomic<bool> before_it_was_given = false;
-    std::jthread waiter([&] {
-      other->lock(one, Mode::write);
-      before_it_was_given = !given;
-      other->unlock();
-    });
-    // A rival that admits both would do so at once; this only gives it the time.
-    test::linger(std::chrono::milliseconds(100));
-    given = true;
-    holder->unlock();
-    waiter.join();
-    EXPECT_FALSE(before_it_was_given);
+    EXPECT_TRUE(exclude_each_other(*entry, rival.waits));
   }
+}
+
+// A rival that excludes nobody, as slow as a server.
+class NoLock final : public Entry {
+ public:
+  std::unique_ptr<Client> connect() override { return std::make_unique<Nothing>(); }
+
+ private:
+  class Nothing final : public Client {
+    void lock(std::span<const std::string> /*names*/, Mode /*mode*/) override {
+      std::this_thread::sleep_for(20ms);
+    }
+    void unlock() override {}
+  };
+};
+
+TEST(RivalsControl, OneThatExcludesNobodyIsNoticed) {
+  NoLock entry;
+  EXPECT_FALSE(exclude_each_other(entry, true));
+  EXPECT_FALSE(exclude_each_other(entry, false));
 }
 
 TEST_P(Rivals, TheFloorComesFirst) {

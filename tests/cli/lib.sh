@@ -5,7 +5,7 @@ lockset=${1:?usage: test.sh PATH-OF-LOCKSET}
 [ -x "$lockset" ] || { echo "no executable $lockset" >&2; exit 2; }
 
 # The space for the test, if it is not a SQLite file (server.sh).
-given_url=${LOCKSET_TEST_URL:-} required=${LOCKSET_TEST_REQUIRE:-}
+given_url=${LOCKSET_TEST_URL:-} required_names=${LOCKSET_TEST_REQUIRE:-}
 for variable in "${!LOCKSET_@}"; do unset "$variable"; done
 # What scripts/server keeps stays where it is.
 export XDG_CACHE_HOME=${XDG_CACHE_HOME:-$HOME/.cache}

@@ -3,12 +3,17 @@
 scripts=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../scripts" && pwd)
 server_jobs=() server_dirs=()
 
-# need_server KIND: ends the test with 77 for "skipped" if there can't be one here.
+# required NAME: LOCKSET_TEST_REQUIRE names it ("all", or names with commas between). The same rule
+# as in tests/support/requirement.h.
+required() { case ,$required_names, in *,all,* | *",$1,"*) ;; *) return 1 ;; esac; }
+
+# need_server KIND: if there can't be one here, ends the test with 77 for "skipped", or with 1 if it
+# is required.
 need_server() {
   local why
   why=$("$scripts/server" "$1" check) && return 0
   echo "$why" >&2
-  [ "$required" != all ] || exit 1
+  if required "$1"; then exit 1; fi
   exit 77
 }
 

@@ -1,6 +1,6 @@
 // The checker against stores in memory with one mistake each: the invariant that is meant for the
-// mistake reports it, and others only if the mistake breaks them too. Under the very same load the
-// sound store passes.
+// mistake reports it, and others if and only if the mistake breaks them too. Under the very same
+// load the sound store passes.
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -23,6 +23,7 @@ struct Mutant {
   Load load;
   // For the run with the sound store.
   history::Expect least = {.grants = 200, .overlaps = 20, .busy = 10, .faults = 0};
+  std::vector<Invariant> perhaps{};
 };
 
 void PrintTo(const Mutant& mutant, std::ostream* out) { *out << mutant.name; }
@@ -56,14 +57,16 @@ const Mutant mutants[] = {
     {"renewal_without_asking",
      renewal_without_asking,
      exclusion,
-     {fencing, lease},
+     {fencing},
      brief({.renewed = 0.3}),
-     some},
+     some,
+     // A renewal that comes after the certain end: only if the client stood still for so long.
+     {lease}},
     {"lease_halved", broken::lease_halved, exclusion, {fencing}, brief({.overstaying = 0.3}), some},
     {"release_by_name",
      release_by_name,
      exclusion,
-     {fencing, lease},
+     {fencing},
      brief({.names = 1, .largest_set = 1, .reads = 0, .overstaying = 0.4}),
      some},
     {"stamp_before_the_lock", stamp_before_the_lock, fencing, {}, {}},
@@ -76,15 +79,18 @@ const Mutant mutants[] = {
     {"members_expire_one_by_one",
      broken::members_expire_one_by_one,
      atomic_sets,
-     {busy, exclusion, fencing},
-     {.pictures = true}},
+     {exclusion, fencing},
+     brief({.largest_set = 2, .overstaying = 0.3, .pictures = true}),
+     some,
+     // The first member, taken for a moment for a set that is then refused.
+     {busy}},
     {"busy_leaves_a_part", broken::busy_leaves_a_part, busy, {}, brief({}), some},
     {"busy_without_reason", busy_without_reason, busy, {}, {}},
     {"witness_of_before", witness_of_before, busy, {}, {}},
     {"renewal_revives",
      broken::renewal_revives,
      lease,
-     {exclusion, fencing, busy},
+     {busy},
      brief({.overstaying = 0.3, .renewed_late = 1}),
      some},
     {"release_succeeds_twice", broken::release_succeeds_twice, lease, {}, {.released_twice = 0.2}},
@@ -102,7 +108,7 @@ const Mutant mutants[] = {
     {"config_version_ignored",
      broken::config_version_ignored,
      permits,
-     {exclusion, fencing},
+     {},
      {.names = 1, .largest_set = 1, .changing_permits = true}},
 };
 
@@ -120,7 +126,7 @@ class Memory : public testing::TestWithParam<Mutant> {
 };
 
 TEST_P(Memory, IsFlagged) {
-  expect_flagged(scene(GetParam().make), GetParam().meant, GetParam().also);
+  expect_flagged(scene(GetParam().make), GetParam().meant, GetParam().also, GetParam().perhaps);
 }
 
 TEST_P(Memory, AndTheSoundStorePasses) {

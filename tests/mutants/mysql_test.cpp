@@ -41,6 +41,8 @@ struct Statements {
   std::vector<Invariant> also{};
   // Rare events need another load than the rest.
   Load load{.clients = 8, .round = 200ms, .reads = 0, .keep = 2ms};
+  // So many the right ones have to make.
+  std::uint64_t grants = 40;
 };
 
 constexpr auto exclusion = Invariant::exclusion;
@@ -51,6 +53,7 @@ const Load on_four_names{
 
 const Statements all_statements[] = {
     {"right_one", mysql_procedure({})},
+    {"right_on_four_names", mysql_procedure({}), {}, {}, on_four_names, 400},
     {"no_lock", mysql_procedure({.lock = ""}), exclusion, {fencing}},
     // Excludes as it should; but the client that drew the smaller stamp may be granted later.
     {"stamp_before_the_lock",
@@ -98,7 +101,7 @@ TEST_P(MysqlMutants, AreFlagged) {
   Scene scene;
   scene.connect = [&] { return open_mysql_store(server->admin_url()); };
   scene.load = statements->load;
-  scene.rules.least = {.grants = 40, .overlaps = 40, .busy = 20, .faults = 0};
+  scene.rules.least = {.grants = statements->grants, .overlaps = 40, .busy = 20, .faults = 0};
   if (statements->meant) {
     expect_flagged(scene, *statements->meant, statements->also);
   } else {

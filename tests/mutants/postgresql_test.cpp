@@ -80,6 +80,8 @@ struct Statements {
   std::vector<Invariant> also{};
   // Rare events need another load than the rest.
   Load load{.clients = 8, .round = 200ms, .reads = 0, .keep = 2ms};
+  // So many the right ones have to make.
+  std::uint64_t grants = 40;
 };
 
 constexpr auto exclusion = Invariant::exclusion;
@@ -90,6 +92,13 @@ const Load on_four_names{
 
 const Statements all_statements[] = {
     {"right_one", right_postgresql_function, "READ COMMITTED", {}},
+    {"right_on_four_names",
+     right_postgresql_function,
+     "READ COMMITTED",
+     {},
+     {},
+     on_four_names,
+     400},
     {"no_lock", no_lock, "READ COMMITTED", exclusion, {fencing}},
     {"stamp_before_the_lock", stamp_before_the_lock, "READ COMMITTED", fencing},
     {"stamp_before_the_look", stamp_before_the_look, "READ COMMITTED", fencing, {}, on_four_names},
@@ -112,7 +121,7 @@ TEST_P(PostgresqlMutants, AreFlagged) {
     return open_postgresql_store(server.admin_url(), statements.name, statements.isolation);
   };
   scene.load = statements.load;
-  scene.rules.least = {.grants = 40, .overlaps = 40, .busy = 20, .faults = 0};
+  scene.rules.least = {.grants = statements.grants, .overlaps = 40, .busy = 20, .faults = 0};
   if (statements.meant) {
     expect_flagged(scene, *statements.meant, statements.also);
   } else {

@@ -149,7 +149,7 @@ main: BEGIN
                v_name, COALESCE(v_holder_mode, 1), v_label;
         LEAVE main;
       END IF;
-      -- The same request delivered twice: it has its hold already.
+      -- The same request was delivered twice: it has its hold already.
       SELECT stamp, expires INTO v_twin, v_first_end FROM {space}_locks
         WHERE name = p_name AND item = 0 AND token = p_token LIMIT 1;
       IF v_twin IS NOT NULL THEN

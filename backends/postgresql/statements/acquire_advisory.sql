@@ -46,7 +46,7 @@ BEGIN
          FROM (SELECT DISTINCT hashtext(n) AS key FROM unnest(_names) n ORDER BY 1) k;
     END IF;
   END IF;
-  -- NULL in a space whose rows are still being put back from a backup.
+  -- NULL in a space whose rows are still being restored from a backup.
   IF pg_sequence_last_value('"@space@".config_version'::regclass) IS DISTINCT FROM _version THEN
     RETURN 'S';
   END IF;

@@ -36,7 +36,7 @@ BEGIN
       || upper(current_setting('transaction_isolation'));
   END IF;
   IF pg_advisory_xact_lock_shared(@class@, 0) IS NULL THEN END IF;
-  -- NULL in a space whose rows are still being put back from a backup.
+  -- NULL in a space whose rows are still being restored from a backup.
   IF pg_sequence_last_value('"@space@".config_version'::regclass) IS DISTINCT FROM _version THEN
     RETURN 'S';
   END IF;

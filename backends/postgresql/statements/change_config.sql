@@ -27,7 +27,7 @@ BEGIN
     UPDATE "@space@".meta SET migration_phase = _to;
   ELSIF _what = 'b' THEN
     UPDATE "@space@".meta SET stamp_base = greatest(stamp_base, _to);
-    -- Nobody draws a stamp beside this.
+    -- No other transaction draws a stamp at the same time.
     PERFORM "@space@".raise_stamp_v@version@(_to + 1);
   END IF;
   -- The change makes the waiters' requests stale; new permits may admit them.

@@ -5,7 +5,7 @@
 -- #   @version@: the schema's version
 -- #   @plans@: how the function's statements are planned
 
--- The waiter gave up. A wake-up that it was given goes to the next.
+-- The waiter gave up. If it was woken, it passes the wake-up on to the next.
 CREATE OR REPLACE FUNCTION "@space@".end_wait_v@version@(_waiter bigint, _woken boolean)
 RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER

@@ -8,8 +8,8 @@
 -- #   @space@: the schema
 -- #   @version@: the schema's version
 
--- REQUIRES: the space's lock is held alone. Never a version that was used before, not even
--- by a database that was put back from a backup.
+-- REQUIRES: the space's lock is held alone. The version was never used before, not even by
+-- a database that was restored from a backup.
 CREATE OR REPLACE FUNCTION "@space@".next_version_v@version@() RETURNS void
 LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
   SELECT setval('"@space@".config_version'::regclass,

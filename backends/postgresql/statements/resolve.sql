@@ -6,8 +6,8 @@
 -- #   @plans_of_all@: how the statements of a function are planned that reads all holds
 -- #   @sure@: what makes the commit wait for a synchronous standby
 
--- The live hold of the attempt with this token. Looked for among the holds on `_name`; ''
--- if that is not known: then all holds are read.
+-- The live hold of the attempt with this token. It looks among the holds on `_name`, or, if
+-- that is '', among all holds.
 CREATE OR REPLACE FUNCTION "@space@".resolve_v@version@(_token uuid, _name text) RETURNS text
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp @plans_of_all@ AS $$

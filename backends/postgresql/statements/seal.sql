@@ -26,7 +26,7 @@ BEGIN
     EXECUTE format('DROP FUNCTION %s', _one.what);
   END LOOP;
 
-  -- Nobody but the owner makes anything in the schema.
+  -- Only the owner creates objects in the schema.
   FOR _one IN SELECT DISTINCT CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(r.rolname) END AS who
                 FROM pg_namespace n CROSS JOIN aclexplode(n.nspacl) a
                 LEFT JOIN pg_roles r ON r.oid = a.grantee
@@ -35,7 +35,7 @@ BEGIN
     EXECUTE format('REVOKE CREATE ON SCHEMA "@space@" FROM %s CASCADE', _one.who);
   END LOOP;
 
-  -- Others may read the tables, if somebody let them, and no more.
+  -- Others may read the tables if they were granted that, and no more.
   FOR _one IN SELECT h.what, h.who, bool_or(h.kind = 'SELECT' AND h.whole) AS reads
                 FROM (SELECT c.oid::regclass AS what, a.kind, a.whole,
                              CASE a.grantee WHEN 0 THEN 'PUBLIC' ELSE quote_ident(r.rolname) END AS who

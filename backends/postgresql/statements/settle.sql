@@ -61,7 +61,7 @@ BEGIN
                            count(*) FILTER (WHERE l.mode = 'w') AS writes, min(l.stamp) AS floor
                       FROM "@space@".locks l WHERE l.name = n.name) c;
 
-    -- 3. The same request, delivered twice.
+    -- 3. The same request was delivered twice.
     SELECT h.stamp, h.expires INTO _twin FROM "@space@".locks h
      WHERE h.stamp IN (SELECT l.stamp FROM "@space@".locks l WHERE l.name = _names[1])
        AND h.token = _token;
@@ -98,7 +98,7 @@ BEGIN
            FROM unnest(_floors) WITH ORDINALITY u(f, item)));
     END IF;
 
-    -- 5. Busy. Somebody in the way, for people, and when the first of them ends.
+    -- 5. Busy. The answer names one hold in the way, for people, and the first end of any.
     SELECT (array_agg(l.name ORDER BY n.item, l.stamp))[1] AS name,
            (array_agg(l.mode ORDER BY n.item, l.stamp))[1] AS mode,
            (array_agg(l.stamp ORDER BY n.item, l.stamp))[1] AS stamp,
@@ -113,7 +113,7 @@ BEGIN
     @unmark@
     EXIT WHEN _channel = '';
 
-    -- 6. It will wait. Registered already, it keeps its place.
+    -- 6. It will wait. If it is registered already, it keeps its place.
     SELECT w.expires, w.woken INTO _me FROM "@space@".waiters w WHERE w.id = _waiter;
     IF FOUND THEN
       IF _woken OR _me.woken IS NOT NULL OR _me.expires < _now + interval '@half_life@' THEN

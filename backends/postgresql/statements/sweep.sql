@@ -7,7 +7,7 @@
 -- #   @sweep_names@: sweep_names.sql with strategy=serializable, else a comment
 
 -- Looks at so many rows behind `_from`, removes some expired holds. The next `_from`; 0 at
--- the end. Rows that somebody has locked are left for another time.
+-- the end. Rows that another transaction has locked are left for the next sweep.
 CREATE OR REPLACE FUNCTION "@space@".sweep_v@version@(
   _from bigint, _from_name text, OUT _removed integer, OUT _next bigint, OUT _next_name text)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
@@ -20,7 +20,7 @@ DECLARE
   _names text[];
   _name text;
   _unused text[];
-  -- Names that nobody was granted for an hour.
+  -- Names that were not granted for an hour.
   _old bigint := (date_part('epoch', _now - interval '1 hour') * 1000000)::bigint;
 BEGIN
   _removed := 0;

@@ -4,7 +4,7 @@
 -- #   @space@: the schema
 -- #   @version@: the schema's version
 
--- Removes waiters who have not been heard of.
+-- Removes waiters that stopped refreshing their rows.
 CREATE OR REPLACE FUNCTION "@space@".sweep_line_v@version@() RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -24,12 +24,12 @@ local n = #modes
 local lease = tonumber(ARGV[4])
 local time_now = format('%.0f', now)
 least = math.max(m[4] + 1, (m[6] or 0) + 1, least, ARGV[3] + 1)
--- Beyond it numbers go by twos: the next stamp would be the same again.
+-- Above it only every second number exists: the next stamp would be the same again.
 if least > 9007199254740991 then return {'U'} end
 local stamp = least <= now and time_now or format('%.0f', least)
 
 -- The string's own end only tidies up, so it comes a minute after the lease's: until then
--- whoever wants the name finds the expired hold and ends it.
+-- a request for the name finds the expired hold and ends it.
 local function grant()
   for i = 1, n do
     if string.byte(modes, i) == 114 then
@@ -54,7 +54,7 @@ end
 local permits = {}
 for number in string.gmatch(all_permits, '%d+') do permits[#permits + 1] = tonumber(number) end
 
--- Somebody is or was there. When each one's lease ends; false: it does not count.
+-- There are holds, live or expired. When each lease ends; false: the hold does not count.
 local ends, freed = {}, {}
 local dead = 0  -- that were tidied up
 local function live(one)
@@ -155,14 +155,14 @@ local function leave_line()
   end
 end
 
--- The same request, delivered twice.
+-- The same request was delivered twice.
 local twin = call('HGET', M, ARGV[6])
 if twin and live(twin) then
   if in_line ~= '0' then leave_line() end
   return answer(twin, format('%.0f', ends[twin] - now))
 end
 
--- The rule of admission. Who is dead is looked for where it would make a difference.
+-- The rule of admission. Expired holds are looked for only where they would make a difference.
 local own, other, mine = {}, {}, {}
 local item, holder, holder_mode, first_end
 for i = 1, n do
@@ -211,7 +211,7 @@ if not item then
   ends[stamp] = now + lease
   if in_line ~= '0' then
     leave_line()
-    -- Those whom this leaves room for.
+    -- The waiters that this leaves room for.
     for i = 1, n do
       if mine[i] + 1 < permits[i] then
         wake(KEYS[3 + 2 * n + i], '-inf', string.sub(modes, i, i))

@@ -48,7 +48,7 @@ for i = 1, n do
   if string.byte(modes, i) == 114 then
     call('ZREM', KEYS[3 + n + i], stamp)
   else
-    -- Compared, then deleted.
+    -- Deletes it only if it is still of this hold.
     if call('GET', KEYS[3 + i]) == stamp then
       call('DEL', KEYS[3 + i])
     else
@@ -56,7 +56,7 @@ for i = 1, n do
     end
   end
 end
--- One that had expired is removed too, but this call did not end it.
+-- A hold that had expired is removed too, but this call did not end it.
 if call('EXISTS', W) == 1 then
   @wake@
   for i = 1, n do wake(KEYS[3 + 2 * n + i], '-inf') end

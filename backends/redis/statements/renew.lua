@@ -47,7 +47,7 @@ for h, record in ipairs(records) do
       scores[#scores + 1] = stamp
       if lease > tonumber(m[6]) then longest = math.max(longest, until_) end
     else
-      -- Somebody took a part of it away: it is over.
+      -- A part of it is gone, so the hold is over.
       bury(stamp)
     end
   end
