@@ -14,7 +14,7 @@ namespace lockset::redis_tests {
 namespace {
 
 // The quarantine: as long as a test's steps during it may take on a busy machine.
-constexpr Duration brief = 4s;
+constexpr Duration longest = 4s;
 
 // The keys of the space at one moment, as backup tools copy them.
 class Dump {
@@ -46,19 +46,19 @@ class RedisRestore : public RedisServerTest {
   bool begin(const std::vector<std::string>& lines = {}) {
     if (!start_own(lines)) return false;
     Client first = client("first");
-    first.change(SetMaxLease{brief});
-    EXPECT_TRUE(first.release(first.take({write("a")}, {.lease = brief}).stamp));
+    first.change(SetMaxLease{longest});
+    EXPECT_TRUE(first.release(first.take({write("a")}, {.lease = longest}).stamp));
     return true;
   }
   static void expect_quarantine(Client& client, const Wanted& wanted) {
-    const Result<AcquireOutcome> outcome = client.ask(wanted, {.lease = brief});
+    const Result<AcquireOutcome> outcome = client.ask(wanted, {.lease = longest});
     ASSERT_FALSE(outcome) << test::describe(outcome);
     EXPECT_EQ(outcome.error().code, Errc::unavailable) << outcome.error().message;
     EXPECT_TRUE(says(outcome.error().message, "no new grants")) << outcome.error().message;
   }
   static void expect_no_quarantine(Client& client) {
     EXPECT_FALSE(client.inspect().quarantine);
-    EXPECT_TRUE(client.release(client.take({write("free")}, {.lease = brief}).stamp));
+    EXPECT_TRUE(client.release(client.take({write("free")}, {.lease = longest}).stamp));
     EXPECT_FALSE(client.inspect().quarantine);
   }
   static void wait_out(Client& client) {
@@ -68,9 +68,9 @@ class RedisRestore : public RedisServerTest {
   void expect_kept(Client& holder, Client& other, Stamp stamp) {
     EXPECT_TRUE(holder.renew(stamp, 1min)) << "it registers again";
     wait_out(other);
-    EXPECT_EQ(other.meet_busy({write("a")}, {.lease = brief}).holder, stamp);
+    EXPECT_EQ(other.meet_busy({write("a")}, {.lease = longest}).holder, stamp);
     EXPECT_TRUE(holder.release(stamp));
-    EXPECT_GT(other.take({write("a")}, {.lease = brief}).stamp, stamp);
+    EXPECT_GT(other.take({write("a")}, {.lease = longest}).stamp, stamp);
   }
 };
 
@@ -88,8 +88,8 @@ TEST_F(RedisRestore, AVersionDoesNotComeAgain) {
   EXPECT_GT(later.config().version, known);
   wait_out(later);
   Client reader = client("reader");
-  const auto granted = reader.ask({read("x")}, {.lease = brief});
-  const auto second = living.ask_once({read("x")}, {.lease = brief});
+  const auto granted = reader.ask({read("x")}, {.lease = longest});
+  const auto second = living.ask_once({read("x")}, {.lease = longest});
   EXPECT_FALSE(second && std::holds_alternative<Grant>(*second)) << test::describe(second);
 }
 
@@ -115,8 +115,8 @@ TEST_F(RedisRestore, AVersionDoesNotComeAgainFromAFile) {
   EXPECT_GT(later.config().version, known);
   EXPECT_TRUE(eventually([&] { return living.backend().load_config(soon()).ok(); }));
   wait_out(later);
-  EXPECT_TRUE(later.take({read("x")}, {.lease = brief}).stamp);
-  const auto second = living.ask_once({read("x")}, {.lease = brief});
+  EXPECT_TRUE(later.take({read("x")}, {.lease = longest}).stamp);
+  const auto second = living.ask_once({read("x")}, {.lease = longest});
   EXPECT_FALSE(second && std::holds_alternative<Grant>(*second)) << test::describe(second);
 }
 
@@ -137,7 +137,7 @@ TEST_F(RedisRestore, ABystanderMeetsTheQuarantineToo) {
   if (!begin()) return;
   Client holder = client("holder");
   Client bystander = client("bystander");
-  EXPECT_TRUE(bystander.release(bystander.take({write("b")}, {.lease = brief}).stamp));
+  EXPECT_TRUE(bystander.release(bystander.take({write("b")}, {.lease = longest}).stamp));
   const Dump dump(admin());
   const Stamp stamp = holder.take({write("a")}, {.lease = 1min}).stamp;
   dump.restore(admin());
@@ -149,7 +149,7 @@ TEST_F(RedisRestore, ABystanderMeetsTheQuarantineToo) {
 TEST_F(RedisRestore, KeysThatAreReplacedAreNoticed) {
   if (!begin()) return;
   Client bystander = client("bystander");
-  EXPECT_TRUE(bystander.release(bystander.take({write("b")}, {.lease = brief}).stamp));
+  EXPECT_TRUE(bystander.release(bystander.take({write("b")}, {.lease = longest}).stamp));
   for (const test::RawReply& key : admin().say({"KEYS", "{lockset}*"}).list) {
     admin().say({"RESTORE", key.text, "0", admin().text({"DUMP", key.text}), "REPLACE"});
   }
@@ -171,7 +171,7 @@ TEST_F(RedisRestore, AWipeAndAnInitAreNoticedByWhoLivedThroughThem) {
     }
     init_space(url(), soon()).value();
     Client newcomer = client("newcomer");
-    newcomer.change(SetMaxLease{brief});
+    newcomer.change(SetMaxLease{longest});
     holder.reload();
     expect_quarantine(newcomer, {write("a")});
     expect_kept(holder, newcomer, stamp);
@@ -187,10 +187,10 @@ TEST_F(RedisRestore, WhoCallsLongAfterAnInitBeginsNoQuarantine) {
   admin().say({"FLUSHALL"});
   init_space(url(), soon()).value();
   Client newcomer = client("newcomer");
-  newcomer.change(SetMaxLease{brief});
+  newcomer.change(SetMaxLease{longest});
   const auto second = [&] { return std::stoll(admin().say({"TIME"}).list.at(0).text); };
   const auto made = second();
-  EXPECT_TRUE(eventually([&] { return second() > made + brief / 1s + 1; }));
+  EXPECT_TRUE(eventually([&] { return second() > made + longest / 1s + 1; }));
   idle.reload();
   expect_no_quarantine(idle);
   expect_no_quarantine(newcomer);
@@ -234,7 +234,7 @@ TEST_F(RedisDemoted, AndTookAnOlderStateBeginsTheQuarantine) {
   if (!begin_pair()) return;
   Client holder = client("holder");
   Client bystander = client("bystander");
-  EXPECT_TRUE(bystander.release(bystander.take({write("b")}, {.lease = brief}).stamp));
+  EXPECT_TRUE(bystander.release(bystander.take({write("b")}, {.lease = longest}).stamp));
   admin().say({"SET", "replicated", "1"});
   ASSERT_TRUE(eventually([&] { return replica_admin_->text({"GET", "replicated"}) == "1"; }, 30s));
   promote(*replica_admin_);
@@ -252,7 +252,7 @@ TEST_F(RedisDemoted, AndTookAnOlderStateBeginsTheQuarantine) {
 TEST_F(RedisDemoted, AndKeptItsStateBeginsTheQuarantine) {
   if (!begin()) return;
   Client bystander = client("bystander");
-  EXPECT_TRUE(bystander.release(bystander.take({write("b")}, {.lease = brief}).stamp));
+  EXPECT_TRUE(bystander.release(bystander.take({write("b")}, {.lease = longest}).stamp));
   for (int i = 0; i < 2; ++i) {
     admin().say({"REPLICAOF", "127.0.0.1", "1"});
     promote(admin());
@@ -274,7 +274,7 @@ TEST_F(RedisDemoted, AndKeptItsStateBeginsTheQuarantine) {
 TEST_F(RedisDemoted, ItAnswersNothing) {
   if (!begin()) return;
   Client mine = client();
-  const Stamp stamp = mine.take({write("a")}, {.lease = brief}).stamp;
+  const Stamp stamp = mine.take({write("a")}, {.lease = longest}).stamp;
   admin().say({"REPLICAOF", "127.0.0.1", "1"});
   const std::string message = failed(mine.backend().inspect({}, soon()), Errc::unavailable);
   EXPECT_TRUE(says(message, "replica")) << message;

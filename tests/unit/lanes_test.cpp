@@ -17,29 +17,30 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using test::in;
 
-struct FakeConnection {
+struct NumberedConnection {
   int number;
   [[nodiscard]] static bool hung_up() { return false; }
 };
 
 class LanesTest : public ::testing::Test {
  protected:
-  using Lease = Lanes<FakeConnection>::Lease;
+  using Lease = Lanes<NumberedConnection>::Lease;
 
   Lease taken(Lane lane) { return lanes_.take(lane, in(seconds(10))).value(); }
 
   std::atomic<int> opened_{0};
   std::atomic<int> refused_{0};
   std::atomic<int> limit_{1000};  // connections that the server accepts
-  Lanes<FakeConnection> lanes_{2,
-                               [this]() -> Result<std::unique_ptr<FakeConnection>> {
-                                 if (opened_ >= limit_) {
-                                   ++refused_;
-                                   return Error{Errc::unavailable, "too many"};
-                                 }
-                                 return std::make_unique<FakeConnection>(FakeConnection{++opened_});
-                               },
-                               "the store"};
+  Lanes<NumberedConnection> lanes_{
+      2,
+      [this]() -> Result<std::unique_ptr<NumberedConnection>> {
+        if (opened_ >= limit_) {
+          ++refused_;
+          return Error{Errc::unavailable, "too many"};
+        }
+        return std::make_unique<NumberedConnection>(NumberedConnection{++opened_});
+      },
+      "the store"};
 };
 
 TEST_F(LanesTest, ARenewalDoesNotWaitForOtherCalls) {

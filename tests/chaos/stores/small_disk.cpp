@@ -34,14 +34,14 @@ SmallDisk::SmallDisk(const std::filesystem::path& folder) : folder_(folder) {
 SmallDisk::~SmallDisk() { umount2(folder_.c_str(), MNT_DETACH); }
 
 void SmallDisk::fill() {
-  const int file = open(filler(folder_).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  const int file = ::open(filler(folder_).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   if (file < 0) throw std::runtime_error("the disk can't be filled: " + folder_.string());
   const std::array<char, 65536> block{};
   // At last a single page: larger writes are refused earlier.
   for (std::size_t size = block.size(); size >= 4096;) {
-    if (write(file, block.data(), size) <= 0) size /= 2;
+    if (::write(file, block.data(), size) <= 0) size /= 2;
   }
-  close(file);
+  ::close(file);
 }
 
 void SmallDisk::clear() {
