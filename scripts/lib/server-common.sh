@@ -126,6 +126,15 @@ pause() {
   done
 }
 
+# A server process may have started another one while it was being stopped.
+pause_all() {
+  local pids=''
+  until [ "$(server_pids)" = "$pids" ]; do
+    pids=$(server_pids)
+    pause $pids
+  done
+}
+
 # All threads of this process have stopped, or it has ended.
 all_stopped() {
   ! cat "/proc/$1/task"/*/status 2>/dev/null | grep '^State:' | grep -qv '[TtZX] ('

@@ -137,7 +137,7 @@ TEST_P(ServerHang, ABlackHoleMakesNoTwoHolders) {
 TEST_P(ServerHang, AShortHangLosesNothing) {
   if (lacks_server()) return;
   const auto events = std::make_shared<EventCounts>();
-  Locks mine = locks({.app = "mine", .lease = 10s, .io_timeout = 2s, .observer = events});
+  Locks mine = locks({.app = "mine", .lease = 60s, .io_timeout = 2s, .observer = events});
   Hold hold = mine.acquire({write("a")}, {.wait = 10s}).value();
   {
     const Outage outage(server(), Outage::Kind::paused);
