@@ -65,14 +65,14 @@ class SurelyThere {
     });
   }
   template <class Each>
-  void during(Interval picture, Each&& each) {
-    while (!to_come_.empty() && line_.ops[to_come_.back()].returned <= picture.begin) {
+  void during(Interval snapshot, Each&& each) {
+    while (!to_come_.empty() && line_.ops[to_come_.back()].returned <= snapshot.begin) {
       there_.push_back(to_come_.back());
       to_come_.pop_back();
     }
-    std::erase_if(there_, [&](std::uint32_t i) { return line_.ops[i].must_end <= picture.begin; });
+    std::erase_if(there_, [&](std::uint32_t i) { return line_.ops[i].must_end <= snapshot.begin; });
     for (const std::uint32_t i : there_) {
-      if (line_.ops[i].must_end > picture.end) each(line_.ops[i]);
+      if (line_.ops[i].must_end > snapshot.end) each(line_.ops[i]);
     }
   }
 
@@ -142,7 +142,7 @@ void check_atomic_sets(const Timeline& line, const Rules& rules, Findings& findi
     surely.during(snapshot.taken, [&](const Op& op) {
       if (shown.contains(op.stamp)) return;
       findings.add(Invariant::atomic_sets, [&] {
-        return "a hold that was certainly there is missing in the picture between " +
+        return "a hold that was certainly there is missing in the snapshot between " +
                line.at(snapshot.taken.begin) + " and " + line.at(snapshot.taken.end) + "\n  " +
                line.tell(op);
       });

@@ -45,7 +45,7 @@ Result<std::vector<Listed>> HoldList::holds(TimePoint by) {
       if (!replies) return replies.error();
       for (std::size_t i = at; i < end; ++i) {
         const Reply& reply = (*replies)[i - at];
-        // It ended after the list was made, so the picture is not of one moment.
+        // It ended after the list was made, so the snapshot is not of one moment.
         missing = missing || reply.code == ZNONODE || ends_session(reply.code);
         if (reply.code == ZNONODE || ends_session(reply.code)) continue;
         if (!reply.ok()) return failed(reply.code);

@@ -255,7 +255,7 @@ class Backend {
   // given. Best effort.
   virtual void end_wait(WaitTicket& ticket, TimePoint by) = 0;
 
-  // A consistent picture of the live holds that match. Expired holds are not shown. For people and
+  // A consistent snapshot of the live holds that match. Expired holds are not shown. For people and
   // tests; nothing is decided from it.
   virtual Result<Inspection> inspect(const InspectQuery& query, TimePoint by) = 0;
 

@@ -12,9 +12,9 @@ server_user() {
 server_create() {
   local user
   user=$(server_user)
-  mkdir "$dir/data"
+  mkdir "$dir/data" "$dir/tmp"
   make_certificates
-  give_to "$user" "$dir"/{data,socket,server.log,tls/server.key}
+  give_to "$user" "$dir"/{data,tmp,socket,server.log,tls/server.key}
   server_data
   # The server reads it when it starts; from the second start on it changes nothing.
   cat >"$dir/users.sql" <<SQL
@@ -78,7 +78,8 @@ server_start() {
 server_serve() {
   local others=()
   [ "$(id -u)" -ne 0 ] || others=(--user="$(server_user)")
-  exec_mysqld --datadir="$dir/data" --socket="$dir/socket/mysqld.sock" \
+  # In a shared tmpdir, MariaDB removes the temporary tables of other servers when it starts.
+  exec_mysqld --datadir="$dir/data" --tmpdir="$dir/tmp" --socket="$dir/socket/mysqld.sock" \
     --pid-file="$dir/data/server.pid" --bind-address=127.0.0.1 --port="$(cat "$dir/port")" \
     --max-connections=300 --skip-name-resolve --init-file="$dir/users.sql" \
     --ssl-ca="$dir/ca.pem" --ssl-cert="$dir/tls/server.pem" --ssl-key="$dir/tls/server.key" \

@@ -208,9 +208,9 @@ TEST_P(Rivals, HoldsThatWereFilledInAreLikeGrantedOnes) {
   }
   store.fill(target().filled, 200);
   Locks locks = open(target().filled.text).value();
-  const Inspection picture = locks.inspect().value();
-  ASSERT_EQ(picture.holds.size(), 200U);
-  const HoldInfo& some = picture.holds[100];
+  const Inspection snapshot = locks.inspect().value();
+  ASSERT_EQ(snapshot.holds.size(), 200U);
+  const HoldInfo& some = snapshot.holds[100];
   EXPECT_EQ(some.owner.app, "filler");
   ASSERT_EQ(some.items.size(), 1U);
   EXPECT_TRUE(some.items[0].name.starts_with("filler-"));
@@ -221,7 +221,7 @@ TEST_P(Rivals, HoldsThatWereFilledInAreLikeGrantedOnes) {
   // They block others until they are broken, and are older than what comes after.
   EXPECT_FALSE(locks.try_acquire({write(some.items[0].name)}).value());
   const Hold beside = locks.acquire({write("bench-beside")}).value();
-  EXPECT_GT(beside.stamp(), picture.holds.back().stamp);
+  EXPECT_GT(beside.stamp(), snapshot.holds.back().stamp);
   locks.break_hold(some.stamp).value();
   EXPECT_TRUE(locks.try_acquire({write(some.items[0].name)}).value());
 

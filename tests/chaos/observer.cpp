@@ -83,7 +83,7 @@ void Observer::take_picture() {
   std::erase_if(all->holds,
                 [](const HoldInfo& hold) { return is_reserved_name(hold.items.front().name); });
   test::record_picture(recorder_, from, *all);
-  ++pictures_;
+  ++snapshots_;
   seen_.clear();
   for (const HoldInfo& hold : all->holds) seen_.push_back(hold.stamp);
 }

@@ -60,7 +60,7 @@ class Observer {
   // left. REQUIRES: no worker runs, and the store works.
   history::End finish(const CountLeft& left, Duration limit);
 
-  [[nodiscard]] std::uint64_t pictures() const noexcept { return pictures_; }
+  [[nodiscard]] std::uint64_t snapshots() const noexcept { return snapshots_; }
 
   // Whether it changes permits from now on; initially it does. One change may still be under way.
   void change_permits(bool wanted) noexcept { permits_change_ = wanted; }
@@ -82,7 +82,7 @@ class Observer {
   std::mt19937_64 dice_;
   std::vector<HotName> names_;
   std::vector<Stamp> seen_;  // in the last snapshot
-  std::atomic<std::uint64_t> pictures_{0};
+  std::atomic<std::uint64_t> snapshots_{0};
   std::atomic<bool> permits_change_{true};
   std::atomic<bool> changing_{false};
   std::jthread thread_;

@@ -94,7 +94,7 @@ TEST_P(InspectionTest, ByPrefixOfTheHighestBytes) {
   EXPECT_EQ(c.inspect({Match::prefix, highest}).holds.size(), 2U);
 }
 
-// SEM 17: a consistent picture of many holds
+// SEM 17: a consistent snapshot of many holds
 TEST_P(InspectionTest, ShowsManyHolds) {
   Client c = client();
   for (int i = 0; i < 500; ++i)

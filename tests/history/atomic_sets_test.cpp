@@ -42,18 +42,18 @@ TEST(AtomicSets, WhatIsSurelyThereIsShown) {
 TEST(AtomicSets, EveryPictureIsComparedInWhateverOrderTheyStand) {
   Story story;
   story.hold("p", 1, 10, {w("a")}, 10, 20, 70).hold("p", 2, 20, {w("b")}, 30, 40, 70);
-  const auto picture = [&](const std::string& who, std::int64_t at, std::vector<Seen> seen) {
+  const auto snapshot = [&](const std::string& who, std::int64_t at, std::vector<Seen> seen) {
     story.add(who, at, SeenBegin{});
     for (Seen& each : seen) story.add(who, at, std::move(each));
     story.add(who, at + 1, SeenEnd{});
   };
-  picture("o", 50, {{Stamp{10}, {w("a")}}, {Stamp{20}, {w("b")}}});
-  picture("n", 25, {{Stamp{10}, {w("a")}}});
-  picture("m", 75, {});
+  snapshot("o", 50, {{Stamp{10}, {w("a")}}, {Stamp{20}, {w("b")}}});
+  snapshot("n", 25, {{Stamp{10}, {w("a")}}});
+  snapshot("m", 75, {});
   Rules rules;
   rules.records_lost = false;
   expect_kept(story.check(rules));
-  picture("z", 60, {{Stamp{20}, {w("b")}}});
+  snapshot("z", 60, {{Stamp{20}, {w("b")}}});
   expect_only(story.check(rules), Invariant::atomic_sets, "between 50 ms and 51 ms");
 }
 

@@ -32,7 +32,7 @@ class Play {
     for (std::size_t i = 0; i < load.clients; ++i) {
       actors_.push_back(std::make_unique<Actor>(scene, "client-" + std::to_string(i), seed + i));
     }
-    if (load.pictures) observer_ = std::make_unique<Actor>(scene, "observer", seed);
+    if (load.snapshots) observer_ = std::make_unique<Actor>(scene, "observer", seed);
     if (load.changing_permits) changer_ = std::make_unique<Actor>(scene, "changer", seed);
   }
 

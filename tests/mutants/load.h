@@ -40,7 +40,7 @@ struct Load {
   // Holds that nobody releases. Then the run ends with a look at what is left.
   double given_up = 0;
   // An additional client looks at the whole store again and again.
-  bool pictures = false;
+  bool snapshots = false;
   // An additional client changes the permits of "a" again and again.
   bool changing_permits = false;
   // One per name; every holder uses it when it comes and before it goes. Null: there are none.

@@ -59,7 +59,7 @@ struct Profile {
   bool changes_permits = false;
   bool long_leases = true;  // some, and some without end
   bool breaks = true;       // clients break each other's holds
-  bool pictures = true;     // snapshots of the store are taken
+  bool snapshots = true;    // snapshots of the store are taken
   bool forks = false;       // clients fork while they hold something
   std::uint32_t reads = 1;
   std::uint32_t writes = 1;

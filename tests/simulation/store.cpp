@@ -238,7 +238,7 @@ void SimulatedStore::begin() {
   for (TimePoint at = start + 500ms; at < profile_.calm; at += 500ms) {
     world_.at(at, [this] { tick(); });
   }
-  for (TimePoint at = start + 333ms; profile_.pictures && at < profile_.settled; at += 1234ms) {
+  for (TimePoint at = start + 333ms; profile_.snapshots && at < profile_.settled; at += 1234ms) {
     world_.at(at, [this] { take_picture(); });
   }
   if (profile_.world != Profile::World::promised) {
@@ -357,16 +357,16 @@ void SimulatedStore::tick() {
 }
 
 void SimulatedStore::take_picture() {
-  const Result<Inspection> picture = front_->inspect({}, TimePoint::max());
+  const Result<Inspection> snapshot = front_->inspect({}, TimePoint::max());
   world_.record(history::SeenBegin{});
-  for (const HoldInfo& hold : picture->holds) {
+  for (const HoldInfo& hold : snapshot->holds) {
     if (of_application(hold.items)) continue;
     history::Seen seen{hold.stamp, {}};
     for (const LockRequest& item : hold.items) seen.set.push_back({item.name, item.mode, 0});
     world_.record(std::move(seen));
   }
   world_.record(history::SeenEnd{});
-  ++world_.counts["pictures"];
+  ++world_.counts["snapshots"];
 }
 
 void SimulatedStore::finish() {

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 constexpr Duration time_of_step = 3min;
 constexpr Duration time_of_quarrel = 8min;
 // How much longer than planned a leg may be: restarts of stopped processes, faults of both stores.
-constexpr Duration longest_extension = 2min;
+constexpr Duration longest_journey = 2min;
 
 // True if the permits of the two stores are equal at the end of each change.
 bool permits_are_changed_in_all_stores(MigrationPhase phase) {
@@ -172,7 +172,7 @@ bool MigrationCourse::play_leg(TimePoint now) {
   const TimePoint end = spans_.back().from + of_leg_;
   if (now < end) return true;
   if (!restarting && judged && all_struck) return false;
-  if (now > end + longest_extension) {
+  if (now > end + longest_journey) {
     fail("the phase " + std::string(to_string(leg().phase)) + " does not come to its end: " +
          (restarting ? "a process was not restarted"
           : !judged  ? "a process was not refused"

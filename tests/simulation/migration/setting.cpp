@@ -48,7 +48,7 @@ void leave_out(Profile& profile) {
   profile.changes_permits = false;
   profile.long_leases = false;
   profile.breaks = false;
-  profile.pictures = false;
+  profile.snapshots = false;
 }
 
 }  // namespace

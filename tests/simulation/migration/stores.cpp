@@ -142,8 +142,8 @@ void Stores::take_picture() {
   world_.record(history::SeenBegin{});
   for (SimulatedStore* const store : {&old_store, &new_store}) {
     const bool in_new = store == &new_store;
-    const Result<Inspection> picture = store->serve(nullptr).inspect({}, TimePoint::max());
-    for (const HoldInfo& hold : picture->holds) {
+    const Result<Inspection> snapshot = store->serve(nullptr).inspect({}, TimePoint::max());
+    for (const HoldInfo& hold : snapshot->holds) {
       const auto tag = migrate::tag_of(hold.owner.instance);
       if (!(in_new ? decides_in_the_new(tag) : decides_in_old(tag))) continue;
       if (is_reserved_name(hold.items.front().name)) continue;
@@ -156,7 +156,7 @@ void Stores::take_picture() {
     }
   }
   world_.record(history::SeenEnd{});
-  ++world_.counts["pictures"];
+  ++world_.counts["snapshots"];
 }
 
 void Stores::finish() {
