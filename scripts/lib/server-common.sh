@@ -37,6 +37,12 @@ with_clock() {
     printf '%s\n' env "LD_PRELOAD=$dir/clock.so" "LOCKSET_CLOCK_FILE=$dir/clock"
 }
 
+# launch ARGUMENT...: starts `serve` with them. $launched is the process that becomes the server.
+launch() {
+  setsid "$script" "$kind" serve "$dir" "$@" </dev/null >>"$dir/server.log" 2>&1 &
+  launched=$!
+}
+
 # give_to USER PATH...: the same for ownership.
 give_to() {
   local user=$1

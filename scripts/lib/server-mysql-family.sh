@@ -61,14 +61,14 @@ server_start() {
   from=$(($(wc -c <"$dir/server.log") + 1))
   mapfile -t options < <(server_options)
   rm -f "$dir"/socket/*
-  setsid --fork "$script" "$kind" serve "$dir" "${options[@]}" </dev/null >>"$dir/server.log" 2>&1
+  launch "${options[@]}"
   while :; do
     news=$(tail -c "+$from" "$dir/server.log")
     case "$news" in
       *'ready for connections'*) return 0 ;;
       *Aborting*) return 1 ;;
     esac
-    [ $((SECONDS - began)) -le 3 ] || [ -n "$(server_pids)" ] || return 1
+    alive "$launched" || return 1
     [ $((SECONDS - began)) -le 120 ] || return 1
     doze 0.02
   done

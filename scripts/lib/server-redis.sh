@@ -48,9 +48,9 @@ server_start() {
   local from began=$SECONDS
   from=$(($(wc -c <"$dir/server.log") + 1))
   rm -f "$dir"/socket/*
-  setsid --fork "$script" "$kind" serve "$dir" </dev/null >>"$dir/server.log" 2>&1
+  launch
   until tail -c "+$from" "$dir/server.log" | grep -q 'Ready to accept connections'; do
-    [ $((SECONDS - began)) -le 3 ] || [ -n "$(server_pids)" ] || return 1
+    alive "$launched" || return 1
     ! tail -c "+$from" "$dir/server.log" | grep -qiE 'address already in use|FATAL CONFIG' || return 1
     [ $((SECONDS - began)) -le 120 ] || return 1
     doze 0.005

@@ -81,10 +81,11 @@ server_start() { start_members $(members); }
 
 # start_members MEMBER...
 start_members() {
-  local member from began=$SECONDS
+  local member from began=$SECONDS launched processes=()
   from=$(($(wc -c <"$dir/server.log") + 1))
   for member in "$@"; do
-    setsid --fork "$script" "$kind" serve "$dir" "$member" </dev/null >>"$dir/server.log" 2>&1
+    launch "$member"
+    processes[member]=$launched
   done
   for member in "$@"; do
     until answers "$member"; do
@@ -92,7 +93,7 @@ start_members() {
         kill_all
         return 1
       }
-      [ $((SECONDS - began)) -le 3 ] || [ -n "$(member_pids "$member")" ] || return 1
+      alive "${processes[member]}" || return 1
       [ $((SECONDS - began)) -le 120 ] || return 1
       doze 0.02
     done
