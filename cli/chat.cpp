@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <condition_variable>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <thread>
 #include <utility>
 
+#include "lockset/url.h"
 #include "tools/failure.h"
 #include "tools/file_descriptor.h"
 
@@ -25,6 +27,24 @@ namespace {
 void write_now(const std::string& text) {
   // If standard error itself fails, there is nobody left to tell.
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+// Addresses are found by their "://". Such a word ends with its quotation mark, or at a space.
+std::string without_passwords(std::string_view text) {
+  std::string result;
+  for (;;) {
+    const std::size_t mark = text.find("://");
+    if (mark == std::string_view::npos) return result.append(text);
+    const std::size_t begin = text.find_last_of(" \"", mark) + 1;  // 0 without one
+    const bool quoted = begin > 0 && text[begin - 1] == '"';
+    std::size_t end = text.find(quoted ? '"' : ' ', mark);
+    while (quoted && end != std::string_view::npos && text[end - 1] == '\\') {
+      end = text.find('"', end + 1);
+    }
+    end = std::min(end, text.size());
+    result.append(text.substr(0, begin)).append(redact_url(text.substr(begin, end - begin)));
+    text.remove_prefix(end);
+  }
 }
 
 }  // namespace
@@ -133,7 +153,7 @@ Chat::~Chat() {
 
 void say(std::string_view line) {
   std::string text = "lockset: ";
-  text += line;
+  text += without_passwords(line);
   text += '\n';
   write_chat(std::move(text));
 }

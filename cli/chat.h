@@ -30,7 +30,8 @@ class Chat {
   std::shared_ptr<ChatWriter> writer_;
 };
 
-// Writes the line "lockset: ..." to standard error, as write_chat does.
+// Writes the line "lockset: ..." to standard error, as write_chat does. An address in it is shown
+// without its password: somebody may have typed it in any wrong place.
 void say(std::string_view line);
 // Writes to standard error without a change, in one write, so that lines of several processes never
 // mix.

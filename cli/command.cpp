@@ -225,7 +225,7 @@ const Command& find_command(std::string_view name) {
     if (each.name == name) return each;
     names.push_back(each.name);
   }
-  throw Failure(exit_usage, "there is no command " + typed_word(name) +
+  throw Failure(exit_usage, "there is no command " + in_quotes(name) +
                                 did_you_mean(name, names, "lockset ") + "; see lockset help");
 }
 
@@ -238,7 +238,7 @@ void check_operands(const Invocation& invocation, std::size_t least, std::size_t
   }
   if (operands.size() < least) throw Failure(exit_usage, "something is missing" + expected);
   if (operands.size() > most) {
-    throw Failure(exit_usage, "too many operands: " + typed_word(operands[most]) + expected);
+    throw Failure(exit_usage, "too many operands: " + in_quotes(operands[most]) + expected);
   }
 }
 

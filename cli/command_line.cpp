@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "lockset/lock_set.h"
-#include "lockset/url.h"
 #include "tools/failure.h"
 #include "tools/nearest.h"
 
@@ -85,7 +84,7 @@ CommandLine parse_command_line(const std::vector<std::string>& words, std::span<
     const std::string typed = error.get_option_name();
     const std::size_t start = typed.find_first_not_of('-');
     const std::string bare = start == std::string::npos ? typed : typed.substr(start);
-    throw usage("unknown option " + typed_word(typed) + did_you_mean(bare, names, "--"));
+    throw usage("unknown option " + in_quotes(typed) + did_you_mean(bare, names, "--"));
   } catch (const po::error_with_option_name& error) {
     const std::string name = error.get_option_name();
     const std::size_t start = name.find_first_not_of('-');
@@ -99,7 +98,5 @@ CommandLine parse_command_line(const std::vector<std::string>& words, std::span<
   }
   return result;
 }
-
-std::string typed_word(std::string_view word) { return in_quotes(redact_url(word)); }
 
 }  // namespace lockset::cli

@@ -4,7 +4,6 @@
 #include <map>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "cli/options.h"
@@ -21,9 +20,5 @@ struct CommandLine {
 // Failure 64 for anything but the `known` options, and for a missing or superfluous value.
 CommandLine parse_command_line(const std::vector<std::string>& words, std::span<const Opt> known,
                                std::string_view command);
-
-// A word as it may be shown in an error: in quotes, without the password of an address that was
-// typed in the wrong place.
-std::string typed_word(std::string_view word);
 
 }  // namespace lockset::cli

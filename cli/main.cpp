@@ -47,7 +47,7 @@ const Command& take_command(std::vector<std::string>& words) {
     words.erase(words.begin());
     return each;
   }
-  throw Failure(exit_usage, "there is no command " + typed_word(full) +
+  throw Failure(exit_usage, "there is no command " + in_quotes(full) +
                                 did_you_mean(words.front(), second_words, "lockset " + name + " ") +
                                 "; there are: " + choice);
 }
@@ -82,7 +82,7 @@ int dispatch(std::vector<std::string> words) {
   if (first == "help") return help({words.begin() + 1, words.end()});
   if (first.starts_with('-')) {
     throw Failure(exit_usage, "the command goes first, its options after it: lockset COMMAND " +
-                                  typed_word(first) + " ...; see lockset help");
+                                  std::string(in_quotes(first)) + " ...; see lockset help");
   }
   for (std::size_t i = 1; i < words.size() && i < 3 && words[i] != "--"; ++i) {
     if (words[i] != "--help" && words[i] != "-h") continue;

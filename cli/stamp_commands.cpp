@@ -23,7 +23,7 @@ Stamp stamp_of(const Invocation& invocation, std::string_view what) {
   const char* const end = text.data() + text.size();
   const auto [stop, failed] = std::from_chars(text.data(), end, stamp.value);
   if (failed != std::errc{} || stop != end || !stamp) {
-    throw Failure(exit_usage, typed_word(text) +
+    throw Failure(exit_usage, in_quotes(text) +
                                   " is no stamp: a positive number, as acquire and status show it");
   }
   return stamp;

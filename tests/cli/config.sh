@@ -77,18 +77,20 @@ lacks "password on the command line" "$err$out" "$secret"
 contains "password on the command line" "$err" LOCKSET_URL
 exits 64 "$lockset" status --url "nosuch://host/db?password=$secret"
 lacks "password parameter" "$err$out" "$secret"
-for words in status 'permits show' release run version-of --url-of; do
-  # shellcheck disable=SC2086
-  exits 64 "$lockset" $words more "mysql://user:$secret@host/db" "mysql://user:$secret@host/db"
-  lacks "an address as an operand of $words" "$err$out" "$secret"
-done
-exits 64 "$lockset" "mysql://user:$secret@host/db"
-lacks "an address as the command" "$err$out" "$secret"
-contains "an address as the command" "$err" 'mysql://user:***@host/db'
-exits 64 "$lockset" status "--mysql://user:$secret@host/db"
-lacks "an address as an option" "$err$out" "$secret"
-exits 64 "$lockset" release "mysql://user:$secret@host/db"
-lacks "an address as a stamp" "$err$out" "$secret"
+address="mysql://user:$secret \"$secret@host/db"
+wrong_place() {
+  exits "$@"
+  lacks "an address in the wrong place: ${*:3}" "$err$out" "$secret"
+  contains "an address in the wrong place: ${*:3}" "$err" 'mysql://user:***@host/db'
+}
+wrong_place 64 "$lockset" "$address"
+wrong_place 64 "$lockset" init "$address"
+wrong_place 64 "$lockset" release "$address"
+wrong_place 64 "$lockset" "--$address"
+wrong_place 64 "$lockset" run --lease "$address" --write x -- true
+wrong_place 64 "$lockset" run --on-lost "$address" --write x -- true
+address="mysql://user:$secret@host/db"
+wrong_place 78 "$lockset" status --config "$address"
 exits 78 env "LOCKSET_URL=nosuch://user:$secret@host/db" "$lockset" status
 lacks "password in the environment" "$err$out" "$secret"
 contains "password in the environment" "$err" '***'
