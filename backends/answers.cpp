@@ -53,6 +53,10 @@ Error takes_an_operator(const std::string& where, const std::string& user,
               account};
 }
 
+Error unbounded_overtaking() {
+  return {Errc::unsupported, "this store does not bound how often a waiter is overtaken"};
+}
+
 Error foreign_ticket() { return {Errc::internal, "a wait ticket of another backend"}; }
 
 }  // namespace lockset

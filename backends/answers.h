@@ -33,6 +33,9 @@ Error unknown_answer(Sent sent, const std::string& where, const std::string& quo
 Error takes_an_operator(const std::string& where, const std::string& user,
                         const std::string& account);
 
+// For SetMaxOvertakes, where Traits::bounded_overtaking is false.
+Error unbounded_overtaking();
+
 // For a wait: the ticket was made by another backend.
 Error foreign_ticket();
 

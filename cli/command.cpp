@@ -29,8 +29,8 @@ constexpr Opt status_options[] = {Opt::prefix, Opt::json, LOCKSET_STORE_OPTIONS}
 constexpr Opt list_options[] = {Opt::json, LOCKSET_STORE_OPTIONS};
 constexpr Opt set_options[] = {Opt::read_permits, Opt::write_permits, LOCKSET_STORE_OPTIONS};
 constexpr Opt unset_options[] = {Opt::read_too, Opt::write_too, LOCKSET_STORE_OPTIONS};
-constexpr Opt init_options[] = {Opt::max_lease, Opt::print, Opt::programs, Opt::operators,
-                                LOCKSET_STORE_OPTIONS};
+constexpr Opt init_options[] = {Opt::max_lease, Opt::fair,      Opt::print,
+                                Opt::programs,  Opt::operators, LOCKSET_STORE_OPTIONS};
 constexpr Opt check_history_options[] = {Opt::per_name, Opt::help};
 constexpr Opt doctor_options[] = {Opt::json, LOCKSET_STORE_OPTIONS};
 
@@ -119,7 +119,7 @@ this can't hit the next holder.)",
     {"permits unset", "permits unset NAME [--read] [--write] [OPTION]...",
      "let a name take the default again", "NAME * sets the default back to 1.",
      "  lockset permits unset licence", unset_options, permits_unset},
-    {"init", "init [--max-lease D | --print] [--program ACCOUNT] [--operator ACCOUNT] [OPTION]...",
+    {"init", "init [--max-lease D] [--fair K | --print] [--program ACCOUNT] [--operator ACCOUNT] [OPTION]...",
      "make a lock space, or upgrade one",
      R"(Harmless if there is nothing to do. On a server it needs a user that may make tables.
 Programs that lock need fewer rights: --program and --operator, which may be repeated, give

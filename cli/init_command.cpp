@@ -42,10 +42,11 @@ std::vector<Wanted> wanted(const Settings& settings) {
 }
 
 int print_script(const Settings& settings) {
-  if (settings.has(Opt::max_lease)) {
-    throw Failure(exit_usage,
-                  "--print and --max-lease exclude each other; run lockset init --max-lease once "
-                  "the script has made the space");
+  for (const Opt option : {Opt::max_lease, Opt::fair}) {
+    if (!settings.has(option)) continue;
+    const std::string name = "--" + std::string(cli::option(option).name);
+    throw Failure(exit_usage, "--print and " + name + " exclude each other; run lockset init " +
+                                  name + " once the script has made the space");
   }
   const std::string& url = settings.text(Opt::url);
   const std::vector<Wanted> roles = wanted(settings);
@@ -74,7 +75,7 @@ void warn_of_the_definer(const std::string& url, Duration patience) {
 
 int init_command(const Invocation& invocation) {
   check_operands(invocation, 0, 0,
-                 "init [--max-lease D | --print] [--program ACCOUNT] [--operator ACCOUNT]");
+                 "init [--max-lease D] [--fair K | --print] [--program ACCOUNT] [--operator ACCOUNT]");
   const Settings& settings = invocation.settings;
   if (settings.has(Opt::print)) return print_script(settings);
   const std::string& url = settings.text(Opt::url);
@@ -84,9 +85,14 @@ int init_command(const Invocation& invocation) {
   if (const Status made = init_space(url, BootClock::now() + patience); !made) {
     fail_open(made.error(), settings);
   }
-  if (settings.has(Opt::max_lease)) {
+  if (settings.has(Opt::max_lease) || settings.has(Opt::fair)) {
     Locks locks = open_space(settings);
-    or_fail(locks.set_max_lease(settings.duration(Opt::max_lease)));
+    if (settings.has(Opt::max_lease)) {
+      or_fail(locks.set_max_lease(settings.duration(Opt::max_lease)));
+    }
+    if (settings.has(Opt::fair)) {
+      or_fail(locks.set_max_overtakes(*overtakes_of(settings.text(Opt::fair))));
+    }
   }
   print("the lock space at " + redact_url(url) + " is ready\n");
   warn_of_the_definer(url, patience);

@@ -75,6 +75,8 @@ constexpr Option options[] = {
     {Opt::json, "json", 0, Type::flag, "", "", false, false, "", "print JSON for programs"},
     {Opt::max_lease, "max-lease", 0, Type::duration, "D", "", false, false, "",
      "the longest lease that the space grants (10m in a new space)"},
+    {Opt::fair, "fair", 0, Type::overtakes, "K", "", false, false, "",
+     "a waiter is overtaken at most K times (16 in a new space; 0: strictly in turn), or off"},
     {Opt::print, "print", 0, Type::flag, "", "", false, false, "",
      "print what init would do as a script, and connect to nothing"},
     {Opt::programs, "program", 0, Type::text, "ACCOUNT", "", false, true, "",
@@ -117,6 +119,8 @@ std::optional<std::string> duration_complaint(const std::string& value) {
   if (!duration) return duration.error().message;
   return {};
 }
+
+static_assert(default_max_overtakes == 16, "the help of --fair says so");
 
 }  // namespace
 
@@ -175,6 +179,11 @@ std::optional<std::string> complaint(const Option& option, const std::string& va
     case Type::exit_code:
       if (number_of<std::uint8_t>(value)) return {};
       return in_quotes(value) + " is no exit code: a number from 0 to 255";
+    case Type::overtakes: {
+      const std::optional<std::uint32_t> count = overtakes_of(value);
+      if (count && check_change(SetMaxOvertakes{*count})) return {};
+      return in_quotes(value) + " is neither off nor a number from 0 to 1000000";
+    }
     case Type::permits: {
       const auto count = number_of<std::uint32_t>(value);
       if (count && *count >= 1 && *count <= max_permits) return {};
@@ -187,6 +196,11 @@ std::optional<std::string> complaint(const Option& option, const std::string& va
 Duration duration_of(const std::string& value) {
   if (value == "none" || value == "forever") return Duration::max();
   return or_fail(parse_duration(value));
+}
+
+std::optional<std::uint32_t> overtakes_of(const std::string& value) {
+  if (value == "off") return unlimited_overtakes;
+  return number_of<std::uint32_t>(value);
 }
 
 std::string file_key(const Option& option) {

@@ -44,6 +44,7 @@ enum class Opt {
   prefix,
   json,
   max_lease,
+  fair,
   print,
   programs,
   operators,
@@ -71,6 +72,7 @@ enum class Type {
   exit_code,  // 0 to 255
   permits,    // a count
   phase,      // of a migration
+  overtakes,  // a count, or "off"
 };
 
 struct Option {
@@ -94,6 +96,9 @@ std::optional<std::string> complaint(const Option& option, const std::string& va
 
 // REQUIRES: no complaint.
 Duration duration_of(const std::string& value);  // "none", "forever": Duration::max()
+
+// "off": unlimited_overtakes; unset if it is no number either.
+std::optional<std::uint32_t> overtakes_of(const std::string& value);
 
 // The key in the file: the option's name, except that "migrate-from" belongs to the section
 // "migrate", as "migrate.from".

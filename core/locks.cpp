@@ -129,6 +129,10 @@ Status Locks::set_max_lease(Duration max_lease) {
   return manager_->change_config(SetMaxLease{max_lease});
 }
 
+Status Locks::set_max_overtakes(std::uint32_t max_overtakes) {
+  return manager_->change_config(SetMaxOvertakes{max_overtakes});
+}
+
 const std::string& Locks::app() const noexcept { return manager_->owner().app; }
 
 Traits Locks::traits() const { return manager_->backend().traits(); }

@@ -204,6 +204,7 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Attempt& a
   request.set = &call.set;
   request.permits = call.permits;
   request.config_version = config->version;
+  request.max_overtakes = config->max_overtakes;
   request.token = attempt.token;
   request.owner = &call.owner;
   request.lease = call.first_lease(*config);

@@ -46,6 +46,16 @@ Status check(const SetMaxLease& change) {
   return {};
 }
 
+Status check(const SetMaxOvertakes& change) {
+  constexpr std::uint32_t most = 1'000'000;
+  if (change.max_overtakes > most && change.max_overtakes != unlimited_overtakes) {
+    return Error{Errc::invalid, "a waiter can be overtaken 0 to " + std::to_string(most) +
+                                    " times, or without a bound, not " +
+                                    std::to_string(change.max_overtakes) + " times"};
+  }
+  return {};
+}
+
 Status check(const SetMigrationPhase& change) {
   if (change.phase < 0) return Error{Errc::invalid, "a migration phase can't be negative"};
   return {};
@@ -62,6 +72,9 @@ void apply(SpaceConfig& config, const SetPermits& change) {
   if (entry == SpaceConfig::Entry{}) config.permits.erase(change.name);
 }
 void apply(SpaceConfig& config, const SetMaxLease& change) { config.max_lease = change.max_lease; }
+void apply(SpaceConfig& config, const SetMaxOvertakes& change) {
+  config.max_overtakes = change.max_overtakes;
+}
 void apply(SpaceConfig& config, const SetMigrationPhase& change) {
   config.migration_phase = change.phase;
 }

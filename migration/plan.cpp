@@ -40,6 +40,8 @@ void compare_traits(const Traits& of_old, const Traits& of_new, std::vector<Find
        "little longer");
   lost(of_old.queued_wakeup, of_new.queued_wakeup, "waking in turn",
        "the new store wakes waiters in no order");
+  lost(of_old.bounded_overtaking, of_new.bounded_overtaking, "fairness",
+       "the new store does not bound how often a waiter is overtaken");
   lost(of_old.lists_waiters, of_new.lists_waiters, "waiters",
        "`lockset status` of the new store does not show who waits");
 }
@@ -89,6 +91,12 @@ Result<std::vector<Finding>> Migration::Impl::plan(TimePoint by) {
                      format_duration(seen->old_config.max_lease) + " in the old store, " +
                          format_duration(seen->new_config->max_lease) +
                          " in the new one; `lockset migrate plan --copy-permits` copies it"});
+  }
+
+  if (seen->old_config.max_overtakes != seen->new_config->max_overtakes) {
+    found.push_back({Level::warning, "fairness",
+                     "the bound of overtaking differs between the stores: `lockset init --fair` "
+                     "sets it"});
   }
 
   // Holds and clients.

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "backends/memory/line.h"
 #include "backends/schemes.h"
 #include "core/wait_until.h"
 #include "lockset/memory_backend.h"
@@ -23,6 +24,7 @@ class MemoryStore {
   RenewReply renew(std::string_view app, std::span<const RenewRequest> requests);
   bool release(Stamp stamp, std::optional<std::string_view> app);
   void await_change(std::uint64_t seen, TimePoint until, const std::stop_token& stop);
+  void end_wait(std::uint64_t waiter);
   Inspection inspect(const InspectQuery& query);
   SpaceConfig load_config();
   SpaceConfig change_config(const ConfigChange& change);
@@ -58,6 +60,8 @@ class MemoryStore {
   Grant live_grant(Holds::const_iterator hold, TimePoint now);
   void remove_expired_on(const LockSet& set, TimePoint now);
   std::optional<Busy> blocker(const AcquireRequest& request, TimePoint now);
+  std::optional<Busy> kept(const AcquireRequest& request, std::uint64_t waiter, TimePoint now);
+  [[nodiscard]] std::size_t held(std::string_view name, Mode mode) const;
   void raise_version(std::int64_t before);
   Stamp draw_stamp(Stamp at_least, std::chrono::system_clock::time_point wall);
   std::shared_ptr<const Owner> shared(const Owner& owner);
@@ -73,6 +77,7 @@ class MemoryStore {
   std::shared_ptr<const Owner> last_owner_;  // most holds have the same owner, and share it
   // Names without holds have no entry.
   std::unordered_map<std::string, NameState> names_;
+  Line line_;
 };
 
 namespace {
@@ -80,11 +85,19 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::microseconds;
 
+Mode other_than(Mode mode) { return mode == Mode::read ? Mode::write : Mode::read; }
+
 class MemoryTicket final : public WaitTicket {
  public:
-  explicit MemoryTicket(std::uint64_t changes) : seen(changes) {}
-  std::uint64_t seen;  // the value of changes_ at the busy answer
+  MemoryTicket(std::uint64_t place, std::uint64_t changes) : waiter(place), seen(changes) {}
+  const std::uint64_t waiter;  // its number in the line
+  const std::uint64_t seen;    // the value of changes_ at the busy answer
 };
+
+std::uint64_t waiter_of(const AcquireRequest& request) {
+  return request.ticket ? static_cast<const MemoryTicket&>(*request.ticket).waiter
+                        : Line::no_waiter;
+}
 
 std::int64_t us_since_1970(std::chrono::system_clock::time_point wall) {
   return duration_cast<microseconds>(wall.time_since_epoch()).count();
@@ -115,6 +128,7 @@ MemoryStore::Holds::iterator MemoryStore::find_live(Stamp stamp, TimePoint now) 
 }
 
 MemoryStore::Holds::iterator MemoryStore::end_hold(Holds::iterator hold) {
+  line_.wake(hold->second.set, clock_.now());
   for (const LockRequest& item : hold->second.set.items()) {
     const auto name = names_.find(item.name);
     std::erase(name->second.stamps, hold->first);
@@ -159,6 +173,33 @@ std::optional<Busy> MemoryStore::blocker(const AcquireRequest& request, TimePoin
     busy->retry_after = std::max(first_end - now, Duration::zero());
   }
   return busy;
+}
+
+std::size_t MemoryStore::held(std::string_view name, Mode mode) const {
+  const auto state = names_.find(std::string(name));
+  return state != names_.end() && state->second.mode == mode ? state->second.stamps.size() : 0;
+}
+
+// A name is kept for a waiter that has been overtaken often enough: towards all who came later, it
+// counts as a hold. REQUIRES: no hold is in the way.
+std::optional<Busy> MemoryStore::kept(const AcquireRequest& request, std::uint64_t waiter,
+                                      TimePoint now) {
+  if (line_.empty() || request.max_overtakes == unlimited_overtakes) return {};
+  for (std::size_t i = 0; i < request.set->size(); ++i) {
+    const LockRequest& item = request.set->items()[i];
+    const Line::Kept kept = line_.kept(item.name, waiter, request.max_overtakes, now);
+    const std::size_t own = held(item.name, item.mode) + kept.of(item.mode);
+    const std::size_t other = kept.of(other_than(item.mode));
+    if (own + 1 <= request.permits[i] && other == 0) continue;
+    if (line_.prod(kept.first, now)) announce_change();
+    Busy busy;
+    busy.name = item.name;
+    busy.mode = other > 0 ? other_than(item.mode) : item.mode;
+    busy.holder_label = "the queue, for " + line_.label_of(kept.first);
+    busy.retry_after = line_.counts_until(kept.first) - now;
+    return busy;
+  }
+  return {};
 }
 
 Stamp MemoryStore::draw_stamp(Stamp at_least, std::chrono::system_clock::time_point wall) {
@@ -209,11 +250,24 @@ Result<AcquireOutcome> MemoryStore::try_acquire(const AcquireRequest& request) {
   if (request.config_version != config_.version) return AcquireOutcome(Stale{});
   const TimePoint now = clock_.now();
   remove_expired_on(*request.set, now);
-  if (std::optional<Busy> busy = blocker(request, now)) {
-    if (request.will_wait) busy->ticket = std::make_shared<MemoryTicket>(changes_);
+  const std::uint64_t waiter = waiter_of(request);
+  std::optional<Busy> busy = blocker(request, now);
+  if (!busy) {
+    if (std::optional<Grant> again = twin(request, now)) {
+      line_.leave(waiter);
+      return AcquireOutcome(std::move(*again));
+    }
+    busy = kept(request, waiter, now);
+  }
+  if (busy) {
+    if (request.will_wait) {
+      const std::uint64_t place = line_.stand(waiter, *request.set, *request.owner, now);
+      busy->ticket = std::make_shared<MemoryTicket>(place, changes_);
+    }
     return AcquireOutcome(std::move(*busy));
   }
-  if (std::optional<Grant> again = twin(request, now)) return AcquireOutcome(std::move(*again));
+  line_.overtake(*request.set, waiter, now);
+  line_.leave(waiter);
 
   const auto wall = clock_.wall();
   Grant grant{draw_stamp(request.min_stamp, wall), request.lease, store_time_us(now), {}};
@@ -274,6 +328,12 @@ void MemoryStore::await_change(std::uint64_t seen, TimePoint until, const std::s
   ++waiting_;
   wait_until(changed_, lock, stop, until, [&] { return changes_ != seen; });
   --waiting_;
+}
+
+// Others may have waited only because names were kept for this one.
+void MemoryStore::end_wait(std::uint64_t waiter) {
+  const std::lock_guard lock(mutex_);
+  if (line_.leave(waiter)) announce_change();
 }
 
 Inspection MemoryStore::inspect(const InspectQuery& query) {
@@ -343,6 +403,7 @@ std::size_t MemoryStore::sweep() {
     hold = remove ? end_hold(hold) : std::next(hold);
     removed += remove ? 1 : 0;
   }
+  line_.sweep(now);
   return removed;
 }
 
@@ -355,6 +416,7 @@ class MemoryBackend final : public Backend {
   [[nodiscard]] Traits traits() const override {
     Traits traits;
     traits.push_wakeup = true;
+    traits.bounded_overtaking = true;
     traits.permanent_leases = true;
     traits.floors = true;
     traits.clock = store_->clock();
@@ -380,7 +442,9 @@ class MemoryBackend final : public Backend {
     store_->await_change(static_cast<MemoryTicket&>(ticket).seen, until, stop);
     return {};
   }
-  void end_wait(WaitTicket&, TimePoint) override {}
+  void end_wait(WaitTicket& ticket, TimePoint) override {
+    store_->end_wait(static_cast<MemoryTicket&>(ticket).waiter);
+  }
   Result<Inspection> inspect(const InspectQuery& query, TimePoint) override {
     return store_->inspect(query);
   }

@@ -14,6 +14,7 @@ Traits weaker(const Backend* one, const Backend* other) {
     result = (one != nullptr ? one : other)->traits();
     result.push_wakeup = false;
     result.queued_wakeup = false;
+    result.bounded_overtaking = false;
     result.lists_waiters = false;
     return result;
   }
@@ -21,6 +22,7 @@ Traits weaker(const Backend* one, const Backend* other) {
   const Traits b = other->traits();
   result.push_wakeup = a.push_wakeup && b.push_wakeup;
   result.queued_wakeup = a.queued_wakeup && b.queued_wakeup;
+  result.bounded_overtaking = a.bounded_overtaking && b.bounded_overtaking;
   result.lists_waiters = a.lists_waiters && b.lists_waiters;
   result.permanent_leases = a.permanent_leases && b.permanent_leases;
   result.holds_outlive_process = a.holds_outlive_process && b.holds_outlive_process;

@@ -147,6 +147,7 @@ SpaceConfig put_together(MigrationPhase phase, const std::optional<SpaceConfig>&
     if (old_counts) {
       lower_permits(result, *new_config);
       result.max_lease = std::min(result.max_lease, new_config->max_lease);
+      result.max_overtakes = std::min(result.max_overtakes, new_config->max_overtakes);
       result.stamp_base = std::max(result.stamp_base, new_config->stamp_base);
     } else {
       result = *new_config;

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "backends/answers.h"
 #include "backends/mysql/backend.h"
 #include "backends/mysql/call_text.h"
 #include "backends/mysql/reply.h"
@@ -49,6 +50,7 @@ Result<SpaceConfig> MysqlBackend::load_config(TimePoint by) {
 }
 
 Result<SpaceConfig> MysqlBackend::change_config(const ConfigChange& change, TimePoint by) {
+  if (std::holds_alternative<SetMaxOvertakes>(change)) return unbounded_overtaking();
   CallText call(store_->name("_change"));
   if (const auto* permits = std::get_if<SetPermits>(&change)) {
     call.bytes("permits").bytes(permits->name).number(number(permits->mode));

@@ -25,6 +25,7 @@ Result<SpaceConfig> config_from(const pqxx::result& rows, const std::string& sho
     const std::int64_t value = row[3].as<std::int64_t>();
     if (kind == "v") config.version = value;
     if (kind == "l") config.max_lease = microseconds(value);
+    if (kind == "o") config.max_overtakes = static_cast<std::uint32_t>(value);
     if (kind == "m") config.migration_phase = value;
     if (kind == "b") config.stamp_base = Stamp{value};
     if (kind == "e") config.epochs[row[1].as<std::string>()] = value;
@@ -65,6 +66,9 @@ Result<SpaceConfig> PostgresqlBackend::change_config(const ConfigChange& change,
   }
   if (const auto* lease = std::get_if<SetMaxLease>(&change)) {
     return apply("l", "", "", micros(lease->max_lease));
+  }
+  if (const auto* overtakes = std::get_if<SetMaxOvertakes>(&change)) {
+    return apply("o", "", "", overtakes->max_overtakes);
   }
   if (const auto* phase = std::get_if<SetMigrationPhase>(&change)) {
     if (!phase->only_at_version) return apply("m", "", "", phase->phase);

@@ -99,6 +99,7 @@ std::string filled(std::string text, const std::string& space, Strategy strategy
       {"@life_us@", "20000000"},
       {"@half_life@", "8 seconds"},
       {"@comes_within@", "100 milliseconds"},
+      {"@max_overtakes@", std::to_string(default_max_overtakes)},
   };
   for (const auto& [name, value] : values) replace_all(text, name, value);
   return text;

@@ -93,6 +93,8 @@ Result<SpaceConfig> RedisBackend::change_config(const ConfigChange& change, Time
                       permits->permits ? std::to_string(*permits->permits) : std::string()};
   } else if (const auto* lease = std::get_if<SetMaxLease>(&change)) {
     call.arguments = {"max_lease", std::to_string(micros(lease->max_lease))};
+  } else if (const auto* overtakes = std::get_if<SetMaxOvertakes>(&change)) {
+    call.arguments = {"overtakes", std::to_string(overtakes->max_overtakes)};
   } else if (const auto* phase = std::get_if<SetMigrationPhase>(&change)) {
     call.arguments = {
         "phase", std::to_string(phase->phase),

@@ -33,6 +33,7 @@ std::vector<std::string> config_fields(const SpaceConfig& config) {
     if (entry.read) add("r:", name, *entry.read);
     if (entry.write) add("w:", name, *entry.write);
   }
+  if (config.max_overtakes != default_max_overtakes) add("overtakes", "", config.max_overtakes);
   for (const auto& [app, epoch] : config.epochs) add("e:", app, epoch);
   return fields;
 }
@@ -222,6 +223,7 @@ SpaceConfig Store::config_from(const Reply& reply) {
     const std::string_view field = fields[i].text();
     const std::int64_t value = fields[i + 1].number();
     if (field == "max_lease") config.max_lease = microseconds(value);
+    if (field == "overtakes") config.max_overtakes = static_cast<std::uint32_t>(value);
     if (field == "phase") config.migration_phase = value;
     if (field == "base") config.stamp_base = Stamp{value};
     if (field.size() < 2) continue;

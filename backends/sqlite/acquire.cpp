@@ -62,11 +62,38 @@ class Step {
       verdicts_.push_back(judge(item(i).mode, names_[i], request_.permits[i]));
       blocked = blocked || verdicts_.back().blocked();
     }
-    return blocked ? busy() : grant();
+    if (blocked) return busy();
+    if (const std::optional<TokenHold> granted = twin()) return grant_again(*granted);
+    if (nobody_waits(transaction_)) return grant();
+    if (request_.max_overtakes != unlimited_overtakes) {
+      if (is_kept()) return busy();
+      count_overtaking(transaction_, request_.set->items(), waiter());
+    }
+    return grant();
   }
 
  private:
   [[nodiscard]] const LockRequest& item(std::size_t i) const { return request_.set->items()[i]; }
+
+  [[nodiscard]] std::int64_t waiter() const {
+    return attempt_.ticket != nullptr ? attempt_.ticket->waiter : 0;
+  }
+
+  // A waiter that was overtaken often enough counts as a hold towards those who came after it.
+  // True if that blocks an item.
+  bool is_kept() {
+    bool blocked = false;
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      kept_.push_back(
+          look_who_is_kept(transaction_, item(i).name, waiter(), request_.max_overtakes));
+      NameState all = names_[i];
+      all.reads.count += kept_[i].reads;
+      all.writes.count += kept_[i].writes;
+      verdicts_[i] = judge(item(i).mode, all, request_.permits[i]);
+      blocked = blocked || verdicts_[i].blocked();
+    }
+    return blocked;
+  }
 
   // The earlier grant, if the same request was delivered twice. Its hold covers all names, so there
   // is none if one of them is free: the usual case needs no query.
@@ -79,7 +106,6 @@ class Step {
   }
 
   AttemptResult grant() {
-    if (const std::optional<TokenHold> granted = twin()) return grant_again(*granted);
     const std::int64_t stamp = std::max({space_.last_stamp + 1, space_.stamp_base + 1,
                                          request_.min_stamp.value, transaction_.wall_us});
     transaction_.db.use("UPDATE space SET last_stamp = ?").bind(stamp).run();
@@ -130,7 +156,7 @@ class Step {
   }
 
   AttemptResult busy() {
-    AttemptResult result{describe()};
+    AttemptResult result{kept_.empty() ? describe() : describe_kept()};
     wake_for(transaction_, freed_);
     if (!request_.will_wait) return result;
     wait_in_line(result);
@@ -162,6 +188,20 @@ class Step {
     return busy;
   }
 
+  [[nodiscard]] Busy describe_kept() {
+    Busy busy;
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (!verdicts_[i].blocked() || kept_[i].waiter == 0) continue;
+      busy.name = item(i).name;
+      busy.mode = verdicts_[i].writes_block ? Mode::write : Mode::read;
+      busy.holder_label = "the queue, for " + kept_[i].label;
+      busy.retry_after = microseconds(kept_[i].counts_until_us - transaction_.now_us);
+      if (kept_[i].to_prod) wake_waiter(transaction_, kept_[i].waiter);
+      break;
+    }
+    return busy;
+  }
+
   void wait_in_line(AttemptResult& result) {
     std::optional<WaiterState> state;
     if (attempt_.ticket) state = find_waiter(transaction_, attempt_.ticket->waiter);
@@ -170,28 +210,32 @@ class Step {
       return;
     }
     result.waiter = attempt_.ticket->waiter;
-    if (state->expires_us - transaction_.now_us < waiter_lifetime_us / 2) {
-      refresh_waiter(transaction_, result.waiter);
-    }
+    if (needs_refresh(transaction_, *state)) refresh_waiter(transaction_, result.waiter);
     if (!state->woken) return;
     if (attempt_.may_linger) {
       result.lingers = true;
       return;
     }
     clear_woken(transaction_, result.waiter);
-    pass_on(result.waiter);
+    pass_on(result.waiter, state->overtaken >= request_.max_overtakes);
   }
 
   // What woke this waiter may be enough for one behind it. A name that blocks it in its own mode
   // blocks those too, and the release of that holder wakes the line again from its head. A name
-  // that only the other mode blocks may admit more of that mode.
-  void pass_on(std::int64_t waiter) {
+  // that only the other mode blocks may admit more of that mode. If names are kept for this
+  // waiter, it counts as a hold.
+  void pass_on(std::int64_t waiter, bool keeps) {
     for (std::size_t i = 0; i < names_.size(); ++i) {
       const Mode other = item(i).mode == Mode::read ? Mode::write : Mode::read;
       const bool own_blocks =
           other == Mode::write ? verdicts_[i].reads_block : verdicts_[i].writes_block;
       if (!verdicts_[i].blocked()) {
-        wake_next(transaction_, item(i).name, waiter);
+        const Group& mine = item(i).mode == Mode::read ? names_[i].reads : names_[i].writes;
+        if (!keeps) {
+          wake_next(transaction_, item(i).name, waiter);
+        } else if (mine.count + 1 < request_.permits[i]) {
+          wake_next(transaction_, item(i).name, waiter, item(i).mode);
+        }
       } else if (!own_blocks) {
         wake_next(transaction_, item(i).name, waiter, other);
       }
@@ -207,6 +251,7 @@ class Step {
   std::vector<Stamp> expired_;
   std::vector<LockRequest> freed_;
   std::vector<Verdict> verdicts_;
+  std::vector<Kept> kept_;  // empty: holds are in the way
 };
 
 }  // namespace

@@ -57,6 +57,7 @@ Traits SqliteBackend::traits() const {
   Traits traits;
   traits.push_wakeup = has_futex;
   traits.queued_wakeup = has_futex;
+  traits.bounded_overtaking = true;
   traits.lists_waiters = true;
   traits.permanent_leases = true;
   traits.holds_outlive_process = true;

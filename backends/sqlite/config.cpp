@@ -35,12 +35,14 @@ SpaceConfig load(Transaction& transaction) {
   SpaceConfig config;
   {
     Query row = transaction.db.use(
-        "SELECT config_version, max_lease_us, migration_phase, stamp_base FROM space");
+        "SELECT config_version, max_lease_us, migration_phase, stamp_base, max_overtakes "
+        "FROM space");
     if (row.next()) {
       config.version = row.integer(0);
       config.max_lease = microseconds(row.integer(1));
       config.migration_phase = row.integer(2);
       config.stamp_base = Stamp{row.integer(3)};
+      config.max_overtakes = static_cast<std::uint32_t>(row.integer(4));
     }
   }
   {
@@ -61,9 +63,10 @@ SpaceConfig apply(Transaction& transaction, const ConfigChange& change) {
   transaction.db
       .use(
           "UPDATE space SET config_version = ?, max_lease_us = ?, migration_phase = ?, "
-          "stamp_base = ?")
+          "stamp_base = ?, max_overtakes = ?")
       .bind(config.version, duration_cast<microseconds>(config.max_lease).count(),
-            config.migration_phase, config.stamp_base.value)
+            config.migration_phase, config.stamp_base.value,
+            std::int64_t{config.max_overtakes})
       .run();
   if (const auto* permits = std::get_if<SetPermits>(&change)) {
     save_entry(transaction, config, permits->name);

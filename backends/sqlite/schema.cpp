@@ -99,10 +99,10 @@ Status make_schema(Db& db, const std::string& path, const StoreClock& clock) {
   Result<bool> made = look(db, path);
   if (made && !*made) {
     db.execute(std::string(statements::tables_sql));
-    db.use("INSERT INTO space VALUES (1, 1, 0, 0, ?, 0, ?)")
+    db.use("INSERT INTO space VALUES (1, 1, 0, 0, ?, 0, ?, ?)")
         .bind(
             std::chrono::duration_cast<std::chrono::microseconds>(SpaceConfig().max_lease).count(),
-            Text{clock.boot_id()})
+            Text{clock.boot_id()}, std::int64_t{default_max_overtakes})
         .run();
     db.execute("PRAGMA application_id = " + std::to_string(application_id) +
                "; PRAGMA user_version = " + std::to_string(schema_version) + "; COMMIT");
@@ -111,6 +111,21 @@ Status make_schema(Db& db, const std::string& path, const StoreClock& clock) {
   db.clear();
   if (db.in_transaction()) db.execute("ROLLBACK");
   return made ? Status() : made.error();
+}
+
+bool lacks_columns(Db& db) {
+  return single_number(
+             db, "SELECT count(*) FROM pragma_table_info('space') WHERE name = 'max_overtakes'") == 0;
+}
+
+void add_columns(Db& db) {
+  if (!lacks_columns(db)) return;
+  std::string script(statements::add_overtakes_sql);
+  constexpr std::string_view gap = "@max_overtakes@";
+  script.replace(script.find(gap), gap.size(), std::to_string(default_max_overtakes));
+  db.execute(script);
+  // A transaction without a changed row is rolled back.
+  db.use("UPDATE space SET boot_id = boot_id").run();
 }
 
 bool knows_boot(Db& db, const std::string& boot_id) {

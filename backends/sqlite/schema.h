@@ -23,6 +23,11 @@ Status set_up_connection(Db& db, const std::string& path, bool synchronous_full,
 // connection has begun a write transaction, or failed to.
 Status make_schema(Db& db, const std::string& path, const StoreClock& clock);
 
+// True if the file was made by an older program and lacks something.
+bool lacks_columns(Db& db);
+// In a write transaction: adds it.
+void add_columns(Db& db);
+
 // True if the host was not rebooted since the last use.
 bool knows_boot(Db& db, const std::string& boot_id);
 

@@ -45,11 +45,12 @@ Status Store::connect(const Options& options, TimePoint by) {
   }
   if (Status status = identity_.record(path_); !status) return status;
   const Result<bool> known = read<bool>(by, [&](Transaction& transaction) -> Result<bool> {
-    return knows_boot(transaction.db, clock_.boot_id());
+    return !lacks_columns(transaction.db) && knows_boot(transaction.db, clock_.boot_id());
   });
   if (!known) return known.error();
   if (*known) return {};
   const Result<bool> adopted = write<bool>(by, [&](Transaction& transaction) -> Result<bool> {
+    add_columns(transaction.db);
     return adopt_boot(transaction.db, clock_.boot_id(), transaction.now_us, transaction.wall_us);
   });
   return adopted ? Status() : adopted.error();

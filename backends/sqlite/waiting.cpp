@@ -1,15 +1,21 @@
 #include "backends/sqlite/waiting.h"
 
 #include <chrono>
+#include <set>
 
+#include "backends/line_times.h"
 #include "backends/sqlite/holds.h"
 #include "backends/sqlite/wake_slots.h"
 
 namespace lockset::sqlite {
 namespace {
 
-// A woken waiter that does not come within this time is skipped.
-constexpr std::int64_t comes_within_us = 100'000;
+constexpr std::int64_t us(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
+}
+constexpr std::int64_t waiter_lifetime_us = us(waiter_lifetime);
+constexpr std::int64_t comes_within_us = us(comes_within);
+constexpr std::int64_t prod_after_us = us(prod_after);
 
 }  // namespace
 
@@ -33,9 +39,60 @@ std::int64_t add_waiter(Transaction& transaction, const LockSet& set, const Owne
 
 std::optional<WaiterState> find_waiter(Transaction& transaction, std::int64_t id) {
   Query query =
-      transaction.db.use("SELECT woken_boot_us, expires_boot_us FROM waiters WHERE id = ?");
+      transaction.db.use(
+          "SELECT woken_boot_us, expires_boot_us, overtaken FROM waiters WHERE id = ?");
   if (!query.bind(id).next()) return {};
-  return WaiterState{!query.is_null(0), query.integer(1)};
+  return WaiterState{!query.is_null(0), query.integer(1),
+                     static_cast<std::uint32_t>(query.integer(2))};
+}
+
+Kept look_who_is_kept(Transaction& transaction, std::string_view name, std::int64_t before,
+                      std::uint32_t max_overtakes) {
+  Kept kept;
+  Query query = transaction.db.use(
+      "SELECT n.id, n.mode, w.label, w.expires_boot_us, w.woken_boot_us "
+      "FROM waiter_names n CROSS JOIN waiters w ON w.id = n.id "
+      "WHERE n.name = ?1 AND (?2 = 0 OR n.id < ?2) AND w.overtaken >= ?3 "
+      "AND w.expires_boot_us > ?4 AND (w.woken_boot_us IS NULL OR w.woken_boot_us > ?5) "
+      "ORDER BY n.id");
+  query.bind(Blob{name}, before, std::int64_t{max_overtakes}, transaction.now_us,
+             transaction.now_us - comes_within_us);
+  while (query.next()) {
+    ++(query.integer(1) == number(Mode::read) ? kept.reads : kept.writes);
+    if (kept.waiter != 0) continue;
+    kept.waiter = query.integer(0);
+    kept.label = query.text(2);
+    const std::int64_t expires_us = query.integer(3);
+    const std::optional<std::int64_t> woken_us = query.optional_integer(4);
+    kept.counts_until_us = woken_us ? *woken_us + comes_within_us : expires_us;
+    kept.to_prod =
+        !woken_us && transaction.now_us - (expires_us - waiter_lifetime_us) >= prod_after_us;
+  }
+  return kept;
+}
+
+bool nobody_waits(Transaction& transaction) {
+  return !transaction.db.use("SELECT 1 FROM waiters LIMIT 1").next();
+}
+
+void count_overtaking(Transaction& transaction, std::span<const LockRequest> items,
+                      std::int64_t waiter) {
+  std::set<std::int64_t> overtaken;
+  for (const LockRequest& item : items) {
+    Query query = transaction.db.use(
+        "SELECT n.id FROM waiter_names n CROSS JOIN waiters w ON w.id = n.id "
+        "WHERE n.name = ?1 AND (?2 = 0 OR n.id < ?2) "
+        "AND w.expires_boot_us > ?3 AND (w.woken_boot_us IS NULL OR w.woken_boot_us > ?4)");
+    query.bind(Blob{item.name}, waiter, transaction.now_us, transaction.now_us - comes_within_us);
+    while (query.next()) overtaken.insert(query.integer(0));
+  }
+  for (const std::int64_t id : overtaken) {
+    transaction.db.use("UPDATE waiters SET overtaken = overtaken + 1 WHERE id = ?").bind(id).run();
+  }
+}
+
+bool needs_refresh(const Transaction& transaction, const WaiterState& state) {
+  return transaction.now_us - (state.expires_us - waiter_lifetime_us) >= prod_after_us;
 }
 
 void refresh_waiter(Transaction& transaction, std::int64_t id) {
@@ -67,10 +124,9 @@ std::vector<LockRequest> remove_waiter(Transaction& transaction, std::int64_t id
 void wake_next(Transaction& transaction, std::string_view name, std::int64_t after,
                std::optional<Mode> mode) {
   std::int64_t id = 0;
-  bool woken_already = false;
   {
     Query query = transaction.db.use(
-        "SELECT n.id, w.woken_boot_us FROM waiter_names n CROSS JOIN waiters w ON w.id = n.id "
+        "SELECT n.id FROM waiter_names n CROSS JOIN waiters w ON w.id = n.id "
         "WHERE n.name = ?1 AND n.id > ?2 AND (?3 IS NULL OR n.mode = ?3) "
         "AND w.expires_boot_us > ?4 AND (w.woken_boot_us IS NULL OR w.woken_boot_us > ?5) "
         "ORDER BY n.id LIMIT 1");
@@ -78,14 +134,15 @@ void wake_next(Transaction& transaction, std::string_view name, std::int64_t aft
                transaction.now_us, transaction.now_us - comes_within_us);
     if (!query.next()) return;
     id = query.integer(0);
-    woken_already = !query.is_null(1);
   }
+  wake_waiter(transaction, id);
+}
+
+void wake_waiter(Transaction& transaction, std::int64_t id) {
   // A waiter that is on its way already will see this name, too.
-  if (!woken_already) {
-    transaction.db.use("UPDATE waiters SET woken_boot_us = ? WHERE id = ?")
-        .bind(transaction.now_us, id)
-        .run();
-  }
+  transaction.db.use("UPDATE waiters SET woken_boot_us = ? WHERE id = ? AND woken_boot_us IS NULL")
+      .bind(transaction.now_us, id)
+      .run();
   transaction.wakes.push_back(WakeSlots::slot_of(id));
 }
 

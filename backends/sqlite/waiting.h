@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,20 +23,40 @@
 
 namespace lockset::sqlite {
 
-// Much longer than the core's longest poll interval (5 s and a quarter): a living waiter refreshes
-// its row in time.
-inline constexpr std::int64_t waiter_lifetime_us = 15'000'000;
-
 // Returns the new waiter's id, which was never used before.
 std::int64_t add_waiter(Transaction& transaction, const LockSet& set, const Owner& owner);
 
 struct WaiterState {
   bool woken = false;
   std::int64_t expires_us = 0;
+  std::uint32_t overtaken = 0;
 };
 // Unset if the row expired and was removed.
 std::optional<WaiterState> find_waiter(Transaction& transaction, std::int64_t id);
 
+// The waiters for whom a name is kept, because they were overtaken often enough (semantics 13).
+struct Kept {
+  std::uint32_t reads = 0;
+  std::uint32_t writes = 0;
+  // The first of them.
+  std::int64_t waiter = 0;
+  std::string label;
+  std::int64_t counts_until_us = 0;  // unless it comes
+  bool to_prod = false;              // it was not heard of lately
+};
+// Of those who came before the waiter `before` (0: of all).
+Kept look_who_is_kept(Transaction& transaction, std::string_view name, std::int64_t before,
+                      std::uint32_t max_overtakes);
+// Nobody waits for anything.
+bool nobody_waits(Transaction& transaction);
+// The waiter `waiter` (0: a newcomer) is granted `items`: counts that for each before it who waits
+// for a part of them.
+void count_overtaking(Transaction& transaction, std::span<const LockRequest> items,
+                      std::int64_t waiter);
+void wake_waiter(Transaction& transaction, std::int64_t id);
+
+// True if the row is so old that the waiter should refresh it.
+bool needs_refresh(const Transaction& transaction, const WaiterState& state);
 void refresh_waiter(Transaction& transaction, std::int64_t id);
 void clear_woken(Transaction& transaction, std::int64_t id);
 

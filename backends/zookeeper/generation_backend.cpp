@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "backends/answers.h"
 #include "backends/zookeeper/acquire.h"
 #include "backends/zookeeper/reclaim.h"
 
@@ -282,6 +283,7 @@ Result<SpaceConfig> GenerationBackend::load_config(TimePoint by) {
 }
 
 Result<SpaceConfig> GenerationBackend::change_config(const ConfigChange& change, TimePoint by) {
+  if (std::holds_alternative<SetMaxOvertakes>(change)) return unbounded_overtaking();
   const Result<std::shared_ptr<const KnownConfig>> done = space_->config.change(
       [&](StoredConfig& stored, std::int64_t zxid) {
         const std::int64_t before = stored.config.version;

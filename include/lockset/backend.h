@@ -47,6 +47,9 @@ struct Traits {
   bool push_wakeup = false;
   // A release wakes a bounded number of waiters, in the order in which they came.
   bool queued_wakeup = false;
+  // Waiters are overtaken at most as often as the configuration says (semantics 13). Otherwise
+  // SetMaxOvertakes is refused as unsupported.
+  bool bounded_overtaking = false;
   // inspect() lists waiters.
   bool lists_waiters = false;
   // Holds may be made permanent (lease = none).
@@ -90,6 +93,8 @@ struct AcquireRequest {
   // configuration of version config_version.
   std::span<const std::uint32_t> permits;
   std::int64_t config_version = 0;
+  // How often a waiter of this space may be overtaken, by that configuration.
+  std::uint32_t max_overtakes = unlimited_overtakes;
   // Fresh for every attempt.
   Token token;
   const Owner* owner = nullptr;  // never null

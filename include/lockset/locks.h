@@ -172,6 +172,9 @@ class Locks {
   Status set_permits(std::string_view name, Mode mode, std::optional<std::uint32_t> permits);
   // Sets the longest lease that this space grants.
   Status set_max_lease(Duration max_lease);
+  // Sets how often a waiter may be overtaken (SpaceConfig::max_overtakes). Errc::unsupported unless
+  // Traits::bounded_overtaking.
+  Status set_max_overtakes(std::uint32_t max_overtakes);
 
   [[nodiscard]] const std::string& app() const noexcept;
   [[nodiscard]] Traits traits() const;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -31,6 +32,10 @@ struct Permits {
 
 inline constexpr std::uint32_t max_permits = 1'000'000'000;
 
+// For SpaceConfig::max_overtakes: waiters are overtaken without a bound.
+inline constexpr std::uint32_t unlimited_overtakes = std::numeric_limits<std::uint32_t>::max();
+inline constexpr std::uint32_t default_max_overtakes = 16;
+
 // The permits of this name are the default of every name without its own.
 inline constexpr std::string_view default_permits_name = "*";
 
@@ -49,6 +54,9 @@ struct SpaceConfig {
   // Application id -> epoch of the instance that reclaimed last (semantics 12).
   std::map<std::string, std::int64_t, std::less<>> epochs;
   Duration max_lease = std::chrono::minutes(10);
+  // How many grants that were asked for later may come before a waiter whose names they have
+  // (semantics 13). 0: none, so waiters are served strictly in turn.
+  std::uint32_t max_overtakes = default_max_overtakes;
   // The phase of a migration between stores (core/migration_mark.h); 0 if there is none.
   std::int64_t migration_phase = 0;
   // Every stamp granted from now on is greater than this.
@@ -70,6 +78,9 @@ struct SetPermits {
 struct SetMaxLease {
   Duration max_lease{};
 };
+struct SetMaxOvertakes {
+  std::uint32_t max_overtakes = default_max_overtakes;
+};
 struct SetMigrationPhase {
   std::int64_t phase = 0;
   // If set, the change applies only to a configuration of exactly this version. Otherwise nothing
@@ -80,10 +91,11 @@ struct SetMigrationPhase {
 struct RaiseStampBase {
   Stamp at_least;  // a lower value than the present one changes nothing
 };
-using ConfigChange = std::variant<SetPermits, SetMaxLease, SetMigrationPhase, RaiseStampBase>;
+using ConfigChange = std::variant<SetPermits, SetMaxLease, SetMaxOvertakes, SetMigrationPhase,
+                                  RaiseStampBase>;
 
 // Errc::invalid unless a backend may apply the change: permits between 1 and max_permits for a
-// valid name, a max_lease between 1 s and 30 days.
+// valid name, a max_lease between 1 s and 30 days, max_overtakes of at most 1'000'000 or unlimited.
 Status check_change(const ConfigChange& change);
 
 // `config` after `change`. The version is raised by one, unless the change is refused

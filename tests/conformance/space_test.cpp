@@ -86,6 +86,7 @@ TEST_P(Spaces, TraitsAreTheSameForAllClients) {
   const Traits two = open()->traits();
   EXPECT_EQ(one.push_wakeup, two.push_wakeup);
   EXPECT_EQ(one.queued_wakeup, two.queued_wakeup);
+  EXPECT_EQ(one.bounded_overtaking, two.bounded_overtaking);
   EXPECT_EQ(one.permanent_leases, two.permanent_leases);
   EXPECT_EQ(one.floors, two.floors);
   EXPECT_EQ(one.shared_between_processes, !space().url().empty());

@@ -118,6 +118,7 @@ Result<AcquireOutcome> Client::ask_once(const Wanted& wanted, const Ask& ask, At
   request.set = &set;
   request.permits = permits;
   request.config_version = config_.version;
+  request.max_overtakes = config_.max_overtakes;
   request.token = ask.token ? *ask.token : Token::random();
   request.owner = &owner_;
   request.lease = ask.lease;

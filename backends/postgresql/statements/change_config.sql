@@ -7,7 +7,7 @@
 -- #   @plans@: how the function's statements are planned
 
 -- 'p': permits of a name and mode (NULL: back to the default); 'l': longest lease in
--- microseconds; 'm': migration phase; 'b': stamp base.
+-- microseconds; 'o': the bound of overtaking; 'm': migration phase; 'b': stamp base.
 CREATE OR REPLACE FUNCTION "@space@".change_config_v@version@(
   _what "char", _of text, _of_mode "char", _to bigint,
   OUT _kind "char", OUT _name text, OUT _mode "char", OUT _value bigint) RETURNS SETOF record
@@ -23,6 +23,8 @@ BEGIN
     END IF;
   ELSIF _what = 'l' THEN
     UPDATE "@space@".meta SET max_lease = _to;
+  ELSIF _what = 'o' THEN
+    UPDATE "@space@".meta SET max_overtakes = _to;
   ELSIF _what = 'm' THEN
     UPDATE "@space@".meta SET migration_phase = _to;
   ELSIF _what = 'b' THEN

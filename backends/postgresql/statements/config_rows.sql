@@ -10,6 +10,7 @@ LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
   SELECT 'v'::"char", NULL::text, NULL::"char",
          pg_sequence_last_value('"@space@".config_version'::regclass)
   UNION ALL SELECT 'l', NULL, NULL, max_lease FROM "@space@".meta
+  UNION ALL SELECT 'o', NULL, NULL, max_overtakes FROM "@space@".meta
   UNION ALL SELECT 'm', NULL, NULL, migration_phase FROM "@space@".meta
   UNION ALL SELECT 'b', NULL, NULL, stamp_base FROM "@space@".meta
   UNION ALL SELECT 'p', name, mode, permits FROM "@space@".lock_permits

@@ -12,6 +12,7 @@
 -- #   @space@: the schema
 -- #   @version@: the schema's version
 -- #   @strategy@: the strategy's name
+-- #   @max_overtakes@: how often a waiter is overtaken at most, unless set
 
 DO $init$
 DECLARE
@@ -132,3 +133,14 @@ END $init$;
 -- read it at a tenth of what a look into a table costs. Of two who set it at once either may be
 -- the last: they differ by less than what a reader allows for.
 CREATE SEQUENCE IF NOT EXISTS "@space@".last_wait AS bigint NO CYCLE CACHE 1;
+
+-- What a space of an older program lacks. (IF NOT EXISTS alone would lock the tables each time.)
+DO $add$
+BEGIN
+  IF NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = '"@space@".meta'::regclass
+                    AND a.attname = 'max_overtakes') THEN
+    ALTER TABLE "@space@".meta
+      ADD COLUMN max_overtakes bigint NOT NULL DEFAULT @max_overtakes@;
+    ALTER TABLE "@space@".waiters ADD COLUMN overtaken integer NOT NULL DEFAULT 0;
+  END IF;
+END $add$;

@@ -1,5 +1,5 @@
 -- # Changes the configuration. KEYS 4 and 5: epochs, kept. ARGV from 4: 'permits', field,
--- # value ('': none); or 'max_lease', 'phase', 'base' and a value; 'phase' also the only
+-- # value ('': none); or 'max_lease', 'overtakes', 'phase', 'base' and a value; 'phase' also the only
 -- # version that may be changed ('': any).
 -- #
 -- # A version is never used again, not even after a loss. The answer is that of load.lua,

@@ -11,7 +11,8 @@ CREATE TABLE space(
   stamp_base INTEGER NOT NULL,
   max_lease_us INTEGER NOT NULL,
   migration_phase INTEGER NOT NULL,
-  boot_id TEXT NOT NULL
+  boot_id TEXT NOT NULL,
+  max_overtakes INTEGER NOT NULL
 );
 CREATE TABLE holds(
   stamp INTEGER PRIMARY KEY,
@@ -50,7 +51,8 @@ CREATE TABLE waiters(
   since_wall_us INTEGER NOT NULL,
   expires_boot_us INTEGER NOT NULL,
   woken_boot_us INTEGER,
-  items BLOB NOT NULL
+  items BLOB NOT NULL,
+  overtaken INTEGER NOT NULL DEFAULT 0
 );
 CREATE TABLE waiter_names(
   name BLOB NOT NULL,
