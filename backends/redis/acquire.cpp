@@ -82,6 +82,7 @@ Traits RedisBackend::traits() const {
   Traits traits;
   traits.push_wakeup = true;
   traits.queued_wakeup = true;
+  traits.bounded_overtaking = true;
   traits.lists_waiters = true;
   traits.holds_outlive_process = true;
   traits.shared_between_processes = true;
@@ -127,6 +128,7 @@ AcquireOutcome RedisBackend::busy(const Reply& reply, const AcquireRequest& requ
   busy.holder = Stamp{reply[3].number()};
   busy.retry_after = microseconds(std::max<std::int64_t>(0, reply[4].number()));
   if (const auto record = unpack(reply[6].text())) busy.holder_label = record->owner.label;
+  if (!busy.holder) busy.holder_label = "the queue, for " + busy.holder_label;
   if (ticket) ticket->since = reply[5].number();
   busy.ticket = std::move(ticket);
   return busy;
@@ -151,6 +153,8 @@ Result<AcquireOutcome> RedisBackend::attempt(const AcquireRequest& request,
     details += ' ';
   }
   details += ticket && ticket->seen != seen ? "1 " : "0 ";
+  details += std::to_string(request.max_overtakes);
+  details += ' ';
   for (const std::uint32_t permits : request.permits) {
     details += std::to_string(permits);
     details += ',';

@@ -25,8 +25,7 @@ std::vector<WaiterInfo> waiters_from(const Reply& reply, std::int64_t now_us) {
   std::map<std::pair<std::int64_t, std::string>, WaiterInfo> waiters;
   for (std::size_t i = 0; i + 1 < reply.size(); i += 2) {
     const std::string_view text = reply[i + 1].text();
-    if (text.size() < waiter_head) continue;
-    const auto record = unpack(text.substr(waiter_head));
+    const auto record = unpack_waiter(text);
     if (!record || std::stoll(std::string(text.substr(0, 16))) <= now_us) continue;
     waiters[{record->since_us, std::string(reply[i].text())}] = {record->items, record->owner,
                                                                  wall_time(record->since_us)};

@@ -82,9 +82,15 @@ std::optional<Record> unpack(std::string_view text) {
   return record;
 }
 
+std::optional<Record> unpack_waiter(std::string_view text) {
+  constexpr std::size_t times = 2 * 16;
+  constexpr std::size_t overtaken = 1 + 9;  // "o000000003"
+  if (text.size() < times + overtaken) return {};
+  return unpack(text.substr(text[times] == 'o' ? times + overtaken : times));
+}
+
 std::optional<std::vector<LockRequest>> items_of_waiter(std::string_view text) {
-  if (text.size() < waiter_head) return {};
-  std::optional<Record> record = unpack(text.substr(waiter_head));
+  std::optional<Record> record = unpack_waiter(text);
   if (!record) return {};
   return std::move(record->items);
 }

@@ -36,9 +36,8 @@ struct Record {
 // `text` includes SINCE. Unset if it is no record.
 std::optional<Record> unpack(std::string_view text);
 
-// The length of the fixed part of a waiter's record, before such a text: when it ends, when it was
-// woken.
-inline constexpr std::size_t waiter_head = 32;
+// As unpack, for a waiter's record (wake.lua), which has times and a count before such a text.
+std::optional<Record> unpack_waiter(std::string_view text);
 // The names that a waiter waits for. Unset if it is no waiter's record.
 std::optional<std::vector<LockRequest>> items_of_waiter(std::string_view text);
 

@@ -5,7 +5,7 @@
 -- # modes; and in a single argument, because each one costs: '1' if it may go the short way
 -- # (its version is the one in ARGV 1, its least stamp is not above ARGV 3, it is not in
 -- # line), version, least stamp, since when it is in line (0: not yet), whether it was
--- # woken, permits, the waiter (empty: it won't wait).
+-- # woken, how often a waiter may be overtaken, permits, the waiter (empty: it won't wait).
 -- #
 -- # A string: the stamp, which is also the time: the set was free, and the lease is as
 -- # asked.
@@ -13,10 +13,10 @@
 -- # at}: quarantine.
 -- # {'G', stamp, lease, time, floors...}: without floors the set was free.
 -- # {'B', item, mode, stamp, microseconds until the first in the way ends, in line since,
--- #  record}. {'A'}: again, for there is more to be tidied up than one step should do.
+-- #  record}; stamp 0: names are kept, for the waiter of this record. {'A'}: again, for there is more to be tidied up than one step should do.
 
-local asked_version, least, in_line, was_woken, all_permits, waiter =
-    string.match(ARGV[9], '^%d (%d+) (%d+) (%d+) (%d) ([%d,]+) (.*)$')
+local asked_version, least, in_line, was_woken, most_overtakes, all_permits, waiter =
+    string.match(ARGV[9], '^%d (%d+) (%d+) (%d+) (%d) (%d+) ([%d,]+) (.*)$')
 if m[3] ~= asked_version then return {'S'} end
 if quarantine > now then return {'Q', format('%.0f', quarantine - now), m[7]} end
 local modes = ARGV[8]
@@ -46,7 +46,7 @@ local function grant()
   end
 end
 
-if in_line == '0' and call('EXISTS', unpack(KEYS, 4, 3 + 2 * n)) == 0 then
+if in_line == '0' and call('EXISTS', unpack(KEYS, 4, 3 + 3 * n)) == 0 then
   grant()
   return {'G', stamp, ARGV[4], time_now}
 end
@@ -206,7 +206,54 @@ if dead > 2000 then
   wake_freed()
   return {'A'}
 end
+
+-- A waiter that was overtaken often enough counts as a hold towards all who came after it.
+most_overtakes = tonumber(most_overtakes)
+local function overtaken(record)
+  return string.sub(record, 33, 33) == 'o' and tonumber(string.sub(record, 34, 42)) or 0
+end
+-- Who came before this request and still may come: mode, id, record.
+local function in_front(i)
+  local found = {}
+  local members = call('ZRANGEBYSCORE', KEYS[3 + 2 * n + i], '-inf',
+                       in_line == '0' and '+inf' or '(' .. in_line)
+  for from = 1, #members, 100 do
+    local ids = {}
+    for a = from, math.min(from + 99, #members) do ids[#ids + 1] = string.sub(members[a], 2) end
+    for a, record in ipairs(call('HMGET', W, unpack(ids))) do
+      if record and tonumber(string.sub(record, 1, 16)) > now
+         and may_come(tonumber(string.sub(record, 17, 32))) then
+        found[#found + 1] = {string.sub(members[from + a - 1], 1, 1), ids[a], record}
+      end
+    end
+  end
+  return found
+end
+local passed = {}  -- those in front: id, record
+local keeper       -- the first for whom an item is kept: id, record
+if not item and most_overtakes < 4294967295 and call('EXISTS', W) == 1 then
+  for i = 1, n do
+    local mode, kept, first = string.sub(modes, i, i), {r = 0, w = 0}, nil
+    for _, each in ipairs(in_front(i)) do
+      passed[each[2]] = each[3]
+      if overtaken(each[3]) >= most_overtakes then
+        kept[each[1]] = kept[each[1]] + 1
+        first = first or each
+      end
+    end
+    own[i] = mine[i] + kept[mode] >= permits[i]
+    other[i] = kept[mode == 'r' and 'w' or 'r'] > 0
+    if first and not item and (own[i] or other[i]) then
+      item, keeper = i, first
+      holder_mode = other[i] and (mode == 'r' and 'w' or 'r') or mode
+    end
+  end
+end
 if not item then
+  for id, record in pairs(passed) do
+    call('HSET', W, id, string.sub(record, 1, 32) .. format('o%09.0f', overtaken(record) + 1)
+                        .. string.sub(record, string.sub(record, 33, 33) == 'o' and 43 or 33))
+  end
   grant()
   ends[stamp] = now + lease
   if in_line ~= '0' then
@@ -227,8 +274,11 @@ if waiter ~= '' then
   local me = call('HGET', W, waiter)
   local woken = was_woken == '1' or (me and tonumber(string.sub(me, 17, 32)) ~= 0)
   if since == 0 then since = now end
-  if not me or woken or tonumber(string.sub(me, 1, 16)) < now + 8000000 then
-    call('HSET', W, waiter, format('%016.0f%016.0f%.0f;', now + 15000000, 0, since) .. ARGV[7])
+  local times = me and overtaken(me) or 0
+  -- It was heard of now, to a second.
+  if not me or woken or tonumber(string.sub(me, 1, 16)) < now + 14000000 then
+    call('HSET', W, waiter,
+         format('%016.0f%016.0fo%09.0f%.0f;', now + 15000000, 0, times, since) .. ARGV[7])
     for i = 1, n do
       call('ZADD', KEYS[3 + 2 * n + i], format('%.0f', since),
            string.sub(modes, i, i) .. waiter)
@@ -237,10 +287,14 @@ if waiter ~= '' then
   end
   if woken then
     -- What it was woken for may do for one behind it. A name that its own mode uses up
-    -- admits nobody else.
+    -- admits nobody else. Where names are kept for this waiter, it counts as a hold.
     local after = '(' .. format('%.0f', since)
     for i = 1, n do
-      if not own[i] and not other[i] then
+      if not own[i] and not other[i] and times >= most_overtakes then
+        if mine[i] + 1 < permits[i] then
+          wake(KEYS[3 + 2 * n + i], after, string.sub(modes, i, i))
+        end
+      elseif not own[i] and not other[i] then
         wake(KEYS[3 + 2 * n + i], after)
       elseif not own[i] then
         wake(KEYS[3 + 2 * n + i], after, string.byte(modes, i) == 114 and 'w' or 'r')
@@ -249,5 +303,14 @@ if waiter ~= '' then
   end
 end
 wake_freed()
+if keeper then
+  local record = keeper[3]
+  local expires, woken = tonumber(string.sub(record, 1, 16)), tonumber(string.sub(record, 17, 32))
+  -- If it was not heard of lately, this shows whether it still lives.
+  if woken == 0 and expires < now + 14000000 then tell(keeper[2], record) end
+  return {'B', item, holder_mode, '0',
+          format('%.0f', (woken == 0 and expires or woken + 100000) - now), format('%.0f', since),
+          string.sub(record, string.sub(record, 33, 33) == 'o' and 43 or 33)}
+end
 return {'B', item, holder_mode, holder, format('%.0f', first_end - now),
         format('%.0f', since), call('HGET', M, 'h:' .. holder)}

@@ -9,7 +9,7 @@ if string.byte(ARGV[9]) == 49 then
      and call('OBJECT', 'ENCODING', KEYS[#KEYS]) == 'raw' then
     local modes = ARGV[8]
     local n = #modes
-    if call('EXISTS', unpack(KEYS, 4, 3 + 2 * n)) == 0 then
+    if call('EXISTS', unpack(KEYS, 4, 3 + 3 * n)) == 0 then
       -- Writing a number costs as much as a small command.
       local stamp = #time[2] == 6 and time[1] .. time[2] or format('%.0f', now)
       for i = 1, n do

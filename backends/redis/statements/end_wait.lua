@@ -9,7 +9,8 @@ for a = 5, #ARGV, 3 do
   if ARGV[4] == '0' or not me or tonumber(string.sub(me, 1, 16)) <= now then
     call('HDEL', W, id)
     for i = 1, #modes do call('ZREM', KEYS[key + i], string.sub(modes, i, i) .. id) end
-    if ARGV[a + 1] == '1' or (me and tonumber(string.sub(me, 17, 32)) ~= 0) then
+    -- Others may have waited only because names were kept for this one.
+    if ARGV[a + 1] == '1' or me then
       for i = 1, #modes do wake(KEYS[key + i], '-inf') end
     end
   end
