@@ -1,5 +1,6 @@
 #include "cli/guard.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
+#include <cstdio>
 #include <string>
 
 #include "tools/failure.h"
@@ -23,6 +25,7 @@ namespace lockset::cli {
 using namespace tools;
 namespace {
 
+constexpr char hold_stamp = 'h';
 constexpr char watch_group = 'w';
 constexpr char deadline = 'v';
 constexpr char finish = 'f';  // as deadline, and SIGKILL at once
@@ -68,7 +71,6 @@ class GuardProcess {
       for (int fd = 1; fd < most; ++fd) ::close(fd);
     }
     ::prctl(PR_SET_NAME, "lockset-guard");
-    [[maybe_unused]] const int moved = ::chdir("/");  // keeps no file system busy
     timer_ = ::timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
   }
 
@@ -77,10 +79,14 @@ class GuardProcess {
     const ssize_t count = ::recv(channel_, &message, sizeof message, 0);
     if (count < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (count != static_cast<ssize_t>(sizeof message)) {  // lockset is gone
+      orphaned_ = true;
       if (group_ != 0) end_group();
-      ::_exit(0);
+      finish_hold();
     }
     switch (message.what) {
+      case hold_stamp:
+        stamp_ = message.value;
+        break;
       case watch_group: {
         group_ = static_cast<pid_t>(message.value);
         leader_ = static_cast<int>(::syscall(SYS_pidfd_open, group_, 0U));
@@ -119,25 +125,89 @@ class GuardProcess {
     return ::kill(-group_, 0) == 0 || errno == EPERM;
   }
 
+  // A process of the group runs. What has ended and was not waited for yet counts as there for
+  // kill(), and in some containers it stays for ever.
+  [[nodiscard]] bool runs() const {
+    DIR* const processes = ::opendir("/proc");
+    if (processes == nullptr) return true;
+    bool found = false;
+    bool readable = false;
+    while (const dirent* const entry = ::readdir(processes)) {
+      if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
+      char path[64];
+      ::snprintf(path, sizeof path, "/proc/%.20s/stat", entry->d_name);
+      const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+      if (file < 0) continue;
+      char text[512];
+      const ssize_t size = ::read(file, text, sizeof text - 1);
+      ::close(file);
+      if (size <= 0) continue;
+      text[size] = 0;
+      // PID (NAME) STATE PARENT GROUP; the name may contain anything.
+      const char* const name_end = ::strrchr(text, ')');
+      char state = 0;
+      int parent = 0;
+      int group = 0;
+      if (name_end == nullptr ||
+          ::sscanf(name_end + 1, " %c %d %d", &state, &parent, &group) != 3) {
+        continue;
+      }
+      readable = true;
+      if (group == group_ && state != 'Z' && state != 'X') found = true;
+    }
+    ::closedir(processes);
+    return found || !readable;
+  }
+
   [[noreturn]] void end_group() {
-    if (!still_there()) ::_exit(0);
+    if (!still_there()) {
+      if (orphaned_) finish_hold();
+      ::_exit(0);
+    }
     ::kill(-group_, plan_.signal);
     ::kill(-group_, SIGCONT);  // a stopped process would keep SIGTERM pending for ever
     constexpr int look_again_ms = 20;
     const TimePoint kill_at = BootClock::now() + plan_.grace;
-    bool orphaned = false;
-    while (plan_.signal != SIGKILL && still_there()) {
+    while (plan_.signal != SIGKILL && still_there() && (!orphaned_ || runs())) {
       if (BootClock::now() >= kill_at) {
         ::kill(-group_, SIGKILL);
         break;
       }
-      pollfd from_lockset{orphaned ? -1 : channel_, POLLIN, 0};
+      pollfd from_lockset{orphaned_ ? -1 : channel_, POLLIN, 0};
       if (::poll(&from_lockset, 1, look_again_ms) <= 0) continue;
       Message message;
       const ssize_t count = ::recv(channel_, &message, sizeof message, 0);
-      if (count <= 0) orphaned = true;
+      if (count <= 0) orphaned_ = true;
       if (count > 0 && message.what == done) break;  // lockset runs again and did it
     }
+    if (orphaned_) {
+      // What was killed may need a moment, or longer if it waits for a device. The lease ends
+      // anyway.
+      while (still_there() && runs()) ::poll(nullptr, 0, look_again_ms);
+      finish_hold();
+    }
+    ::_exit(acted);
+  }
+
+  // Nobody else can release it now, and nobody uses it any more.
+  [[noreturn]] void finish_hold() const {
+    if (stamp_ == 0 || plan_.environment.empty()) ::_exit(acted);
+    std::string stamp = std::to_string(stamp_);
+    std::string name = "lockset";
+    std::string verb = "release";
+    char* const arguments[] = {name.data(), verb.data(), stamp.data(), nullptr};
+    std::vector<char*> environment;
+    for (const std::string& each : plan_.environment) {
+      environment.push_back(const_cast<char*>(each.c_str()));
+    }
+    environment.push_back(nullptr);
+    ::close(channel_);
+    ::close(timer_);
+    for (int fd = 0; fd < 3; ++fd) [[maybe_unused]] const int opened = ::open("/dev/null", O_RDWR);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::execve("/proc/self/exe", arguments, environment.data());
     ::_exit(acted);
   }
 
@@ -146,6 +216,8 @@ class GuardProcess {
   GuardPlan plan_;
   pid_t group_ = 0;
   int leader_ = -1;
+  bool orphaned_ = false;  // lockset is gone
+  std::int64_t stamp_ = 0;
 };
 
 }  // namespace
@@ -180,17 +252,19 @@ bool Guard::watch(pid_t group) {
   return count == 1;
 }
 
-void Guard::tell(char what, TimePoint when) {
-  const Message message{what, when.time_since_epoch().count()};
+void Guard::tell(char what, std::int64_t value) {
+  const Message message{what, value};
   // Never wait for the guard: the lock matters more. If the guard is dead, PR_SET_PDEATHSIG
   // remains.
   [[maybe_unused]] const ssize_t sent =
       ::send(channel_.get(), &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-void Guard::valid_until(TimePoint when) { tell(deadline, when); }
+void Guard::holds(Stamp stamp) { tell(hold_stamp, stamp.value); }
 
-void Guard::leave_to_us(TimePoint until) { tell(finish, until); }
+void Guard::valid_until(TimePoint when) { tell(deadline, when.time_since_epoch().count()); }
+
+void Guard::leave_to_us(TimePoint until) { tell(finish, until.time_since_epoch().count()); }
 
 bool Guard::ended(pid_t pid) {
   if (pid != pid_ || status_) return false;
@@ -201,7 +275,7 @@ bool Guard::ended(pid_t pid) {
 
 bool Guard::dismiss() {
   if (pid_ <= 0) return false;
-  tell(done, TimePoint{});
+  tell(done, 0);
   channel_.close();
   int status = 0;
   pid_t got = pid_;

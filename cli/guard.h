@@ -3,14 +3,18 @@
 // flock lets a child inherit its descriptor; a lease has nothing like it. If lockset is killed or
 // stopped, its command would run on while the store gives the lock to the next holder. So the guard
 // is told how long the hold is valid. It ends the command's process group if that moment passes
-// without news, or if lockset dies.
+// without news, or if lockset dies. In the latter case it then releases the hold, so that nobody
+// has to wait for the end of the lease.
 #pragma once
 
 #include <sys/types.h>
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "lockset/clock.h"
+#include "lockset/stamp.h"
 #include "tools/file_descriptor.h"
 
 namespace lockset::cli {
@@ -18,6 +22,9 @@ namespace lockset::cli {
 struct GuardPlan {
   int signal = 0;    // the first signal to send: SIGTERM or SIGKILL
   Duration grace{};  // from SIGTERM to SIGKILL
+  // For `lockset release`, as "NAME=VALUE": all that it needs. It may contain a password, which
+  // others can't see there. Empty: the guard releases nothing.
+  std::vector<std::string> environment;
 };
 
 class Guard {
@@ -28,6 +35,8 @@ class Guard {
   Guard& operator=(const Guard&) = delete;
   ~Guard();
 
+  // The hold of this command.
+  void holds(Stamp stamp);
   // Watches this group from now on. REQUIRES: its leader is our child and was not waited for. False
   // if the guard no longer runs.
   bool watch(pid_t group);
@@ -43,7 +52,7 @@ class Guard {
   bool dismiss();
 
  private:
-  void tell(char what, TimePoint when);
+  void tell(char what, std::int64_t value);
   pid_t pid_ = -1;
   std::optional<int> status_;  // of a guard that ended before dismiss()
   tools::FileDescriptor channel_;

@@ -2,6 +2,9 @@
 #include <unistd.h>
 
 #include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/chat.h"
 #include "cli/command.h"
@@ -32,6 +35,21 @@ OnLost on_lost_of(const std::string& text) {
   return text == "ignore" ? OnLost::ignore : OnLost::term;
 }
 
+// What the guard needs to release the hold: no file and no other variable can change it.
+std::vector<std::string> environment_for_release(const Settings& settings) {
+  std::vector<std::string> all;
+  for (char** each = environ; *each != nullptr; ++each) {
+    if (!std::string_view(*each).starts_with("LOCKSET_")) all.emplace_back(*each);
+  }
+  all.emplace_back("LOCKSET_CONFIG=/dev/null");
+  for (const Opt id : {Opt::url, Opt::app, Opt::io_timeout, Opt::patience}) {
+    if (settings.has(id)) {
+      all.push_back(std::string(option(id).env) + "=" + settings.text(id));
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 int run_command(const Invocation& invocation) {
@@ -50,10 +68,15 @@ int run_command(const Invocation& invocation) {
   // Fork it now, while this process is small, has one thread and has nothing open.
   std::optional<Guard> guard;
   if (plan.on_lost != OnLost::ignore) {
-    guard.emplace(GuardPlan{plan.on_lost == OnLost::kill ? SIGKILL : SIGTERM, plan.grace});
+    // Nobody else may have the lock before --at-least is over.
+    const bool releases = plan.at_least == Duration::zero();
+    guard.emplace(GuardPlan{
+        plan.on_lost == OnLost::kill ? SIGKILL : SIGTERM, plan.grace,
+        releases ? environment_for_release(settings) : std::vector<std::string>()});
   }
   const Chat chat(signals);
   Locked locked = take_locks(settings, set, plan.command.front(), signals);
+  if (guard) guard->holds(locked.hold.stamp());
   if (plan.verbose && settings.has(Opt::lease) &&
       locked.hold.lease() < settings.duration(Opt::lease)) {
     say("the store grants a lease of " + format_duration(locked.hold.lease()) + " at most");

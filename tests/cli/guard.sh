@@ -10,16 +10,29 @@ stamp=$(stamp_of x)
 kill -KILL "$pid"
 soon gone "$(cat job)"
 soon gone "$(cat grandchild)"
-exits 75 "$lockset" run --write x -n -- true
 ends 137
-exits 0 "$lockset" break "$stamp"
 
-# And a waiter gets the lock within the lease (semantics 10).
+# Then the hold is released: a waiter has the lock long before the end of the lease.
+exits 0 "$lockset" run --write x -w 20s -- sh -c 'echo "$LOCKSET_STAMP"'
+true_that "the next stamp is greater" test "$out" -gt "$stamp"
+
+# But not before the last process of the command is gone, even one that ignores SIGTERM.
 rm -f job grandchild
-start "$lockset" run --write x --lease 2s -- sh -c "$job"
+start "$lockset" run --write x --lease 60s --grace 1s -- sh -c "trap '' TERM; $job"
+soon filled grandchild
+kill -KILL "$pid"
+exits 0 "$lockset" run --write x -w 20s -- sh -c '! grep -qs "^State:.[RSDTt]" /proc/$(cat grandchild)/status'
+ends 137
+
+# Not with --at-least, which nobody else can keep; a waiter gets the lock within the lease
+# (semantics 10).
+rm -f job grandchild
+start "$lockset" run --write x --lease 2s --at-least 1h -- sh -c "$job"
 soon filled grandchild
 stamp=$(stamp_of x)
 kill -KILL "$pid"
+soon gone "$(cat grandchild)"
+exits 75 "$lockset" run --write x -n -- true
 exits 0 "$lockset" run --write x -w 15s -- sh -c 'echo "$LOCKSET_STAMP"'
 true_that "the next stamp is greater" test "$out" -gt "$stamp"
 ends 137
@@ -32,7 +45,8 @@ kill -KILL "$pid"
 soon gone "$(cat job)"
 soon gone "$(cat grandchild)"
 ends 137
-"$lockset" break "$(stamp_of x)"
+# The next holder gets it only then.
+exits 0 "$lockset" run --write x -w 20s -- true
 
 # kill -STOP: the guard ends the command at the end of the lease, and another process gets the lock.
 # When lockset continues, it exits with 79.
