@@ -3,7 +3,9 @@
 #include <atomic>
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <random>
+#include <thread>
 
 #include "tests/postgresql/fixture.h"
 #include "tests/support/event_counts.h"
@@ -79,6 +81,34 @@ TEST_P(Contention, CrossedSetsMeetNoError) {
   EXPECT_GT(grants, 0);
   EXPECT_EQ(deadlocks(), before);
   EXPECT_EQ(count("locks"), 0);
+}
+
+// SEM 13: two grants on different names of one waiter, of which the bound allows one
+TEST_P(Contention, TheLaterOfTwoThatOvertakeSeesTheOther) {
+  Client newcomer = client();
+  Client waiter = client("waiter");
+  newcomer.change(SetMaxOvertakes{1});
+  newcomer.reload();
+  waiter.reload();
+  newcomer.take({write("c")});
+  waiter.meet_busy({write("a"), write("b"), write("c")}, {.will_wait = true});
+  Session one;
+  one.run(begin_sql());
+  std::string overtake = acquire_sql("a");
+  overtake.insert(overtake.size() - 1, ", 1");
+  ASSERT_EQ(one.text(overtake).substr(0, 1), "G");
+  const AtEnd rollback([&] { one.run("ROLLBACK"); });
+  std::optional<Result<AcquireOutcome>> outcome;
+  {
+    std::jthread other([&] { outcome = newcomer.ask({write("b")}); });
+    EXPECT_TRUE(somebody_waits("acquire_v2"));
+    one.run("COMMIT");
+  }
+  ASSERT_TRUE(*outcome) << outcome->error().message;
+  const Busy* const busy = std::get_if<Busy>(&**outcome);
+  ASSERT_TRUE(busy) << "it was granted";
+  EXPECT_FALSE(busy->holder);
+  EXPECT_EQ(busy->name, "b");
 }
 
 // SEM 13: counting who is overtaken locks the rows of several waiters. Grants on different names of
