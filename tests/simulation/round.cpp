@@ -262,7 +262,9 @@ void Client::Round::hold() {
     if (client_.profile_.forks && one_in(6)) fork();
     // A renewal by stamp renews whatever exists, even if it is lost here.
     if (one_in(8) && valid()) {
+      told_.renewing.insert(world_.current());
       static_cast<void>(plain_ ? locks_.renew_locks(stamp_, lease_).ok() : hold_.renew().ok());
+      told_.renewing.erase(world_.current());
       look();
     }
   }

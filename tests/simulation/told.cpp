@@ -61,9 +61,11 @@ Result<RenewReply> Noting::renew(const Owner& owner, std::span<const RenewReques
   const bool by_renewer = requests.front().hold.known();
   for (const RenewRequest& each : requests) {
     world_.record(process_, history::Renew{each.hold.stamp});
-    // One pass of the renewer may have begun before the end. (A renewal by stamp is intended.)
+    // One pass of the renewer may have begun before the end. (A renewal that somebody asks for is
+    // intended.)
     const auto over = told_.over.find(each.hold.stamp);
-    if (by_renewer && over != told_.over.end() && ++over->second > 1) {
+    const bool asked_for = !by_renewer || told_.renewing.contains(world_.current());
+    if (!asked_for && over != told_.over.end() && ++over->second > 1) {
       world_.complain("renewal after the end",
                       "stamp " + std::to_string(each.hold.stamp.value) + " is renewed by " +
                           process_.name + " again and again after it was lost or released");
