@@ -58,14 +58,15 @@ Result<std::optional<Grant>> Noting::resolve(const HoldRef& attempt, TimePoint b
 
 Result<RenewReply> Noting::renew(const Owner& owner, std::span<const RenewRequest> requests,
                                  TimePoint by) {
-  const bool by_renewer = requests.front().hold.known();
+  // What somebody asks for by stamp may also come with all that the core knows of the hold.
+  const bool by_renewer =
+      requests.front().hold.known() && !told_.renewing.contains(world_.current());
   for (const RenewRequest& each : requests) {
     world_.record(process_, history::Renew{each.hold.stamp});
     // One pass of the renewer may have begun before the end. (A renewal that somebody asks for is
     // intended.)
     const auto over = told_.over.find(each.hold.stamp);
-    const bool asked_for = !by_renewer || told_.renewing.contains(world_.current());
-    if (!asked_for && over != told_.over.end() && ++over->second > 1) {
+    if (by_renewer && over != told_.over.end() && ++over->second > 1) {
       world_.complain("renewal after the end",
                       "stamp " + std::to_string(each.hold.stamp.value) + " is renewed by " +
                           process_.name + " again and again after it was lost or released");
