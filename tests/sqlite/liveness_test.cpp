@@ -89,17 +89,17 @@ TEST_F(SqliteLiveness, TheHoldOfAKilledProcessEndsAtOnce) {
   EXPECT_TRUE(is_free());
 }
 
+// It does not wait until it polls again, some seconds later.
 TEST_F(SqliteLiveness, AWaiterNoticesTheDeathOfTheHolder) {
   Holder holder(url_);
-  Locks locks = lockset::open(url_, {.app = "other"}).value();
-  std::thread killer([&] {
-    EXPECT_TRUE(eventually([&] { return !locks.inspect().value().waiters.empty(); }));
-    holder.kill();
-  });
+  Client waiter(std::shared_ptr<Backend>(open_backend(url_, soon()).value()), "other");
+  const auto ticket = waiter.meet_busy({write("x")}, {.will_wait = true}).ticket;
+  std::thread killer([&] { holder.kill(); });
   const Stopwatch watch;
-  EXPECT_TRUE(locks.acquire({write("x")}, {.wait = early}));
+  EXPECT_TRUE(waiter.backend().await_change(*ticket, watch.began() + 2 * early, {}));
   EXPECT_LT(watch.elapsed(), early);
   killer.join();
+  EXPECT_TRUE(waiter.try_take({write("x")}, {.will_wait = true, .ticket = ticket}));
 }
 
 // A process that opens with reclaim need not wait for the lease of the one before it.
