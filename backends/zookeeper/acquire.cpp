@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "backends/line_times.h"
 #include "backends/server/retry.h"
 #include "backends/zookeeper/admission.h"
 
@@ -15,6 +16,13 @@ namespace {
 // stamp of a grant may: see ConfigNode::raise_base.
 constexpr std::int64_t lag_us = 30'000'000;
 constexpr std::int64_t most_lag_us = 120'000'000;
+
+// A grant counts for this many of the waiters that it overtakes, the longest waiting: more of them
+// might not fit into a request.
+constexpr std::size_t most_overtaken = 1000;
+
+// A name's data: whether somebody may be in line for it.
+std::string mark(bool marked) { return marked ? std::string(in_line_mark) : std::string(); }
 
 }  // namespace
 
@@ -66,6 +74,13 @@ Acquire::Round Acquire::round() {
     const Holder* holder = in_the_way(names_[i].holders, items_[i].mode, request_.permits[i]);
     if (holder != nullptr) return busy(i, *holder);
   }
+  overtaken_.clear();
+  if (bounded()) {
+    Status read = read_lines();
+    Round kept = read ? look_at_lines(cached) : Round(read.error());
+    if (!kept && !seat_->session()->alive()) return again();
+    if (!kept || *kept || looks_again_) return kept;
+  }
   return ask();
 }
 
@@ -116,6 +131,8 @@ bool Acquire::take_from_cache() {
     std::optional<NameState> name =
         space_.names.find(items_[i].name, config_->version, connection_);
     if (!name || name->version == any_version) return false;
+    // Only a waiter that has just looked at its queue knows who is in line.
+    if (bounded() && name->marked && !(ticket_ && name->line)) return false;
     if (in_the_way(name->holders, items_[i].mode, request_.permits[i]) != nullptr) return false;
     names_.push_back(*std::move(name));
   }
@@ -126,6 +143,13 @@ bool Acquire::take_from_cache() {
 Result<bool> Acquire::read_names() {
   std::vector<Request> requests{sync(space_.paths.root()), exists(space_.paths.config())};
   for (const LockRequest& item : items_) requests.push_back(children(space_.paths.name(item.name)));
+  // Where somebody was in line the last time, the line is read, too: one round trip less.
+  std::vector<std::size_t> lines;
+  for (std::size_t i = 0; bounded() && i < items_.size(); ++i) {
+    if (!ticket_ && !space_.names.was_marked(items_[i].name)) continue;
+    lines.push_back(i);
+    requests.push_back(children(space_.paths.queue(items_[i].name)));
+  }
   // The hold's first renewal then need not look for it.
   const bool ask_breaks = !space_.own.knows_breaks(connection_);
   if (ask_breaks) requests.push_back(exists(space_.paths.holds()));
@@ -149,7 +173,8 @@ Result<bool> Acquire::read_names() {
     name.config_version = config_->version;
     name.read_at = read_at;
     name.holders = holders_of(reply.children);
-    space_.names.read(items_[i - 2].name, name.version);
+    name.marked = reply.stat.data_bytes != 0;
+    space_.names.read(items_[i - 2].name, name.version, name.marked);
     if (name.exists && name.version == any_version) {
       if (Status lifted = lift(i - 2); !lifted) return lifted.error();
       return false;
@@ -161,7 +186,162 @@ Result<bool> Acquire::read_names() {
     return false;
   }
   if (config_->read_at < connection_) config_ = space_.config.confirm(*config_, read_at);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const Reply& reply = (*replies)[2 + items_.size() + i];
+    if (reply.ok() || reply.code == ZNONODE) names_[lines[i]].line = line_of(reply.children);
+  }
   return true;
+}
+
+bool Acquire::bounded() const noexcept { return request_.max_overtakes != unlimited_overtakes; }
+
+// Reads the lines that are not known. Who comes later raises a name's version, so that the request
+// is refused.
+Status Acquire::read_lines() {
+  std::vector<std::size_t> unread;
+  std::vector<Request> requests;
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    if (!names_[i].marked || names_[i].line) continue;
+    unread.push_back(i);
+    requests.push_back(children(space_.paths.queue(items_[i].name)));
+  }
+  if (unread.empty()) return {};
+  const Result<Replies> replies = read(std::move(requests));
+  if (!replies) return replies.error();
+  for (std::size_t i = 0; i < unread.size(); ++i) {
+    names_[unread[i]].line = line_of((*replies)[i].children);
+  }
+  return {};
+}
+
+// An error if one of them has another answer than the node, or that there is none.
+Result<Replies> Acquire::read(std::vector<Request> requests) {
+  Result<Replies> replies = seat_->session()->run(std::move(requests), request_.by);
+  if (!replies) return replies;
+  for (const Reply& reply : *replies) {
+    if (!reply.ok() && reply.code != ZNONODE) {
+      return error_from(reply.code, space_.where, Sent::reading);
+    }
+  }
+  return replies;
+}
+
+// A waiter that was overtaken often enough: towards all who came later it counts as a hold.
+struct Acquire::Keeper {
+  std::string token;
+  std::string label;
+  bool called = false;
+  std::int32_t call_version = 0;
+  Duration silent{};  // since it was called, or else since it was heard of
+};
+
+// Nothing: no name is kept from this request, which overtakes `overtaken_`. REQUIRES: no hold is in
+// the way.
+Acquire::Round Acquire::look_at_lines(bool cached) {
+  looks_again_ = false;
+  const std::string own = ticket_ ? ticket_->token() : std::string();
+  std::vector<std::vector<InLine>> before(items_.size());
+  std::vector<std::string> tokens;
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    if (!names_[i].line) continue;
+    before[i] = names_[i].line->before(own);
+    for (const InLine& waiter : before[i]) tokens.push_back(waiter.token);
+  }
+  if (tokens.empty()) return std::optional<AcquireOutcome>();
+  std::vector<std::string> each = tokens;
+  std::sort(each.begin(), each.end());
+  each.erase(std::unique(each.begin(), each.end()), each.end());
+  std::vector<Request> requests;
+  requests.reserve(each.size() + 1);
+  for (const std::string& token : each) requests.push_back(get(space_.paths.waiter(token)));
+  // The line was read in another session, whose server may be ahead.
+  if (cached) requests.insert(requests.begin(), sync(space_.paths.root()));
+  Result<Replies> replies = read(std::move(requests));
+  if (!replies) return replies.error();
+  if (cached) replies->erase(replies->begin());
+  std::vector<Keeper> due;
+  for (std::size_t i = 0; i < each.size(); ++i) {
+    Reply& reply = (*replies)[i];
+    if (!reply.ok()) continue;  // it has just left
+    const auto times = static_cast<std::uint32_t>(reply.stat.version);
+    if (times >= request_.max_overtakes) {
+      due.push_back({each[i], std::move(reply.text)});
+    } else if (overtaken_.size() < most_overtaken) {
+      overtaken_.push_back({each[i], std::move(reply.text), reply.stat.version});
+    }
+  }
+  if (due.empty()) return std::optional<AcquireOutcome>();
+  Result<std::vector<Keeper>> keepers = those_who_come(std::move(due));
+  if (!keepers) return keepers.error();
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    std::size_t own_mode = names_[i].holders.size();
+    bool other_mode = false;
+    Keeper* first = nullptr;
+    for (const InLine& waiter : before[i]) {
+      const auto keeper = std::find_if(keepers->begin(), keepers->end(), [&](const Keeper& one) {
+        return one.token == waiter.token;
+      });
+      if (keeper == keepers->end()) continue;
+      if (first == nullptr) first = &*keeper;
+      if (waiter.mode == items_[i].mode) {
+        ++own_mode;
+      } else {
+        other_mode = true;
+      }
+    }
+    if (first == nullptr || (!other_mode && own_mode + 1 <= request_.permits[i])) continue;
+    if (cached) {  // only what was read after a sync justifies a refusal
+      looks_again_ = true;
+      return again();
+    }
+    const Mode other = items_[i].mode == Mode::read ? Mode::write : Mode::read;
+    return kept(i, other_mode ? other : items_[i].mode, std::move(*first));
+  }
+  return std::optional<AcquireOutcome>();
+}
+
+// Without those who were called and did not come.
+Result<std::vector<Acquire::Keeper>> Acquire::those_who_come(std::vector<Keeper> due) {
+  std::vector<Request> requests;
+  requests.reserve(due.size());
+  for (const Keeper& keeper : due) requests.push_back(exists(space_.paths.call(keeper.token)));
+  const Result<Replies> replies = read(std::move(requests));
+  if (!replies) return replies.error();
+  std::vector<Keeper> keepers;
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    const Reply& reply = (*replies)[i];
+    if (!reply.ok()) continue;  // it has just left
+    Keeper& keeper = due[i];
+    keeper.called = reply.stat.data_bytes != 0;
+    keeper.call_version = reply.stat.version;
+    keeper.silent =
+        std::chrono::microseconds(space_.config.server_now_us() - reply.stat.changed_ms * 1000);
+    if (keeper.called && keeper.silent >= comes_within) continue;
+    keepers.push_back(std::move(keeper));
+  }
+  return keepers;
+}
+
+// Refused: the name is kept for a waiter. If that was not heard of lately, or if no release wakes
+// it, it is called.
+Acquire::Round Acquire::kept(std::size_t item, Mode mode, Keeper keeper) {
+  const bool is_woken = names_[item].line->next == keeper.token;
+  if (!keeper.called && (keeper.silent >= prod_after || (request_.will_wait && !is_woken))) {
+    const Result<Replies> called = seat_->session()->run(
+        {set(space_.paths.call(keeper.token), "?", keeper.call_version)}, request_.by);
+    if (!called) return called.error();
+    const Reply& reply = called->front();
+    if (reply.ok()) {
+      space_.config.saw(reply.stat.changed, reply.stat.changed_ms);
+      keeper.called = true;
+      keeper.silent = Duration::zero();
+    }
+  }
+  Busy busy{items_[item].name, mode, {}, "the queue, for " + keeper.label, {}, {}, collisions_};
+  const Duration counts = keeper.called ? comes_within : prod_after + comes_within;
+  busy.retry_after = std::max<Duration>(counts - keeper.silent, std::chrono::milliseconds(1));
+  if (Status queued = queue_up(busy, item, keeper.token); !queued) return queued.error();
+  return std::optional<AcquireOutcome>(std::move(busy));
 }
 
 // The node's version is the one that means "any" in a comparison, so this moves on to the next.
@@ -200,16 +380,28 @@ Acquire::Round Acquire::busy(std::size_t item, const Holder& holder) {
       busy.holder_label = record->owner.label;
     }
   }
-  if (request_.will_wait) {
-    Record waiter;
-    waiter.owner = *request_.owner;
-    waiter.items.assign(items_.begin(), items_.end());
-    Result<std::shared_ptr<Ticket>> ticket = waiting_.queue_up(
-        ticket_, {wanted, request_.permits[item], config_->version}, waiter, request_.by);
-    if (!ticket) return ticket.error();
-    busy.ticket = *std::move(ticket);
-  }
+  if (Status queued = queue_up(busy, item, ""); !queued) return queued.error();
   return std::optional<AcquireOutcome>(std::move(busy));
+}
+
+// If the caller waits. `keeper`: the waiter that the name is kept for; "": a hold is in the way.
+Status Acquire::queue_up(Busy& busy, std::size_t item, const std::string& keeper) {
+  if (!request_.will_wait) return {};
+  Record waiter;
+  waiter.owner = *request_.owner;
+  waiter.items.assign(items_.begin(), items_.end());
+  Result<std::shared_ptr<Ticket>> ticket = waiting_.queue_up(
+      ticket_, {items_[item], request_.permits[item], config_->version, bounded(), keeper}, waiter,
+      request_.by);
+  if (!ticket) return ticket.error();
+  busy.ticket = *std::move(ticket);
+  return {};
+}
+
+bool Acquire::others_in(const Line& line) const {
+  return std::any_of(line.waiters.begin(), line.waiters.end(), [&](const InLine& waiter) {
+    return !ticket_ || waiter.token != ticket_->token();
+  });
 }
 
 Duration Acquire::effective_lease() const {
@@ -225,20 +417,28 @@ std::string Acquire::record() const {
   return to_text(record);
 }
 
-Request Acquire::grant_request(std::size_t& first_set) const {
+Request Acquire::grant_request(std::size_t& first_set) {
   std::vector<Request> parts{check(space_.paths.config(), config_->version)};
   first_set = 0;
   for (std::size_t i = 0; i < items_.size(); ++i) {
     const std::string path = space_.paths.name(items_[i].name);
     if (!names_[i].exists) parts.push_back(create(path, "", Lasting::persistent));
     if (first_set == 0) first_set = parts.size();
-    parts.push_back(set(path, "", names_[i].exists ? names_[i].version : 0));
+    NameState& name = names_[i];
+    if (name.line) name.marked = others_in(*name.line);
+    parts.push_back(set(path, mark(name.marked), name.exists ? name.version : 0));
   }
   for (const LockRequest& item : items_) {
     parts.push_back(create(space_.paths.holder(item, token_), "", Lasting::ephemeral));
   }
   parts.push_back(create(space_.paths.hold(token_), record(), Lasting::ephemeral));
-  if (ticket_ && !ticket_->node().empty()) parts.push_back(remove(ticket_->node()));
+  for (const Overtaken& waiter : overtaken_) {
+    parts.push_back(set(space_.paths.waiter(waiter.token), waiter.label, waiter.times));
+  }
+  first_remove_ = parts.size();
+  if (ticket_) {
+    for (const std::string& node : ticket_->nodes()) parts.push_back(remove(node));
+  }
   return multi(std::move(parts));
 }
 
@@ -335,6 +535,7 @@ Acquire::Round Acquire::granted(const Reply& reply, std::size_t first_set) {
     name.version =
         name.exists ? static_cast<std::int32_t>(static_cast<std::uint32_t>(name.version) + 1) : 1;
     name.exists = true;
+    name.line.reset();
     name.holders.push_back({items_[i].mode, token_});
     space_.names.put(items_[i].name, std::move(name));
     // A client that gives the name back must not come before those who waited with it, only because
@@ -363,9 +564,7 @@ Acquire::Round Acquire::refused(const Reply& reply) {
     return again();
   }
   // The place in the queue ended with its session.
-  if (culprit + 1 == reply.parts.size() && ticket_ && !ticket_->node().empty()) {
-    Waiting::left(*ticket_);
-  }
+  if (culprit >= first_remove_ && ticket_) waiting_.lost(*ticket_);
   for (const LockRequest& item : items_) space_.names.missed(item.name);
   if (!server::pause_after(++collisions_, request_.by)) return too_late();
   return again();

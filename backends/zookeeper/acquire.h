@@ -34,10 +34,20 @@ class Acquire {
   Result<bool> read_names();
   Status lift(std::size_t item);
   Round busy(std::size_t item, const Holder& holder);
+  // The bound on overtaking.
+  [[nodiscard]] bool bounded() const noexcept;
+  [[nodiscard]] bool others_in(const Line& line) const;
+  Result<Replies> read(std::vector<Request> requests);
+  Status read_lines();
+  Round look_at_lines(bool cached);
+  struct Keeper;
+  Result<std::vector<Keeper>> those_who_come(std::vector<Keeper> due);
+  Round kept(std::size_t item, Mode mode, Keeper keeper);
+  Status queue_up(Busy& busy, std::size_t item, const std::string& keeper);
   Round ask();
   Round granted(const Reply& reply, std::size_t first_set);
   Round refused(const Reply& reply);
-  Request grant_request(std::size_t& first_set) const;
+  Request grant_request(std::size_t& first_set);
   [[nodiscard]] std::string record() const;
   [[nodiscard]] Duration effective_lease() const;
   [[nodiscard]] Error too_late() const;
@@ -55,11 +65,20 @@ class Acquire {
   std::unique_ptr<Seat> seat_;
   std::shared_ptr<const KnownConfig> config_;
   std::vector<NameState> names_;
+  // Those who came before this request, whom it overtakes if it is granted.
+  struct Overtaken {
+    std::string token;
+    std::string label;
+    std::int32_t times = 0;  // so far
+  };
+  std::vector<Overtaken> overtaken_;
   // The session's connection when everything that the request relies on was known to count in it.
   ConnectionNumber connection_ = 0;
   Duration lease_{};
   bool may_use_cache_ = true;
+  bool looks_again_ = false;  // the lines were judged by what may be out of date
   std::uint32_t collisions_ = 0;
+  std::size_t first_remove_ = 0;  // of the parts of the request that end the wait
 };
 
 }  // namespace lockset::zookeeper

@@ -27,6 +27,7 @@ Traits GenerationBackend::traits() const {
   Traits traits;
   traits.push_wakeup = true;
   traits.queued_wakeup = true;
+  traits.bounded_overtaking = true;
   traits.lists_waiters = true;
   traits.shared_between_processes = true;
   traits.session_leases = true;
@@ -283,7 +284,6 @@ Result<SpaceConfig> GenerationBackend::load_config(TimePoint by) {
 }
 
 Result<SpaceConfig> GenerationBackend::change_config(const ConfigChange& change, TimePoint by) {
-  if (std::holds_alternative<SetMaxOvertakes>(change)) return unbounded_overtaking();
   const Result<std::shared_ptr<const KnownConfig>> done = space_->config.change(
       [&](StoredConfig& stored, std::int64_t zxid) {
         const std::int64_t before = stored.config.version;
@@ -298,6 +298,8 @@ Result<SpaceConfig> GenerationBackend::change_config(const ConfigChange& change,
   if (!done) return done.error();
   if (const auto* permits = std::get_if<SetPermits>(&change)) {
     waiting_.permits_grew(permits->name, by);
+  } else if (std::holds_alternative<SetMaxOvertakes>(change)) {
+    waiting_.permits_grew(default_permits_name, by);
   }
   return (*done)->stored.config;
 }

@@ -75,6 +75,7 @@ Result<std::vector<Listed>> HoldList::waiters(TimePoint by) {
   if (!queues) return queues.error();
   std::vector<Request> requests;
   for (const std::string& queue : queues->front().children) {
+    if (queue == Paths::waiters_part) continue;
     requests.push_back(children(space_.paths.queues() + "/" + queue));
   }
   if (requests.empty()) return waiters;
@@ -84,7 +85,7 @@ Result<std::vector<Listed>> HoldList::waiters(TimePoint by) {
   std::vector<Request> reads;
   for (std::size_t i = 0; i < asked.size(); ++i) {
     for (const std::string& place : (*places)[i].children) {
-      reads.push_back(get(asked[i].path + "/" + place));
+      if (holder_of(place)) reads.push_back(get(asked[i].path + "/" + place));
     }
   }
   if (reads.empty()) return waiters;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -55,6 +56,28 @@ Result<std::size_t> Housekeeping::collect(Duration age, TimePoint by) {
       (space_.config.server_now_us() -
        std::chrono::duration_cast<std::chrono::microseconds>(age).count()) /
       1000;
+  const auto is_idle = [&](const Reply& reply) {
+    return reply.ok() && reply.stat.children == 0 && reply.stat.changed_ms <= oldest_ms;
+  };
+  // Somebody may be in line for these. Who comes into the line later changes the name.
+  std::vector<std::string> marked;
+  std::vector<Request> lines;
+  for (auto part = begin; part != end; ++part) {
+    const Reply& reply = (*replies)[static_cast<std::size_t>(part - begin)];
+    if (!is_idle(reply) || reply.stat.data_bytes == 0) continue;
+    marked.push_back(*part);
+    lines.push_back(exists(space_.paths.queues() + "/" + *part));
+  }
+  std::set<std::string> waited_for;
+  if (!lines.empty()) {
+    const Result<Replies> found = (*session)->run(std::move(lines), by);
+    if (!found) return found.error();
+    for (std::size_t i = 0; i < marked.size(); ++i) {
+      const Reply& reply = (*found)[i];
+      const bool empty = reply.code == ZNONODE || (reply.ok() && reply.stat.children == 0);
+      if (!empty) waited_for.insert(marked[i]);
+    }
+  }
   std::vector<Request> steps;
   // No version comes again: the configuration's version refuses any client that still has the
   // version of a removed name (ADR 0026).
@@ -63,8 +86,7 @@ Result<std::size_t> Housekeeping::collect(Duration age, TimePoint by) {
   std::vector<Request> queues;
   for (auto part = begin; part != end && steps.size() <= most_removed; ++part) {
     const Reply& reply = (*replies)[static_cast<std::size_t>(part - begin)];
-    const bool idle = reply.ok() && reply.stat.children == 0 && reply.stat.changed_ms <= oldest_ms;
-    if (!idle) continue;
+    if (!is_idle(reply) || waited_for.contains(*part)) continue;
     steps.push_back(remove(space_.paths.names() + "/" + *part, reply.stat.version));
     bytes += weight(steps.back());
     if (bytes > most_weight) {

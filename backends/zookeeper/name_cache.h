@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "backends/zookeeper/line.h"
 #include "backends/zookeeper/paths.h"
 #include "backends/zookeeper/requests.h"
 
@@ -21,6 +22,9 @@ struct NameState {
   bool exists = true;
   std::int32_t version = 0;
   std::vector<Holder> holders;
+  // Perhaps somebody is in line for it: who comes into the line sets this and raises the version.
+  bool marked = false;
+  std::optional<Line> line{};  // unset: not read
   // The configuration's node had this version. Removing a name's node raises it, because the
   // versions of the name's next node have another meaning.
   std::int32_t config_version = 0;
@@ -59,10 +63,18 @@ class NameCache {
   }
   // The name was read. If its version is the one that we left, the next attempt may rely on it,
   // too.
-  void read(const std::string& name, std::int32_t version) {
+  void read(const std::string& name, std::int32_t version, bool marked) {
     const std::lock_guard lock(mutex_);
     const auto found = names_.find(name);
-    if (found != names_.end()) found->second.trusted = found->second.state.version == version;
+    if (found == names_.end()) return;
+    found->second.trusted = found->second.state.version == version;
+    found->second.state.marked = marked;
+  }
+  // Whether somebody was in line for it at the last look.
+  [[nodiscard]] bool was_marked(const std::string& name) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = names_.find(name);
+    return found != names_.end() && found->second.state.marked;
   }
   // The name was read for the attempt that follows.
   void learn(const std::string& name, NameState state) {

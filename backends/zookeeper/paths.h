@@ -8,11 +8,18 @@
 //                                that programs change
 //   ROOT/settings                the rest of it, which only operators change
 //   ROOT/breaks                  only operators write it, in the step that breaks a hold
-//   ROOT/names/NAME              permanent (but see housekeeping): its version counts grants
+//   ROOT/names/NAME              permanent (but see housekeeping): its version counts grants, and
+//                                waiters who came; not empty: perhaps somebody is in line for it
 //   ROOT/names/NAME/w-TOKEN      ephemeral: a write hold on it (r-TOKEN: a read hold)
 //   ROOT/holds/TOKEN             ephemeral: the hold's record
 //   ROOT/queues/NAME/w-TOKEN-SEQUENCE  ephemeral: a waiter that NAME blocks, in the order of
 //                                SEQUENCE, which the server counts (r-: for a read)
+//   ROOT/queues/NAME/lw-TOKEN-SEQUENCE  ephemeral: a waiter whose set has NAME, whatever blocks it;
+//                                all of them are the line of NAME, in the order of SEQUENCE
+//   ROOT/queues/.waiters/TOKEN   ephemeral: its version counts how often the waiter was overtaken;
+//                                contains its label
+//   ROOT/queues/.waiters/TOKEN-call  ephemeral: not empty: somebody calls the waiter, which empties
+//                                it to show that it lives
 //   ROOT/renewals/ID             ephemeral: what a session writes to renew its holds
 #pragma once
 
@@ -56,6 +63,8 @@ inline std::string head_path(const std::string& space) { return space + "/config
 
 class Paths {
  public:
+  static constexpr std::string_view waiters_part = ".waiters";
+
   Paths(const std::string& space, const std::string& generation)
       : root_(space + "/" + generation) {}
 
@@ -79,6 +88,12 @@ class Paths {
   [[nodiscard]] std::string queue(std::string_view name) const {
     return queues() + "/" + escaped(name);
   }
+  // No name is escaped like this.
+  [[nodiscard]] std::string waiters() const { return queues() + "/" + std::string(waiters_part); }
+  [[nodiscard]] std::string waiter(std::string_view token) const {
+    return waiters() + "/" + std::string(token);
+  }
+  [[nodiscard]] std::string call(std::string_view token) const { return waiter(token) + "-call"; }
 
  private:
   std::string root_;

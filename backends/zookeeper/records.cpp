@@ -163,6 +163,7 @@ std::string settings_text(const StoredConfig& stored) {
   std::string text(format_line);
   const SpaceConfig& config = stored.config;
   add(text, "max_lease_us", duration_cast<microseconds>(config.max_lease).count());
+  add(text, "max_overtakes", config.max_overtakes);
   add(text, "migration_phase", config.migration_phase);
   add(text, "stamp_base", config.stamp_base.value);
   for (const auto& [name, entry] : config.permits) {
@@ -189,6 +190,8 @@ bool read_config(std::string_view text, StoredConfig& stored) {
       lines.read(config.version);
     } else if (lines.key() == "max_lease_us") {
       lines.read(config.max_lease);
+    } else if (lines.key() == "max_overtakes") {
+      lines.read(config.max_overtakes);
     } else if (lines.key() == "migration_phase") {
       lines.read(config.migration_phase);
     } else if (lines.key() == "stamp_base") {

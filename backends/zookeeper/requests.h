@@ -21,6 +21,7 @@ struct NodeStat {
   std::int64_t owner = 0;    // the session of an ephemeral node
   std::int32_t children = 0;
   std::int64_t children_changed = 0;  // the zxid of the last child created or removed
+  std::int32_t data_bytes = 0;        // how long its data is
 };
 
 enum class Kind : std::uint8_t {
@@ -107,7 +108,8 @@ struct Reply {
   // The connection by which the reply came, or with which it was lost; 0: none came.
   ConnectionNumber connection = 0;
   NodeStat stat{};
-  std::string text{};  // a node's data; for a create, the node's path
+  // A node's data; for a create, the node's path. As a part of a multi: only of a sequential node.
+  std::string text{};
   std::vector<std::string> children{};
   std::vector<Reply> parts{};  // for a multi
   Acl acl{};

@@ -24,13 +24,16 @@ namespace {
 // The client library does not tell when a server has accepted its connection.
 constexpr Duration handshake_poll = std::chrono::milliseconds(250);
 
+// The digits that a server adds to the path of a sequential node, at most.
+constexpr std::size_t longest_sequence = 11;
+
 // Its messages would go to stderr; the errors report what matters.
 void ignore_log(const char*) {}
 
 NodeStat stat_of(const Stat* stat) {
   if (stat == nullptr) return {};
-  return {stat->czxid,   stat->mzxid,          stat->ctime,       stat->mtime,
-          stat->version, stat->ephemeralOwner, stat->numChildren, stat->pzxid};
+  return {stat->czxid,          stat->mzxid,       stat->ctime, stat->mtime,     stat->version,
+          stat->ephemeralOwner, stat->numChildren, stat->pzxid, stat->dataLength};
 }
 
 int mode_of(Lasting lasting) {
@@ -142,6 +145,7 @@ struct Session::Native {
     std::vector<zoo_op_t> ops{};
     std::vector<zoo_op_result_t> results{};
     std::vector<Stat> stats{};
+    std::vector<std::string> paths{};  // room for those of sequential nodes
   };
 
   static void on_session(zhandle_t* handle, int type, int state, const char*, void* context) {
@@ -233,6 +237,7 @@ struct Session::Native {
       Reply& part = reply.parts.emplace_back();
       part.code = pending->results[i].err;
       if (code == ZOK) part.stat = stat_of(&pending->stats[i]);
+      if (code == ZOK) part.text = pending->paths[i].c_str();
     }
     finish(data, std::move(reply));
   }
@@ -246,12 +251,17 @@ struct Session::Native {
     finish(data, std::move(reply));
   }
 
-  void add_op(const Request& part, const ACL_vector* acl, zoo_op_t& op, Stat& stat) const {
+  void add_op(const Request& part, const ACL_vector* acl, zoo_op_t& op, Stat& stat,
+              std::string& path) const {
     const int length = static_cast<int>(part.data.size());
     switch (part.kind) {
       case Kind::create:
+        if (part.lasting == Lasting::ephemeral_sequential) {
+          path.resize(part.path.size() + longest_sequence + 1);
+        }
         zoo_create_op_init(&op, part.path.c_str(), part.data.data(), length, acl,
-                           mode_of(part.lasting), nullptr, 0);
+                           mode_of(part.lasting), path.empty() ? nullptr : path.data(),
+                           static_cast<int>(path.size()));
         break;
       case Kind::set:
         zoo_set_op_init(&op, part.path.c_str(), part.data.data(), length, part.version, &stat);
@@ -317,8 +327,9 @@ struct Session::Native {
     pending->ops.resize(count);
     pending->results.resize(count);
     pending->stats.resize(count);
+    pending->paths.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
-      add_op(request.parts[i], acl, pending->ops[i], pending->stats[i]);
+      add_op(request.parts[i], acl, pending->ops[i], pending->stats[i], pending->paths[i]);
     }
     return zoo_amulti(handle, static_cast<int>(count), pending->ops.data(), pending->results.data(),
                       on_multi, pending);
@@ -330,7 +341,12 @@ struct Session::Native {
     const std::pair<Kind, std::string> what{request.kind, request.path};
     Watch& watch = watches.try_emplace(what, Watch{this, what, {}, 0, false}).first->second;
     std::erase_if(watch.signals, [](const auto& one) { return one.first.expired(); });
-    watch.signals.emplace_back(request.watch, request.watch_bit);
+    const auto same = [&](const auto& one) {
+      return one.second == request.watch_bit && one.first.lock() == request.watch;
+    };
+    if (std::none_of(watch.signals.begin(), watch.signals.end(), same)) {
+      watch.signals.emplace_back(request.watch, request.watch_bit);
+    }
     ++watch.under_way;
     return &watch;
   }

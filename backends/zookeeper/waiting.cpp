@@ -3,7 +3,6 @@
 #include <zookeeper/zookeeper.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <utility>
 
@@ -13,20 +12,14 @@ namespace lockset::zookeeper {
 namespace {
 
 // Bits of a ticket's signal.
-constexpr unsigned own_bit = 1;    // our node was touched, or is gone: it may be our turn
-constexpr unsigned queue_bit = 2;  // the waiter before us moved
-constexpr unsigned name_bit = 4;   // a client took or released the name
+constexpr unsigned own_bit = 1;      // our node was touched, or is gone: it may be our turn
+constexpr unsigned queue_bit = 2;    // the waiter before us moved
+constexpr unsigned name_bit = 4;     // a client took or released the name
+constexpr unsigned call_bit = 8;     // somebody waits for us to come
+constexpr unsigned keeper_bit = 16;  // the waiter that the name is kept for is gone
 
 // How long a look may take while its waiter has no deadline near.
 constexpr Duration look_time = std::chrono::seconds(5);
-
-// The number that the server gave, from "r-TOKEN-0000000012" or "w-...".
-std::int32_t sequence_of(std::string_view child) {
-  const std::string_view digits = child.substr(std::min(std::size_t{2 + 32 + 1}, child.size()));
-  std::int32_t sequence = 0;
-  std::from_chars(digits.data(), digits.data() + digits.size(), sequence);
-  return sequence;
-}
 
 std::string part_of(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
@@ -51,15 +44,21 @@ Result<std::shared_ptr<Ticket>> Waiting::queue_up(std::shared_ptr<Ticket> ticket
   tidy(by);
   if (!ticket) ticket = std::make_shared<Ticket>(litter_);
   const LockRequest& wanted = obstacle.wanted;
+  if (ticket->line_session_ && !ticket->line_session_->alive()) left_line(*ticket);
+  const bool in_line = !ticket->line_nodes_.empty();
   const bool has_place = !ticket->node_.empty() && ticket->session_->alive() &&
-                         ticket->name_ == wanted.name && ticket->mode_ == wanted.mode;
+                         (in_line || !obstacle.bounded) && ticket->name_ == wanted.name &&
+                         ticket->mode_ == wanted.mode;
   ticket->permits_ = obstacle.permits;
   ticket->config_version_ = obstacle.config_version;
+  ticket->keeper_ = obstacle.keeper;
   if (!has_place) {
-    leave(*ticket, by);
+    leave_queue(*ticket, by);
     ticket->name_ = wanted.name;
     ticket->mode_ = wanted.mode;
-    if (Status entered = enter(*ticket, waiter, by); !entered) return entered.error();
+    if (Status entered = enter(*ticket, waiter, obstacle.bounded, by); !entered) {
+      return entered.error();
+    }
   }
   const Result<Turn> turn = look(*ticket, by);
   if (!turn) return turn.error();
@@ -67,45 +66,115 @@ Result<std::shared_ptr<Ticket>> Waiting::queue_up(std::shared_ptr<Ticket> ticket
   return ticket;
 }
 
-Status Waiting::enter(Ticket& ticket, const Record& waiter, TimePoint by) {
+// Into the queue of the name that blocks it, and once into the lines of all names of its set, in
+// one step: so of two waiters the same one came first everywhere.
+Status Waiting::enter(Ticket& ticket, const Record& waiter, bool bounded, TimePoint by) {
   const std::string queue = space_.paths.queue(ticket.name_);
+  const bool into_line = bounded && ticket.line_nodes_.empty();
   while (true) {
-    // If the answer is lost, the token finds the node.
-    const std::string part = holder_part(ticket.mode_, Token::random().hex()) + "-";
-    const std::string place = below(queue, part);
-    Result<std::unique_ptr<Seat>> seat = space_.sessions.waiting_seat(place.size() + 14, by);
+    // If the answer is lost, the token finds the nodes.
+    const std::string token = Token::random().hex();
+    std::vector<Request> parts;
+    if (into_line) parts = line_request(token, waiter);
+    const std::string part = holder_part(ticket.mode_, token) + "-";
+    parts.push_back(create(below(queue, part), to_text(waiter), Lasting::ephemeral_sequential));
+    std::size_t bytes = 0;
+    for (const Request& each : parts) {
+      if (each.kind == Kind::create) bytes += each.path.size() + 14;
+    }
+    Result<std::unique_ptr<Seat>> seat = space_.sessions.waiting_seat(bytes, by);
     if (!seat) return seat.error();
     const std::shared_ptr<Session> session = (*seat)->session();
-    const auto late = [litter = litter_](const Replies& replies) {
-      if (replies.front().ok()) litter->add(replies.front().text);
+    std::vector<std::string> nodes;
+    if (into_line) nodes = {space_.paths.waiter(token), space_.paths.call(token)};
+    const auto late = [litter = litter_, nodes](const Replies& replies) {
+      if (!replies.front().ok()) return;
+      for (const std::string& node : nodes) litter->add(node);
+      for (const Reply& made : replies.front().parts) {
+        if (!made.text.empty()) litter->add(made.text);
+      }
     };
-    const Result<Replies> made =
-        session->run({create(place, to_text(waiter), Lasting::ephemeral_sequential)}, by, late);
+    std::vector<Request> requests;
+    requests.push_back(multi(std::move(parts)));
+    const Result<Replies> made = session->run(std::move(requests), by, late);
     if (!made) return made.error();
     const Reply& reply = made->front();
     if (leaves_doubt(reply.code)) {
-      litter_->add({queue, part, BootClock::now() + 2 * space_.options.session_timeout});
+      const TimePoint until = BootClock::now() + 2 * space_.options.session_timeout;
+      litter_->add({queue, part, until});
+      if (into_line) {
+        litter_->add({space_.paths.waiters(), token, until});
+        for (const LockRequest& item : waiter.items) {
+          litter_->add({space_.paths.queue(item.name), line_part(item.mode, token), until});
+        }
+      }
     }
     if (reply.ok()) {
-      ticket.node_ = reply.text;
+      for (const Reply& each : reply.parts) {
+        if (each.stat.changed != 0) space_.config.saw(each.stat.changed, each.stat.changed_ms);
+        if (!each.text.empty()) nodes.push_back(each.text);
+      }
+      ticket.node_ = std::move(nodes.back());
+      nodes.pop_back();
       ticket.session_ = session;
-      ticket.seat_ = *std::move(seat);
+      if (into_line) {
+        ticket.token_ = token;
+        ticket.line_nodes_ = std::move(nodes);
+        ticket.line_session_ = session;
+        ticket.line_seat_ = *std::move(seat);
+      } else {
+        ticket.seat_ = *std::move(seat);
+      }
       ticket.armed_ = 0;
       ticket.may_be_first_ = false;
       ticket.seen_version_.reset();
       ticket.predecessor_.clear();
       ticket.signal_->lower(own_bit | queue_bit | name_bit);
+      if (into_line) ticket.signal_->lower(call_bit | keeper_bit);
       return {};
     }
     if (ends_session(reply.code)) continue;
     if (reply.code != ZNONODE) return error_from(reply.code, space_.where, Sent::reading);
-    const Result<Replies> queued = session->run({create(queue, "", Lasting::persistent)}, by);
-    if (!queued) return queued.error();
-    const int code = queued->front().code;
+    if (Status parents = make_parents(*session, ticket.name_, into_line ? &waiter : nullptr, by);
+        !parents) {
+      return parents;
+    }
+  }
+}
+
+// Raises the version of each name: from now on a request for it has to know this waiter.
+std::vector<Request> Waiting::line_request(const std::string& token, const Record& waiter) const {
+  std::vector<Request> parts{
+      create(space_.paths.waiter(token), waiter.owner.label, Lasting::ephemeral),
+      create(space_.paths.call(token), "", Lasting::ephemeral)};
+  for (const LockRequest& item : waiter.items) {
+    parts.push_back(create(below(space_.paths.queue(item.name), line_part(item.mode, token)), "",
+                           Lasting::ephemeral_sequential));
+    parts.push_back(set(space_.paths.name(item.name), std::string(in_line_mark), any_version));
+  }
+  return parts;
+}
+
+// What a waiter's nodes are below of; with `in_line`, also those for the lines of its names.
+Status Waiting::make_parents(Session& session, const std::string& name, const Record* in_line,
+                             TimePoint by) {
+  std::vector<Request> requests{create(space_.paths.queue(name), "", Lasting::persistent)};
+  if (in_line != nullptr) {
+    requests.push_back(create(space_.paths.waiters(), "", Lasting::persistent));
+    for (const LockRequest& item : in_line->items) {
+      requests.push_back(create(space_.paths.queue(item.name), "", Lasting::persistent));
+      requests.push_back(create(space_.paths.name(item.name), "", Lasting::persistent));
+    }
+  }
+  const Result<Replies> made = session.run(std::move(requests), by);
+  if (!made) return made.error();
+  for (const Reply& reply : *made) {
+    const int code = reply.code;
     if (code != ZOK && code != ZNODEEXISTS && !ends_session(code)) {
       return error_from(code, space_.where, Sent::reading);
     }
   }
+  return {};
 }
 
 Result<Waiting::Turn> Waiting::look(Ticket& ticket, TimePoint by) {
@@ -123,18 +192,32 @@ Result<Waiting::Turn> Waiting::look(Ticket& ticket, TimePoint by) {
     const bool watch_name = ticket.may_be_first_ && (ticket.armed_ & name_bit) == 0;
     requests.push_back(watch_name ? watched_children(name, ticket.signal_, name_bit)
                                   : children(name));
+    // Read after the name: nobody who is in the line then is missing.
+    const bool read_line = ticket.may_be_first_;
+    if (read_line) requests.push_back(children(space_.paths.queue(ticket.name_)));
     const bool watch_own = (ticket.armed_ & own_bit) == 0;
     if (watch_own) requests.push_back(watched(ticket.node_, ticket.signal_, own_bit));
+    const std::size_t more = requests.size();
+    const bool in_line = !ticket.line_nodes_.empty();
+    if (in_line) add_line_requests(ticket, requests);
+    const std::string keeper =
+        ticket.keeper_.empty() ? std::string() : space_.paths.waiter(ticket.keeper_);
+    if (!keeper.empty()) requests.push_back(watched(keeper, ticket.signal_, keeper_bit));
     Result<Replies> first = session.run(std::move(requests), by);
     if (!first) return first.error();
     const Reply& config_reply = (*first)[1];
     Reply& name_reply = (*first)[2];
     if (watch_name && name_reply.ok()) ticket.armed_ |= name_bit;
     if (!config_reply.ok()) return failed(config_reply.code);
-    if (watch_own && first->back().ok()) ticket.armed_ |= own_bit;
+    std::optional<Line> line;
+    if (read_line) line = line_of((*first)[3].children);
+    if (watch_own && (*first)[read_line ? 4 : 3].ok()) ticket.armed_ |= own_bit;
+    if (in_line) come(ticket, (*first)[more + (ticket.called_ ? 1 : 0)], by);
+    const bool is_kept = !keeper.empty() && first->back().ok();
     const std::vector<std::string> queue = sorted_queue(first->front());
     const auto place = std::find(queue.begin(), queue.end(), own);
     // Our node is gone, for whatever reason: the next attempt makes another.
+    if (place == queue.end()) lost(ticket);
     if (place == queue.end() || config_reply.stat.version != ticket.config_version_) {
       return Turn::go;
     }
@@ -146,12 +229,14 @@ Result<Waiting::Turn> Waiting::look(Ticket& ticket, TimePoint by) {
                  : (ticket.armed_ & queue_bit) == 0 || ticket.predecessor_ != before) {
       const Result<Replies> second =
           session.run({is_first ? watched_children(name, ticket.signal_, name_bit)
-                                : watched(before, ticket.signal_, queue_bit)},
+                                : watched(before, ticket.signal_, queue_bit),
+                       children(space_.paths.queue(ticket.name_))},
                       by);
       if (!second) return second.error();
       const Reply& reply = second->front();
       if (is_first) {
         name_reply = reply;
+        line = line_of(second->back().children);
         if (reply.ok()) ticket.armed_ |= name_bit;
       } else if (reply.code == ZNONODE) {  // that waiter left between the two
         ticket.may_be_first_ = true;
@@ -166,13 +251,19 @@ Result<Waiting::Turn> Waiting::look(Ticket& ticket, TimePoint by) {
     if (name_reply.code == ZNONODE) return Turn::go;
     if (!name_reply.ok()) return failed(name_reply.code);
     const std::vector<Holder> holders = holders_of(name_reply.children);
-    if (in_the_way(holders, ticket.mode_, ticket.permits_) == nullptr) {
-      space_.names.learn(ticket.name_,
-                         {true, name_reply.stat.version, holders, ticket.config_version_, read_at});
+    const bool is_free = in_the_way(holders, ticket.mode_, ticket.permits_) == nullptr;
+    if (is_free && !is_kept) {
+      NameState name{true, name_reply.stat.version, holders};
+      name.marked = name_reply.stat.data_bytes != 0;
+      name.line = std::move(line);
+      name.config_version = ticket.config_version_;
+      name.read_at = read_at;
+      space_.names.learn(ticket.name_, std::move(name));
       return Turn::go;
     }
     if (!is_first) return Turn::sleep;
-    slow_down(ticket, name_reply.stat.version, by);
+    if (is_free && line) wake_older(ticket, session, *line, queue, by);
+    if (!in_line) slow_down(ticket, name_reply.stat.version, by);
     // There may be room for others while there is none for us: the readers behind a writer.
     const Mode other = ticket.mode_ == Mode::write ? Mode::read : Mode::write;
     const std::shared_ptr<const KnownConfig> config = space_.config.seen();
@@ -194,11 +285,46 @@ Result<Waiting::Turn> Waiting::look(Ticket& ticket, TimePoint by) {
 // read first, as we do.
 void Waiting::slow_down(Ticket& ticket, std::int32_t version, TimePoint by) {
   if (ticket.seen_version_ && *ticket.seen_version_ != version) {
+    const std::string mark(in_line_mark);  // wrong at worst for a moment
     const Result<Replies> raised =
-        ticket.session_->run({set(space_.paths.name(ticket.name_), "", any_version)}, by);
+        ticket.session_->run({set(space_.paths.name(ticket.name_), mark, any_version)}, by);
     if (raised && raised->front().ok()) version = raised->front().stat.version;
   }
   ticket.seen_version_ = version;
+}
+
+// Asks whether somebody called. If it is known, answers that first.
+void Waiting::add_line_requests(const Ticket& ticket, std::vector<Request>& requests) const {
+  const std::string call = space_.paths.call(ticket.token_);
+  if (ticket.called_) requests.push_back(set(call, "", any_version));
+  requests.push_back((ticket.armed_ & call_bit) != 0 ? get(call)
+                                                     : watched(call, ticket.signal_, call_bit));
+}
+
+// Somebody may have called, to see whether this waiter lives and takes what is kept for it.
+void Waiting::come(Ticket& ticket, const Reply& call, TimePoint by) {
+  ticket.called_ = false;
+  if (!call.ok()) return;
+  ticket.armed_ |= call_bit;
+  if (call.text.empty()) return;
+  ticket.signal_->lower(call_bit);
+  const std::string path = space_.paths.call(ticket.token_);
+  static_cast<void>(
+      ticket.line_session_
+          ->run({set(path, "", any_version), watched(path, ticket.signal_, call_bit)}, by)
+          .ok());
+}
+
+// The name is free, and kept from the first in the queue. It may be our turn to wake a waiter that
+// came before the one that it is kept for.
+void Waiting::wake_older(const Ticket& ticket, Session& session, const Line& line,
+                         const std::vector<std::string>& queue, TimePoint by) {
+  const std::vector<InLine> older = line.before(ticket.keeper_);
+  const auto next = std::find_if(queue.begin(), queue.end(), [&](const std::string& child) {
+    return std::any_of(older.begin(), older.end(),
+                       [&](const InLine& waiter) { return waiter.token == token_of(child); });
+  });
+  if (next != queue.end()) touch(session, space_.paths.queue(ticket.name_) + "/" + *next, by);
 }
 
 void Waiting::touch(Session& session, const std::string& node, TimePoint by) {
@@ -220,7 +346,8 @@ Status Waiting::await(Ticket& ticket, TimePoint until, const std::stop_token& st
     const unsigned bits = ticket.signal_->take(until, stop);
     ticket.armed_ &= ~bits;
     if ((bits & queue_bit) != 0) ticket.may_be_first_ = true;
-    if (bits == 0 || (bits & own_bit) != 0 || stop.stop_requested()) return {};
+    if ((bits & call_bit) != 0) ticket.called_ = true;
+    if (bits == 0 || (bits & (own_bit | call_bit)) != 0 || stop.stop_requested()) return {};
     const TimePoint now = BootClock::now();
     const Result<Turn> turn = look(ticket, std::min(std::max(until, now), now + look_time));
     if (!turn) return turn.error();
@@ -229,14 +356,36 @@ Status Waiting::await(Ticket& ticket, TimePoint until, const std::stop_token& st
 }
 
 void Waiting::leave(Ticket& ticket, TimePoint by) {
-  if (ticket.node_.empty()) return;
   if (ticket.litter_ != litter_) return left(ticket);  // it went with its generation
-  const std::string node = ticket.node_;
+  if (ticket.session_ != ticket.line_session_) leave_queue(ticket, by);
+  const std::vector<std::string> nodes = ticket.nodes();
+  const std::shared_ptr<Session> session =
+      ticket.line_session_ ? ticket.line_session_ : ticket.session_;
   left(ticket);
+  if (nodes.empty() || !session->alive()) return;
+  std::vector<Request> parts;
+  parts.reserve(nodes.size());
+  for (const std::string& node : nodes) parts.push_back(remove(node));
+  std::vector<Request> requests;
+  requests.push_back(multi(std::move(parts)));
+  const Result<Replies> removed = session->run(std::move(requests), by);
+  if (removed && removed->front().ok()) return;
+  for (const std::string& node : nodes) litter_->add(node);
+}
+
+void Waiting::leave_queue(Ticket& ticket, TimePoint by) {
+  if (ticket.node_.empty()) return;
+  const std::string node = ticket.node_;
+  left_queue(ticket);
   if (!ticket.session_->alive()) return;
   const Result<Replies> removed = ticket.session_->run({remove(node)}, by);
   const int code = removed ? removed->front().code : ZCONNECTIONLOSS;
   if (code != ZOK && code != ZNONODE) litter_->add(node);
+}
+
+void Waiting::lost(Ticket& ticket) {
+  for (std::string& node : ticket.nodes()) litter_->add(std::move(node));
+  left(ticket);
 }
 
 void Waiting::tidy(TimePoint by) {
@@ -266,14 +415,13 @@ void Waiting::find_litter(std::vector<Litter::Perhaps> perhaps, TimePoint by) {
   for (std::size_t i = 0; i < perhaps.size(); ++i) {
     const Reply nothing;
     const std::vector<std::string>& queue = (replies ? (*replies)[i] : nothing).children;
-    const auto found = std::find_if(queue.begin(), queue.end(), [&](const std::string& child) {
-      return child.starts_with(perhaps[i].part);
-    });
-    if (found != queue.end()) {
-      litter_->add(perhaps[i].queue + "/" + *found);
-    } else if (BootClock::now() < perhaps[i].until) {
-      litter_->add(std::move(perhaps[i]));
+    bool found = false;
+    for (const std::string& child : queue) {
+      if (!child.starts_with(perhaps[i].part)) continue;
+      litter_->add(below(perhaps[i].queue, child));
+      found = true;
     }
+    if (!found && BootClock::now() < perhaps[i].until) litter_->add(std::move(perhaps[i]));
   }
 }
 

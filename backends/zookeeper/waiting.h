@@ -54,16 +54,28 @@ class Ticket final : public WaitTicket {
  public:
   explicit Ticket(std::shared_ptr<Litter> litter) : litter_(std::move(litter)) {}
   ~Ticket() override {
-    if (!node_.empty()) litter_->add(std::move(node_));
+    for (std::string& node : nodes()) litter_->add(std::move(node));
   }
 
-  // Its node in the store; "" if it has none.
-  [[nodiscard]] const std::string& node() const noexcept { return node_; }
+  // Its nodes in the store.
+  [[nodiscard]] std::vector<std::string> nodes() const {
+    std::vector<std::string> all = line_nodes_;
+    if (!node_.empty()) all.push_back(node_);
+    return all;
+  }
+  // In the lines of its names; "" if it is not there.
+  [[nodiscard]] const std::string& token() const noexcept { return token_; }
 
  private:
   friend class Waiting;
   const std::shared_ptr<Litter> litter_;
   const std::shared_ptr<Signal> signal_ = std::make_shared<Signal>();
+  // Its place in the lines of all its names.
+  std::string token_;
+  std::vector<std::string> line_nodes_;
+  std::shared_ptr<Session> line_session_;  // the session that owns them
+  std::unique_ptr<Seat> line_seat_;
+  // Its place in the queue of the name that blocks it.
   std::string node_;
   std::shared_ptr<Session> session_;  // the session that owns the node
   std::unique_ptr<Seat> seat_;        // the node's room in the session
@@ -71,6 +83,8 @@ class Ticket final : public WaitTicket {
   Mode mode_ = Mode::write;
   std::uint32_t permits_ = 1;
   std::int32_t config_version_ = 0;  // the node's version for which these permits applied
+  bool called_ = false;              // somebody waits for us to come
+  std::string keeper_;  // the waiter that the name is kept for; "": a hold is in the way
   // The one before it is gone, or there was none at the last look.
   bool may_be_first_ = false;
   // The name's version when it was the first and had to sleep.
@@ -85,6 +99,8 @@ struct Obstacle {
   LockRequest wanted;
   std::uint32_t permits = 1;
   std::int32_t config_version = 0;
+  bool bounded = true;  // waiters stand in line
+  std::string keeper{};
 };
 
 // Thread-safe.
@@ -102,11 +118,13 @@ class Waiting {
   [[nodiscard]] std::shared_ptr<Ticket> own(const std::shared_ptr<WaitTicket>& ticket) const;
   // Takes it out of the queue: the next waiter then looks on its own.
   void leave(Ticket& ticket, TimePoint by);
-  // Its node is gone, with the grant.
+  // Its nodes are gone, with the grant.
   static void left(Ticket& ticket) {
-    ticket.node_.clear();
-    ticket.seat_.reset();
+    left_queue(ticket);
+    left_line(ticket);
   }
+  // Some of its nodes are gone: it has to begin anew.
+  void lost(Ticket& ticket);
   // The permits of this name, or of all names, have grown: makes the first of each queue look.
   void permits_grew(std::string_view name, TimePoint by);
   // Removes what waiters left.
@@ -116,7 +134,27 @@ class Waiting {
   // What a look at the queue tells its waiter.
   enum class Turn : std::uint8_t { sleep, go };
 
-  Status enter(Ticket& ticket, const Record& waiter, TimePoint by);
+  static void left_queue(Ticket& ticket) {
+    ticket.node_.clear();
+    ticket.seat_.reset();
+  }
+  static void left_line(Ticket& ticket) {
+    ticket.token_.clear();
+    ticket.line_nodes_.clear();
+    ticket.line_session_.reset();
+    ticket.line_seat_.reset();
+    ticket.called_ = false;
+  }
+  Status enter(Ticket& ticket, const Record& waiter, bool bounded, TimePoint by);
+  void leave_queue(Ticket& ticket, TimePoint by);
+  Status make_parents(Session& session, const std::string& name, const Record* in_line,
+                      TimePoint by);
+  [[nodiscard]] std::vector<Request> line_request(const std::string& token,
+                                                  const Record& waiter) const;
+  void add_line_requests(const Ticket& ticket, std::vector<Request>& requests) const;
+  void come(Ticket& ticket, const Reply& call, TimePoint by);
+  void wake_older(const Ticket& ticket, Session& session, const Line& line,
+                  const std::vector<std::string>& queue, TimePoint by);
   void find_litter(std::vector<Litter::Perhaps> perhaps, TimePoint by);
   Result<Turn> look(Ticket& ticket, TimePoint by);
   void touch(Session& session, const std::string& node, TimePoint by);

@@ -61,12 +61,13 @@ TEST_F(Access, OfAllNodesIsTheUsersOwn) {
   mine.meet_busy({write("b")}, {.will_wait = true});
   std::vector<std::string> paths{path(), theirs().space(), theirs().space() + "/config",
                                  theirs().root()};
-  for (const char* const part : {"/config", "/names", "/holds", "/queues", "/renewals", "/settings",
-                                 "/breaks", "/names/a", "/names/b", "/queues/b"}) {
+  for (const char* const part :
+       {"/config", "/names", "/holds", "/queues", "/renewals", "/settings", "/breaks", "/names/a",
+        "/names/b", "/queues/b", "/queues/.waiters"}) {
     paths.push_back(theirs().root() + part);
   }
   for (const std::string& trace : theirs().traces()) paths.push_back(theirs().root() + "/" + trace);
-  EXPECT_EQ(paths.size(), 14U + 4U);
+  EXPECT_EQ(paths.size(), 15U + 7U);
   for (const std::string& each : paths) {
     const std::vector<std::string> acl = theirs().raw().acl(each);
     ASSERT_EQ(acl.size(), 1U) << each;

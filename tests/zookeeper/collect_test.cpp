@@ -44,6 +44,18 @@ TEST_F(Collect, TakesIdleNamesAlone) {
   EXPECT_TRUE(mine.take({write("idle"), write("idle/too")}).stamp > held);
 }
 
+// SEM 13, 19: the name's node tells others that somebody is in line for it.
+TEST_F(Collect, LeavesNamesThatSomebodyWaitsFor) {
+  Client holder = client("holder");
+  Client waiter = client("waiter");
+  holder.take({write("held")});
+  const Busy busy = waiter.meet_busy({write("free"), write("held")}, {.will_wait = true});
+  EXPECT_EQ(collect(), 0U);
+  waiter.backend().end_wait(*busy.ticket, soon());
+  EXPECT_EQ(collect(), 1U);
+  EXPECT_EQ(raw().children(root() + "/names"), std::vector<std::string>{"held"});
+}
+
 // The name is made again and reaches the very version that the slow client knows.
 TEST_F(Collect, WhatWasKnownBeforeFitsNothingAfter) {
   Client slow = client("slow");
@@ -91,7 +103,7 @@ TEST_F(Collect, AQueueThatGoesWithItsNameIsMadeAgain) {
     EXPECT_LT(BootClock::now(), until);
     EXPECT_TRUE(waiter.release(waiter.take({write("a")}, {.ticket = busy.ticket}).stamp));
     EXPECT_EQ(collect(), 1U);
-    EXPECT_TRUE(raw().children(root() + "/queues").empty());
+    EXPECT_EQ(raw().children(root() + "/queues"), std::vector<std::string>{".waiters"});
   }
 }
 

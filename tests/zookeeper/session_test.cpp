@@ -132,14 +132,14 @@ TEST_F(Session, AWaiterQueuesUpAgain) {
   std::shared_ptr<WaitTicket> ticket = waiter.meet_busy({write("a")}, {.will_wait = true}).ticket;
   const std::string queue = root() + "/queues/a";
   const auto places = raw().children(queue);
-  ASSERT_EQ(places.size(), 1U);
+  ASSERT_EQ(places.size(), 2U) << "in the line and in the queue";
   end_session(raw().get(queue + "/" + places.front())->owner);
   ASSERT_TRUE(raw().children(queue).empty());
   const TimePoint until = BootClock::now() + long_time;
   static_cast<void>(waiter.backend().await_change(*ticket, until, {}).ok());
   EXPECT_LT(BootClock::now(), until) << "it was not woken";
   ticket = waiter.meet_busy({write("a")}, {.will_wait = true, .ticket = ticket}).ticket;
-  EXPECT_EQ(raw().children(queue).size(), 1U);
+  EXPECT_EQ(raw().children(queue).size(), 2U);
   EXPECT_TRUE(holder.release(stamp));
   EXPECT_TRUE(waiter.backend().await_change(*ticket, until, {}));
   EXPECT_LT(BootClock::now(), until) << "it was not woken";
