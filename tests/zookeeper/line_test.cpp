@@ -142,14 +142,20 @@ TEST_F(LineTest, WhoAnswersACallKeepsItsNames) {
   // Not longer than any stall of a busy machine may last, but many calls.
   const TimePoint until = BootClock::now() + 4 * prod_after;
   int refused = 0;
+  int granted = 0;
   while (BootClock::now() < until) {
-    if (is_kept(other.ask({write("free")}))) ++refused;
+    const auto outcome = other.ask({write("free")});
+    if (is_kept(outcome)) ++refused;
+    // A stall of the machine, and the waiter was passed over.
+    const Grant* const grant = outcome ? std::get_if<Grant>(&*outcome) : nullptr;
+    if (grant != nullptr) other.release(grant->stamp);
+    granted += grant != nullptr ? 1 : 0;
     test::linger(10ms);
   }
   waiting.request_stop();
   waiting.join();
   EXPECT_GT(calls, 0) << "nothing was tested";
-  EXPECT_GT(refused, 20);
+  EXPECT_GT(refused, 10 * granted);
   waiter.backend().end_wait(*ticket, soon());
   EXPECT_TRUE(other.try_take({write("free")}));
 }
