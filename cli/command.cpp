@@ -119,7 +119,9 @@ this can't hit the next holder.)",
     {"permits unset", "permits unset NAME [--read] [--write] [OPTION]...",
      "let a name take the default again", "NAME * sets the default back to 1.",
      "  lockset permits unset licence", unset_options, permits_unset},
-    {"init", "init [--max-lease D] [--fair K | --print] [--program ACCOUNT] [--operator ACCOUNT] [OPTION]...",
+    {"init",
+     "init [--max-lease D] [--fair K | --print] [--program ACCOUNT] [--operator ACCOUNT] "
+     "[OPTION]...",
      "make a lock space, or upgrade one",
      R"(Harmless if there is nothing to do. On a server it needs a user that may make tables.
 Programs that lock need fewer rights: --program and --operator, which may be repeated, give

@@ -74,8 +74,9 @@ void warn_of_the_definer(const std::string& url, Duration patience) {
 }  // namespace
 
 int init_command(const Invocation& invocation) {
-  check_operands(invocation, 0, 0,
-                 "init [--max-lease D] [--fair K | --print] [--program ACCOUNT] [--operator ACCOUNT]");
+  check_operands(
+      invocation, 0, 0,
+      "init [--max-lease D] [--fair K | --print] [--program ACCOUNT] [--operator ACCOUNT]");
   const Settings& settings = invocation.settings;
   if (settings.has(Opt::print)) return print_script(settings);
   const std::string& url = settings.text(Opt::url);

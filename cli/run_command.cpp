@@ -70,9 +70,9 @@ int run_command(const Invocation& invocation) {
   if (plan.on_lost != OnLost::ignore) {
     // Nobody else may have the lock before --at-least is over.
     const bool releases = plan.at_least == Duration::zero();
-    guard.emplace(GuardPlan{
-        plan.on_lost == OnLost::kill ? SIGKILL : SIGTERM, plan.grace,
-        releases ? environment_for_release(settings) : std::vector<std::string>()});
+    guard.emplace(
+        GuardPlan{plan.on_lost == OnLost::kill ? SIGKILL : SIGTERM, plan.grace,
+                  releases ? environment_for_release(settings) : std::vector<std::string>()});
   }
   const Chat chat(signals);
   Locked locked = take_locks(settings, set, plan.command.front(), signals);

@@ -93,6 +93,8 @@ class Manager : public std::enable_shared_from_this<Manager> {
   void release_all(std::span<const std::shared_ptr<HoldState>> holds, TimePoint by);
   // Releases in the store, and repeats it after a lost reply, until `by`.
   Result<bool> release_in_store(const HoldRef& hold, TimePoint by, bool& reply_lost);
+  // Tells the store that the hold does not end with this process.
+  Status outlive_process(const HoldState& hold);
 
   const Options options_;
   const ForkGuard fork_guard_;

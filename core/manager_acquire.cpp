@@ -209,6 +209,7 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Attempt& a
   request.owner = &call.owner;
   request.lease = call.first_lease(*config);
   request.will_wait = !call.single_try;
+  request.ends_with_process = call.lease != no_lease;
   request.ticket = call.ticket;
   request.by = std::min(io_deadline(call.now), call.last_answer);
 

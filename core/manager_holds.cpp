@@ -157,11 +157,28 @@ Result<Stamp> Manager::detach(HoldState& hold) {
                  "with this backend no hold outlives its process: keep it with lockset run, or "
                  "in the program that took it"};
   }
+  if (traits_.ends_with_process && hold.valid()) {
+    if (Status status = outlive_process(hold); !status) return std::move(status).error();
+  }
   const HoldState::Released released = hold.release();
   const std::shared_ptr<HoldState> kept = keeper_.remove(hold.stamp());
   if (released.newly_lost && kept) keeper_.announce(kept);
   if (!released.was_held) return not_held(hold.stamp(), owner_.app);
   return hold.stamp();
+}
+
+Status Manager::outlive_process(const HoldState& hold) {
+  // A renewal never shortens a lease.
+  const RenewRequest request{.hold = hold.ref(), .lease = min_lease, .outlives_process = true};
+  Result<RenewReply> reply = backend_->renew(owner_, {&request, 1}, io_deadline());
+  if (!reply && reply.error().may_have_applied()) {  // renewing twice is harmless
+    reply = backend_->renew(owner_, {&request, 1}, io_deadline());
+  }
+  if (!reply) return std::move(reply).error();
+  if (reply->renewals.size() != 1 || !reply->renewals.front()) {
+    return not_held(hold.stamp(), owner_.app);
+  }
+  return {};
 }
 
 Status Manager::change_config(const ConfigChange& change) {

@@ -1,10 +1,15 @@
 // I4: an acquire that was told "busy" had a reason: at some instant of the call one of its names
 // may have been full, and the hold that the answer named may have been there.
 //
+// An answer that names no hold may also be because the name was kept for a waiter (semantics 13).
+//
 // A false "busy" breaks no promise of safety, so a small share is tolerated in runs with faults.
 #include <algorithm>
+#include <compare>
+#include <optional>
 #include <unordered_map>
 
+#include "core/time_math.h"
 #include "history/may_hold.h"
 #include "history/permits_book.h"
 #include "history/timeline.h"
@@ -30,6 +35,55 @@ std::string false_witness(const Timeline& line, const Holds& holds, const Op& op
   return "was told that a hold is in its way which was not there\n  " + line.tell(witness);
 }
 
+// The acquires that may have stood in line for one name.
+class Waiters {
+ public:
+  Waiters(const Timeline& line, const Rules& rules, std::uint32_t name) {
+    // After a fault the store may have heard of the wait later than its caller ended it, and may
+    // never learn of the end.
+    const Duration late = line.had_trouble() ? rules.late : Duration::zero();
+    const Duration lifetime = line.had_trouble() ? rules.waiter_lifetime : Duration::zero();
+    for (const ItemRef& ref : line.asks_of[name]) {
+      const Op& op = line.ops[ref.op];
+      if (op.wait == Duration::zero()) continue;
+      stays_.push_back({op.asked, {later(later(op.returned, late), lifetime), ref.op}, {}});
+    }
+    std::sort(stays_.begin(), stays_.end(),
+              [](const Stay& a, const Stay& b) { return a.asked < b.asked; });
+    for (std::size_t i = 1; i < stays_.size(); ++i) {
+      const Stay& before = stays_[i - 1];
+      Stay& stay = stays_[i];
+      stay.second = std::max(before.second, std::min(before.last, stay.last));
+      stay.last = std::max(before.last, stay.last);
+    }
+  }
+
+  // Whether another one than `op` may have stood there at some instant of this time.
+  [[nodiscard]] bool may_stand(std::uint32_t op, Interval during) const {
+    const auto after =
+        std::upper_bound(stays_.begin(), stays_.end(), during.end,
+                         [](TimePoint time, const Stay& stay) { return time < stay.asked; });
+    if (after == stays_.begin()) return false;
+    const Stay& stay = *std::prev(after);
+    const Last& end = stay.last.op == op ? stay.second : stay.last;
+    return end.op != nobody && end.at >= during.begin;
+  }
+
+ private:
+  struct Last {
+    TimePoint at{};
+    std::uint32_t op = nobody;
+    auto operator<=>(const Last&) const = default;
+  };
+  struct Stay {
+    TimePoint asked;
+    // Of all that were asked for until then: who stood there last, and the last one but that.
+    Last last;
+    Last second;
+  };
+  std::vector<Stay> stays_;
+};
+
 }  // namespace
 
 void check_busy(const Timeline& line, const Rules& rules, Findings& findings, Counts& counts) {
@@ -38,6 +92,7 @@ void check_busy(const Timeline& line, const Rules& rules, Findings& findings, Co
   std::vector<bool> overlaps(line.ops.size(), false);
   for (std::uint32_t name = 0; name < line.names.size(); ++name) {
     const MayHold may(line, name);
+    std::optional<Waiters> waiters;  // made when they are needed
     for (const ItemRef& ref : line.asks_of[name]) {
       const Op& op = line.ops[ref.op];
       const Item& item = line.items[ref.item];
@@ -51,7 +106,11 @@ void check_busy(const Timeline& line, const Rules& rules, Findings& findings, Co
           least = std::min(least, value);
         }
       }
-      explained[ref.op] = may.can_block(item.mode, least, {op.asked, op.returned});
+      const Interval during{op.asked, op.returned};
+      explained[ref.op] = may.can_block(item.mode, least, during);
+      if (explained[ref.op] || op.stamp) continue;
+      if (!waiters) waiters.emplace(line, rules, name);
+      explained[ref.op] = waiters->may_stand(ref.op, during);
     }
   }
   counts.overlaps += static_cast<std::uint64_t>(std::count(overlaps.begin(), overlaps.end(), true));

@@ -87,6 +87,7 @@ Result<Report> check(const History& history, const Rules& rules) {
   check_resource(line, rules, findings);
   check_liveness(line, rules, findings);
   check_wakeups(line, rules, findings, report.counts);
+  check_overtaking(line, rules, findings, report.counts);
   check_leaks(line, rules, findings);
   check_permits(line, rules, findings);
   judge(line, rules, report);

@@ -45,6 +45,15 @@ struct Rules {
   // The share of wake-ups that may be later, in runs without faults that expect wake-ups. In other
   // runs they are only counted.
   double late_wakeups = 0.001;
+  // How long after it was asked an acquire certainly stands in line, if it has to wait: only who is
+  // asked for later than that can overtake it for certain.
+  Duration in_line = std::chrono::milliseconds(100);
+  // The share of waiters that may be overtaken more often than the run says (Bounded), in runs
+  // without faults: one that is slow to come after it was woken is passed over.
+  double overtaken = 0.001;
+  // In runs with faults: how long names may be kept for a waiter after the last that the store
+  // heard of it.
+  Duration waiter_lifetime = std::chrono::seconds(15);
   // For names without a permits event, if the client did not record the permits either.
   std::uint32_t read_permits = 1;
   std::uint32_t write_permits = 1;
@@ -110,6 +119,8 @@ struct Counts {
   std::uint64_t uses = 0;
   std::uint64_t wakeups = 0;       // acquires that waited until their set became free
   std::uint64_t late_wakeups = 0;  // of those, later than Rules::wakeup
+  std::uint64_t waits = 0;         // granted acquires that may wait, where overtaking is judged
+  std::uint64_t overtaken = 0;     // of those, more often than the run says
   std::uint64_t ends = 0;
   // From the first event to the last call.
   Duration longest_without_grant{};

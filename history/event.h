@@ -223,11 +223,18 @@ struct Expect {
   bool operator==(const Expect&) const = default;
 };
 
-using What =
-    std::variant<Ask, Granted, Busy, TimedOut, Unknown, Refused, Renew, Renewed, NotRenewed,
-                 RenewUnknown, Lost, Valid, Release, Released, ReleaseUnknown, NotHeld, Use, Kill,
-                 Stop, Cont, FaultBegin, FaultEnd, RestoreBegin, RestoreEnd, DemotedBegin,
-                 DemotedEnd, PermitsBegin, PermitsEnd, SeenBegin, Seen, SeenEnd, End, Expect>;
+// The store bounds how often a waiter is overtaken. Without faults nearly all waiters have to be
+// overtaken no more often: see Rules::overtaken.
+struct Bounded {
+  std::uint32_t overtakes = 0;
+  bool operator==(const Bounded&) const = default;
+};
+
+using What = std::variant<Ask, Granted, Busy, TimedOut, Unknown, Refused, Renew, Renewed,
+                          NotRenewed, RenewUnknown, Lost, Valid, Release, Released, ReleaseUnknown,
+                          NotHeld, Use, Kill, Stop, Cont, FaultBegin, FaultEnd, RestoreBegin,
+                          RestoreEnd, DemotedBegin, DemotedEnd, PermitsBegin, PermitsEnd, SeenBegin,
+                          Seen, SeenEnd, End, Expect, Bounded>;
 
 struct Event {
   TimePoint time;

@@ -18,7 +18,7 @@ inline constexpr std::array<std::string_view, std::variant_size_v<What>> kind_na
     "not_held",    "use",           "kill",          "stop",        "cont",
     "fault_begin", "fault_end",     "restore_begin", "restore_end", "demoted_begin",
     "demoted_end", "permits_begin", "permits_end",   "seen_begin",  "seen",
-    "seen_end",    "end",           "expect"};
+    "seen_end",    "end",           "expect",        "bounded"};
 
 // Works for T and const T.
 template <class T, class Each>
@@ -50,6 +50,7 @@ void for_fields(T& what, Each&& each) {
   if constexpr (requires { what.wakeups; }) each("wakeups", what.wakeups);
   if constexpr (requires { what.ends; }) each("ends", what.ends);
   if constexpr (requires { what.forgets; }) each("forgets", what.forgets);
+  if constexpr (requires { what.overtakes; }) each("overtakes", what.overtakes);
 }
 
 }  // namespace lockset::history

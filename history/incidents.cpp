@@ -177,6 +177,10 @@ class Incidents {
     all_.line.expect.wakeups += what.wakeups;
     all_.line.expect.ends += what.ends;
   }
+  void operator()(const Bounded& what) {
+    std::optional<std::uint32_t>& most = all_.line.most_overtakes;
+    most = std::max(most.value_or(0), what.overtakes);
+  }
 
  private:
   template <class Record>

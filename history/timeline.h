@@ -193,6 +193,7 @@ struct Timeline {
   std::vector<Interval> faults;     // of kinds other than kill and stop; by begin
   std::vector<Quiet> ends;
   Expect expect;
+  std::optional<std::uint32_t> most_overtakes;  // of the Bounded events: the greatest
   std::uint64_t kills = 0;
   std::uint64_t stops = 0;
 
@@ -259,6 +260,8 @@ void check_resource(const Timeline& line, const Rules& rules, Findings& findings
 void check_liveness(const Timeline& line, const Rules& rules, Findings& findings);
 // Also counts wake-ups.
 void check_wakeups(const Timeline& line, const Rules& rules, Findings& findings, Counts& counts);
+// Also counts who was overtaken too often.
+void check_overtaking(const Timeline& line, const Rules& rules, Findings& findings, Counts& counts);
 void check_leaks(const Timeline& line, const Rules& rules, Findings& findings);
 void check_permits(const Timeline& line, const Rules& rules, Findings& findings);
 

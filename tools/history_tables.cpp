@@ -34,6 +34,8 @@ std::string counts_table(const history::Counts& counts) {
   add("uses of the resource", counts.uses);
   add("wake-ups", counts.wakeups);
   add("late wake-ups", counts.late_wakeups);
+  add("waits judged for overtaking", counts.waits);
+  add("overtaken too often", counts.overtaken);
   table.add({"longest time without a grant", whole_milliseconds(counts.longest_without_grant)});
   return table.text();
 }

@@ -83,9 +83,8 @@ bool Line::prod(std::uint64_t waiter, TimePoint now) {
 const std::string& Line::label_of(std::uint64_t waiter) const { return waiters_.at(waiter).label; }
 
 void Line::sweep(TimePoint now) {
-  std::erase_if(waiters_, [&](const auto& each) {
-    return now - each.second.seen >= waiter_lifetime;
-  });
+  std::erase_if(waiters_,
+                [&](const auto& each) { return now - each.second.seen >= waiter_lifetime; });
 }
 
 }  // namespace lockset

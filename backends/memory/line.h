@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "lockset/clock.h"
+#include "lockset/inspection.h"
 #include "lockset/lock_set.h"
 
 namespace lockset {

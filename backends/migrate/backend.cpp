@@ -27,6 +27,7 @@ Traits weaker(const Backend* one, const Backend* other) {
   result.permanent_leases = a.permanent_leases && b.permanent_leases;
   result.holds_outlive_process = a.holds_outlive_process && b.holds_outlive_process;
   result.shared_between_processes = a.shared_between_processes && b.shared_between_processes;
+  result.ends_with_process = a.ends_with_process || b.ends_with_process;
   result.floors = a.floors && b.floors;
   result.session_leases = a.session_leases || b.session_leases;
   result.clock = a.clock == b.clock ? a.clock : nullptr;

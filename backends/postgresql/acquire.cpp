@@ -79,13 +79,16 @@ void PostgresqlBackend::end_wait(WaitTicket& ticket, TimePoint by) {
 Result<Reply> PostgresqlBackend::ask_once(const AcquireRequest& request, const Ears& ears,
                                           std::uint32_t& collisions, CallFailure& failure) {
   const auto items = request.set->items();
+  const bool bounded = request.max_overtakes != unlimited_overtakes;
+  const std::string most = bounded ? std::to_string(request.max_overtakes) : std::string();
   const Result<pqxx::result> result = store_->call(
       Lane::acquire, acquire_, request.by, failure, collisions, array_of_names(items),
       array_of_modes(items), array_of_numbers(request.permits), request.config_version,
       micros(request.lease), request.min_stamp.value, uuid_of(request.token), request.owner->app,
       request.owner->instance, request.owner->epoch, request.owner->label, ears.waiter, ears.woken,
       ears.subscription ? channel_of(listener_) : std::string(),
-      ears.subscription ? std::to_string(ears.subscription->number()) : std::string());
+      ears.subscription ? std::to_string(ears.subscription->number()) : std::string(),
+      bounded ? most.c_str() : static_cast<const char*>(nullptr));
   if (!result) return result.error();
   Reply reply = parse_reply((*result)[0][0].c_str());
   if (reply.kind == Reply::Kind::granted && reply.grant.floors.empty()) {

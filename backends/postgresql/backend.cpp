@@ -12,7 +12,7 @@ PostgresqlBackend::PostgresqlBackend(std::unique_ptr<Store> store)
           "pg_catalog.int8,$5::pg_catalog.int8,$6::pg_catalog.int8,"
           "$7::pg_catalog.uuid,$8::pg_catalog.text,$9::pg_catalog.text,$10::pg_catalog.int8,$11::"
           "pg_catalog.text,$12::pg_catalog.int8,$13::pg_catalog.bool,$14::pg_catalog.text,"
-          "$15::pg_catalog.text)",
+          "$15::pg_catalog.text,$16::pg_catalog.int8)",
           Sent::change)),
       // It does no harm, however often it is applied.
       know_(store_->statement("know", "@know_v2($1::pg_catalog.text[])", Sent::reading)),
@@ -58,6 +58,8 @@ Traits PostgresqlBackend::traits() const {
   Traits traits;
   traits.push_wakeup = store_->options().listen;
   traits.queued_wakeup = store_->options().listen;
+  // Only waiters that can be called stand in the line.
+  traits.bounded_overtaking = store_->options().listen;
   traits.lists_waiters = store_->options().listen;
   traits.permanent_leases = true;
   traits.holds_outlive_process = true;

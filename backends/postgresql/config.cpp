@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "backends/answers.h"
 #include "backends/postgresql/backend.h"
 
 namespace lockset::postgresql {
@@ -68,6 +69,7 @@ Result<SpaceConfig> PostgresqlBackend::change_config(const ConfigChange& change,
     return apply("l", "", "", micros(lease->max_lease));
   }
   if (const auto* overtakes = std::get_if<SetMaxOvertakes>(&change)) {
+    if (!traits().bounded_overtaking) return unbounded_overtaking();
     return apply("o", "", "", overtakes->max_overtakes);
   }
   if (const auto* phase = std::get_if<SetMigrationPhase>(&change)) {

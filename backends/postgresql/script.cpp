@@ -1,10 +1,12 @@
 #include "backends/postgresql/script.h"
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <utility>
 #include <vector>
 
+#include "backends/line_times.h"
 #include "backends/postgresql/statements.h"
 #include "backends/text_hash.h"
 #include "lockset/registry.h"
@@ -43,6 +45,11 @@ constexpr std::string_view plans =
 // The settings of functions that read all holds.
 constexpr std::string_view plans_of_all =
     "SET jit = off SET plan_cache_mode = force_generic_plan SET enable_seqscan = on";
+
+std::string interval(Duration duration) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(duration).count()) +
+         " milliseconds";
+}
 
 // A script separates its statements by empty lines.
 std::string paragraph(std::string_view statement) { return "\n" + std::string(statement) + "\n"; }
@@ -93,12 +100,11 @@ std::string filled(std::string text, const std::string& space, Strategy strategy
       {"@names@", lock_class(space, "names")},
       {"@slack@", std::to_string(stamp_slack_us)},
       {"@most_names@", std::to_string(most_name_locks)},
-      // A waiter polls at least every 6 s, so one that lives refreshes its row in time.
-      {"@life@", "15 seconds"},
+      {"@life@", interval(waiter_lifetime)},
       // A little more than that: last_wait may go back by a moment.
       {"@life_us@", "20000000"},
-      {"@half_life@", "8 seconds"},
-      {"@comes_within@", "100 milliseconds"},
+      {"@fresh@", interval(waiter_lifetime - prod_after)},
+      {"@comes_within@", interval(comes_within)},
       {"@max_overtakes@", std::to_string(default_max_overtakes)},
   };
   for (const auto& [name, value] : values) replace_all(text, name, value);

@@ -111,7 +111,8 @@ class Step {
     transaction_.db.use("UPDATE space SET last_stamp = ?").bind(stamp).run();
     const std::int64_t lease_us = duration_cast<microseconds>(request_.lease).count();
     add_hold(transaction_,
-             NewHold{Stamp{stamp}, request_.token, *request_.owner, *request_.set, lease_us});
+             NewHold{Stamp{stamp}, request_.token, *request_.owner, *request_.set, lease_us,
+                     request_.ends_with_process ? transaction_.liveness.own() : std::nullopt});
     Grant grant;
     grant.stamp = Stamp{stamp};
     grant.lease = microseconds(lease_us);
@@ -160,6 +161,7 @@ class Step {
     wake_for(transaction_, freed_);
     if (!request_.will_wait) return result;
     wait_in_line(result);
+    watch(result);
     // Releases come after this transaction, and wake only once they have ended. So this value
     // contains none that could still matter.
     result.slot_value = slots_.value(WakeSlots::slot_of(result.waiter));
@@ -186,6 +188,17 @@ class Step {
     busy.holder_label = label_of(transaction_, busy.holder);
     if (first_end_us) busy.retry_after = microseconds(*first_end_us - transaction_.now_us);
     return busy;
+  }
+
+  // One waiter for each name is enough: it wakes the next.
+  void watch(AttemptResult& result) {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      if (!verdicts_[i].blocked() || !is_first_in_line(transaction_, item(i).name, result.waiter)) {
+        continue;
+      }
+      const std::vector<Life> lives = lives_of(transaction_, item(i).name);
+      result.watched.insert(result.watched.end(), lives.begin(), lives.end());
+    }
   }
 
   [[nodiscard]] Busy describe_kept() {

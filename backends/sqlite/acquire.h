@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "backends/sqlite/store.h"
 #include "lockset/backend.h"
@@ -13,6 +14,8 @@ class Ticket : public WaitTicket {
  public:
   std::int64_t waiter = 0;       // its row, unless it has expired
   std::uint32_t slot_value = 0;  // the value of its wake slot before the busy answer was final
+  // Nobody announces that these end: holders in the way, if this waiter is the first behind them.
+  std::vector<Life> watched;
 };
 
 struct Attempt {
@@ -25,9 +28,10 @@ struct Attempt {
 
 struct AttemptResult {
   AcquireOutcome outcome;
-  bool lingers = false;          // busy, woken, and nothing passed on yet
-  std::int64_t waiter = 0;       // busy and waiting: the row
-  std::uint32_t slot_value = 0;  // the value of its slot
+  bool lingers = false;            // busy, woken, and nothing passed on yet
+  std::int64_t waiter = 0;         // busy and waiting: the row
+  std::uint32_t slot_value = 0;    // the value of its slot
+  std::vector<Life> watched = {};  // as in Ticket
 };
 
 // REQUIRES: in a write transaction.

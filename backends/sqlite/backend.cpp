@@ -25,6 +25,9 @@ constexpr bool has_futex = false;
 constexpr std::int64_t sweep_looks = 20'000;
 constexpr std::size_t sweep_removes = 500;
 
+// How often a waiter looks whether the holders in its way live.
+constexpr Duration watch_every = std::chrono::milliseconds(20);
+
 std::optional<Renewal> renew_one(Transaction& transaction, std::string_view app,
                                  const RenewRequest& request) {
   const std::int64_t lease_us = duration_cast<microseconds>(request.lease).count();
@@ -37,10 +40,12 @@ std::optional<Renewal> renew_one(Transaction& transaction, std::string_view app,
   // Never shortens: max() of anything with NULL is NULL, so a permanent hold stays permanent.
   Query query = transaction.db.use(
       "UPDATE holds SET expires_boot_us = max(expires_boot_us, ?1), "
-      "expires_wall_us = max(expires_wall_us, ?2), lease_us = max(lease_us, ?3) "
+      "expires_wall_us = max(expires_wall_us, ?2), lease_us = max(lease_us, ?3), "
+      "life_byte = CASE WHEN ?7 THEN NULL ELSE life_byte END "
       "WHERE stamp = ?4 AND app = ?5 AND (expires_boot_us IS NULL OR expires_boot_us > ?6) "
       "RETURNING expires_boot_us");
-  query.bind(boot_us, wall_us, lease_us, request.hold.stamp.value, Text{app}, transaction.now_us);
+  query.bind(boot_us, wall_us, lease_us, request.hold.stamp.value, Text{app}, transaction.now_us,
+             std::int64_t{request.permanent || request.outlives_process});
   std::optional<Renewal> renewal;
   if (query.next()) {
     const std::optional<std::int64_t> ends_us = query.optional_integer(0);
@@ -61,6 +66,7 @@ Traits SqliteBackend::traits() const {
   traits.lists_waiters = true;
   traits.permanent_leases = true;
   traits.holds_outlive_process = true;
+  traits.ends_with_process = true;
   traits.shared_between_processes = true;
   traits.floors = true;
   return traits;
@@ -91,6 +97,7 @@ Result<AcquireOutcome> SqliteBackend::try_acquire(const AcquireRequest& request)
       if (!ticket) ticket = std::make_shared<Ticket>();
       ticket->waiter = result->waiter;
       ticket->slot_value = result->slot_value;
+      ticket->watched = std::move(result->watched);
       busy->ticket = std::move(ticket);
     }
     return std::move(result->outcome);
@@ -206,7 +213,12 @@ Status SqliteBackend::await_change(WaitTicket& ticket, TimePoint until, std::sto
   for (;;) {
     const TimePoint now = BootClock::now();
     if (now >= until || stop.stop_requested() || slots.value(slot) != mine->slot_value) return {};
-    slots.sleep(slot, mine->slot_value, until - now);
+    const bool somebody_died =
+        std::any_of(mine->watched.begin(), mine->watched.end(),
+                    [&](const Life& life) { return store_->liveness().is_over(life); });
+    if (somebody_died) return {};
+    const Duration rest = until - now;
+    slots.sleep(slot, mine->slot_value, mine->watched.empty() ? rest : std::min(rest, watch_every));
   }
 }
 

@@ -65,8 +65,7 @@ SpaceConfig apply(Transaction& transaction, const ConfigChange& change) {
           "UPDATE space SET config_version = ?, max_lease_us = ?, migration_phase = ?, "
           "stamp_base = ?, max_overtakes = ?")
       .bind(config.version, duration_cast<microseconds>(config.max_lease).count(),
-            config.migration_phase, config.stamp_base.value,
-            std::int64_t{config.max_overtakes})
+            config.migration_phase, config.stamp_base.value, std::int64_t{config.max_overtakes})
       .run();
   if (const auto* permits = std::get_if<SetPermits>(&change)) {
     save_entry(transaction, config, permits->name);

@@ -47,17 +47,59 @@ Stamp NameState::floor() const {
   return std::min(reads.lowest, writes.lowest);
 }
 
+namespace {
+
+std::optional<Life> life_of(const Query& row, int column) {
+  const std::optional<std::int64_t> byte = row.optional_integer(column + 1);
+  if (!byte) return {};
+  return Life{row.integer(column), *byte};
+}
+
+// Asks once for each process.
+class Census {
+ public:
+  explicit Census(const Transaction& transaction) : liveness_(transaction.liveness) {}
+
+  bool is_over(const std::optional<Life>& life) {
+    if (!life) return false;
+    for (const auto& [known, over] : known_) {
+      if (known == *life) return over;
+    }
+    const bool over = liveness_.is_over(*life);
+    known_.emplace_back(*life, over);
+    return over;
+  }
+
+ private:
+  const Liveness& liveness_;
+  std::vector<std::pair<Life, bool>> known_;
+};
+
+}  // namespace
+
+std::vector<Life> lives_of(Transaction& transaction, std::string_view name) {
+  std::vector<Life> lives;
+  Query query = transaction.db.use(
+      "SELECT DISTINCT h.life_file, h.life_byte FROM hold_names n "
+      "CROSS JOIN holds h ON h.stamp = n.stamp WHERE n.name = ? AND h.life_byte IS NOT NULL "
+      "LIMIT 16");
+  query.bind(Blob{name});
+  while (query.next()) lives.push_back({query.integer(0), query.integer(1)});
+  return lives;
+}
+
 NameState look_at_name(Transaction& transaction, std::string_view name,
                        std::vector<Stamp>* expired) {
   NameState state;
+  Census census(transaction);
   Query query = transaction.db.use(
-      "SELECT n.mode, n.stamp, h.expires_boot_us FROM hold_names n "
+      "SELECT n.mode, n.stamp, h.expires_boot_us, h.life_file, h.life_byte FROM hold_names n "
       "CROSS JOIN holds h ON h.stamp = n.stamp WHERE n.name = ? ORDER BY n.stamp");
   query.bind(Blob{name});
   while (query.next()) {
     const Stamp stamp{query.integer(1)};
     const std::optional<std::int64_t> ends_us = query.optional_integer(2);
-    if (ends_us && *ends_us <= transaction.now_us) {
+    if ((ends_us && *ends_us <= transaction.now_us) || census.is_over(life_of(query, 3))) {
       if (expired) expired->push_back(stamp);
       continue;
     }
@@ -68,11 +110,13 @@ NameState look_at_name(Transaction& transaction, std::string_view name,
 
 void add_hold(Transaction& transaction, const NewHold& hold) {
   const std::string items = packed(hold.set.items());
-  transaction.db.use("INSERT INTO holds VALUES (?,?,?,?,?,?,?,?,?,?,?)")
+  transaction.db.use("INSERT INTO holds VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)")
       .bind(hold.stamp.value, Blob{bytes_of(hold.token)}, Text{hold.owner.app},
             Text{hold.owner.instance}, hold.owner.epoch, Text{hold.owner.label},
             transaction.wall_us, hold.lease_us, transaction.now_us + hold.lease_us,
-            transaction.wall_us + hold.lease_us, Blob{items})
+            transaction.wall_us + hold.lease_us, Blob{items},
+            hold.life ? std::optional(hold.life->file) : std::nullopt,
+            hold.life ? std::optional(hold.life->byte) : std::nullopt)
       .run();
   for (const LockRequest& item : hold.set.items()) {
     transaction.db.use("INSERT INTO hold_names VALUES (?,?,?)")
@@ -98,10 +142,12 @@ Items remove_hold(Transaction& transaction, Stamp stamp) {
 }
 
 std::optional<StoredHold> find_hold(Transaction& transaction, Stamp stamp) {
-  Query query = transaction.db.use("SELECT app, expires_boot_us FROM holds WHERE stamp = ?");
+  Query query = transaction.db.use(
+      "SELECT app, expires_boot_us, life_file, life_byte FROM holds WHERE stamp = ?");
   if (!query.bind(stamp.value).next()) return {};
   const std::optional<std::int64_t> ends_us = query.optional_integer(1);
-  return StoredHold{query.text(0), !ends_us || *ends_us > transaction.now_us};
+  const bool ended = ends_us && *ends_us <= transaction.now_us;
+  return StoredHold{query.text(0), !ended && !Census(transaction).is_over(life_of(query, 2))};
 }
 
 std::optional<TokenHold> find_token(Transaction& transaction, std::string_view name,
@@ -119,13 +165,17 @@ std::vector<Stamp> find_expired(Transaction& transaction, std::int64_t& from, st
   std::int64_t last = 0;
   std::int64_t seen = 0;
   Query query = transaction.db.use(
-      "SELECT stamp, expires_boot_us FROM holds WHERE stamp > ? ORDER BY stamp LIMIT ?");
+      "SELECT stamp, expires_boot_us, life_file, life_byte FROM holds WHERE stamp > ? "
+      "ORDER BY stamp LIMIT ?");
+  Census census(transaction);
   query.bind(from, looks);
   while (query.next()) {
     ++seen;
     last = query.integer(0);
     const std::optional<std::int64_t> ends_us = query.optional_integer(1);
-    if (ends_us && *ends_us <= transaction.now_us) expired.push_back(Stamp{last});
+    if ((ends_us && *ends_us <= transaction.now_us) || census.is_over(life_of(query, 2))) {
+      expired.push_back(Stamp{last});
+    }
   }
   from = seen < looks ? 0 : last;
   return expired;

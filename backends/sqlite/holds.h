@@ -44,8 +44,8 @@ struct NameState {
   [[nodiscard]] Stamp floor() const;
 };
 
-// The live holds on `name`. Appends the stamps of expired ones to `expired`, if it is given. A read
-// transaction is enough.
+// The live holds on `name`. Appends the stamps of those that have expired or whose process has
+// ended to `expired`, if it is given. A read transaction is enough.
 NameState look_at_name(Transaction& transaction, std::string_view name,
                        std::vector<Stamp>* expired);
 
@@ -55,6 +55,7 @@ struct NewHold {
   const Owner& owner;
   const LockSet& set;
   std::int64_t lease_us = 0;
+  std::optional<Life> life = {};  // unset: only its lease ends it
 };
 void add_hold(Transaction& transaction, const NewHold& hold);
 
@@ -77,8 +78,12 @@ struct TokenHold {
 std::optional<TokenHold> find_token(Transaction& transaction, std::string_view name,
                                     const Token& token);
 
-// Stamps of expired holds with `from` < stamp, among at most `looks` rows. Sets `from` to the last
-// stamp looked at, or 0 at the end. A read transaction is enough.
+// The stores with which holds on `name` end, at most a few of them. A read transaction is enough.
+std::vector<Life> lives_of(Transaction& transaction, std::string_view name);
+
+// Stamps of expired holds, and of those whose process has ended, with `from` < stamp, among at most
+// `looks` rows. Sets `from` to the last stamp looked at, or 0 at the end. A read transaction is
+// enough.
 std::vector<Stamp> find_expired(Transaction& transaction, std::int64_t& from, std::int64_t looks);
 
 // The live holds that match. A read transaction is enough.

@@ -12,7 +12,7 @@ namespace lockset::sqlite {
 namespace {
 
 constexpr std::int64_t application_id = 0x4C4B5354;  // "LKST"
-constexpr std::int64_t schema_version = 1;
+constexpr std::int64_t schema_version = 2;
 
 Error misfit(const std::string& path, const std::string& why) {
   return Error{Errc::misconfigured, in_quotes(path) + " " + why};
@@ -26,7 +26,7 @@ std::int64_t single_number(Db& db, const char* sql) {
 Result<bool> judge(std::int64_t application, std::int64_t version, bool has_tables,
                    const std::string& path) {
   if (application == application_id) {
-    if (version == schema_version) return true;
+    if (version >= 1 && version <= schema_version) return true;
     return misfit(path, "has lock tables of version " + std::to_string(version) +
                             ", and this program knows version " + std::to_string(schema_version) +
                             ": update this program, or name another file");
@@ -113,17 +113,14 @@ Status make_schema(Db& db, const std::string& path, const StoreClock& clock) {
   return made ? Status() : made.error();
 }
 
-bool lacks_columns(Db& db) {
-  return single_number(
-             db, "SELECT count(*) FROM pragma_table_info('space') WHERE name = 'max_overtakes'") == 0;
-}
+bool is_outdated(Db& db) { return single_number(db, "PRAGMA user_version") < schema_version; }
 
-void add_columns(Db& db) {
-  if (!lacks_columns(db)) return;
-  std::string script(statements::add_overtakes_sql);
+void upgrade(Db& db) {
+  if (!is_outdated(db)) return;
+  std::string script(statements::upgrade_from_1_sql);
   constexpr std::string_view gap = "@max_overtakes@";
   script.replace(script.find(gap), gap.size(), std::to_string(default_max_overtakes));
-  db.execute(script);
+  db.execute(script + "PRAGMA user_version = " + std::to_string(schema_version));
   // A transaction without a changed row is rolled back.
   db.use("UPDATE space SET boot_id = boot_id").run();
 }

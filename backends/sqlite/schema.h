@@ -11,8 +11,8 @@
 
 namespace lockset::sqlite {
 
-// True: the file is a lock space of this version. False: it is empty and may become one.
-// Errc::misconfigured for everything else. Changes nothing in the file.
+// True: the file is a lock space of this version or an older one. False: it is empty and may become
+// one. Errc::misconfigured for everything else. Changes nothing in the file.
 Result<bool> is_lock_space(Db& db, const std::string& path);
 
 // Sets up the connection as the whole backend needs it: WAL, and the durability that the address
@@ -23,10 +23,11 @@ Status set_up_connection(Db& db, const std::string& path, bool synchronous_full,
 // connection has begun a write transaction, or failed to.
 Status make_schema(Db& db, const std::string& path, const StoreClock& clock);
 
-// True if the file was made by an older program and lacks something.
-bool lacks_columns(Db& db);
-// In a write transaction: adds it.
-void add_columns(Db& db);
+// True if an older program made the file.
+bool is_outdated(Db& db);
+// In a write transaction: adds what it lacks. Older programs that have it open find their changes
+// refused from then on.
+void upgrade(Db& db);
 
 // True if the host was not rebooted since the last use.
 bool knows_boot(Db& db, const std::string& boot_id);

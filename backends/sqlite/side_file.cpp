@@ -14,6 +14,7 @@
 #include <chrono>
 #include <thread>
 
+#include "backends/text_hash.h"
 #include "core/shortage.h"
 #include "lockset/lock_set.h"
 
@@ -125,6 +126,22 @@ bool set_lock(int fd, std::int64_t byte, short type) noexcept {
 }
 
 }  // namespace
+
+bool SideFile::is_locked(std::int64_t byte) const noexcept {
+  struct flock range {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start = byte;
+  range.l_len = 1;
+  return fcntl(fd_, F_OFD_GETLK, &range) != 0 || range.l_type != F_UNLCK;
+}
+
+std::int64_t SideFile::identity() const noexcept {
+  struct stat info {};
+  if (::fstat(fd_, &info) != 0) return 0;
+  const std::string text = std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino);
+  return static_cast<std::int64_t>(text_hash(text) >> 1);
+}
 
 bool SideFile::try_lock(std::int64_t byte) const noexcept { return set_lock(fd_, byte, F_WRLCK); }
 void SideFile::unlock(std::int64_t byte) const noexcept { set_lock(fd_, byte, F_UNLCK); }

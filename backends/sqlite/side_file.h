@@ -1,6 +1,6 @@
 // The side file PATH-gate: words in shared memory on which processes sleep and wake each other, and
 // byte ranges to lock. Nothing in it decides who holds what: if it is lost or damaged, waiting gets
-// slower, and nothing else happens.
+// slower, the holds of dead processes end with their leases, and nothing else happens.
 #pragma once
 
 #include <atomic>
@@ -40,6 +40,12 @@ class SideFile {
   // a process that dies. False if somebody else has the lock, or if the file system can't lock.
   [[nodiscard]] bool try_lock(std::int64_t byte) const noexcept;
   void unlock(std::int64_t byte) const noexcept;
+  // Another SideFile, of any process, has the lock. Also true if that can't be told.
+  [[nodiscard]] bool is_locked(std::int64_t byte) const noexcept;
+
+  // Of the file itself, and not of its name: no other file has it as long as this one is open. 0 if
+  // it can't be told.
+  [[nodiscard]] std::int64_t identity() const noexcept;
 
  private:
   SideFile(int fd, std::uint32_t* memory) : fd_(fd), memory_(memory) {}

@@ -26,6 +26,7 @@ Status Store::connect(const Options& options, TimePoint by) {
   if (!side_file) return side_file.error();
   side_file_ = *std::move(side_file);
   gate_.emplace(*side_file_);
+  liveness_.emplace(*side_file_);
   {
     // In turn: SQLite alone might let a newcomer wait for ever. An existing space needs no write,
     // and does not wait for writers.
@@ -45,12 +46,12 @@ Status Store::connect(const Options& options, TimePoint by) {
   }
   if (Status status = identity_.record(path_); !status) return status;
   const Result<bool> known = read<bool>(by, [&](Transaction& transaction) -> Result<bool> {
-    return !lacks_columns(transaction.db) && knows_boot(transaction.db, clock_.boot_id());
+    return !is_outdated(transaction.db) && knows_boot(transaction.db, clock_.boot_id());
   });
   if (!known) return known.error();
   if (*known) return {};
   const Result<bool> adopted = write<bool>(by, [&](Transaction& transaction) -> Result<bool> {
-    add_columns(transaction.db);
+    upgrade(transaction.db);
     return adopt_boot(transaction.db, clock_.boot_id(), transaction.now_us, transaction.wall_us);
   });
   return adopted ? Status() : adopted.error();
@@ -115,7 +116,7 @@ Status Store::roll_back(Db& db) {
 }
 
 Transaction Store::describe(Db& db) const {
-  return Transaction{db, clock_.now_us(), StoreClock::wall_us(), {}};
+  return Transaction{db, clock_.now_us(), StoreClock::wall_us(), *liveness_};
 }
 
 Error Store::late() const {

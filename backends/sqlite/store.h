@@ -13,6 +13,7 @@
 #include "backends/sqlite/database_file.h"
 #include "backends/sqlite/errors.h"
 #include "backends/sqlite/file_gate.h"
+#include "backends/sqlite/liveness.h"
 #include "backends/sqlite/side_file.h"
 #include "backends/sqlite/store_clock.h"
 #include "backends/sqlite/turn_queue.h"
@@ -28,8 +29,9 @@ struct Transaction {
   // Read after the transaction got its lock: from then on nobody else changes the database.
   std::int64_t now_us;
   std::int64_t wall_us;
+  const Liveness& liveness;
   // To wake once the transaction is committed.
-  std::vector<std::uint32_t> wakes;
+  std::vector<std::uint32_t> wakes = {};
 };
 
 // Thread-safe.
@@ -69,6 +71,7 @@ class Store {
     return result;
   }
 
+  [[nodiscard]] const Liveness& liveness() const noexcept { return *liveness_; }
   [[nodiscard]] const WakeSlots& slots() const noexcept { return slots_; }
 
  private:
@@ -112,6 +115,7 @@ class Store {
   FileIdentity identity_;
   std::unique_ptr<SideFile> side_file_;
   std::optional<FileGate> gate_;
+  std::optional<Liveness> liveness_;
   TurnQueue writer_turn_;
   Db writer_;
   TurnQueue reader_turn_;

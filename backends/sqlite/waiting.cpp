@@ -38,9 +38,8 @@ std::int64_t add_waiter(Transaction& transaction, const LockSet& set, const Owne
 }
 
 std::optional<WaiterState> find_waiter(Transaction& transaction, std::int64_t id) {
-  Query query =
-      transaction.db.use(
-          "SELECT woken_boot_us, expires_boot_us, overtaken FROM waiters WHERE id = ?");
+  Query query = transaction.db.use(
+      "SELECT woken_boot_us, expires_boot_us, overtaken FROM waiters WHERE id = ?");
   if (!query.bind(id).next()) return {};
   return WaiterState{!query.is_null(0), query.integer(1),
                      static_cast<std::uint32_t>(query.integer(2))};
@@ -69,6 +68,11 @@ Kept look_who_is_kept(Transaction& transaction, std::string_view name, std::int6
         !woken_us && transaction.now_us - (expires_us - waiter_lifetime_us) >= prod_after_us;
   }
   return kept;
+}
+
+bool is_first_in_line(Transaction& transaction, std::string_view name, std::int64_t waiter) {
+  Query query = transaction.db.use("SELECT min(id) FROM waiter_names WHERE name = ?");
+  return query.bind(Blob{name}).next() && query.integer(0) >= waiter;
 }
 
 bool nobody_waits(Transaction& transaction) {

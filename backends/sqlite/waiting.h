@@ -53,6 +53,7 @@ bool nobody_waits(Transaction& transaction);
 // for a part of them.
 void count_overtaking(Transaction& transaction, std::span<const LockRequest> items,
                       std::int64_t waiter);
+bool is_first_in_line(Transaction& transaction, std::string_view name, std::int64_t waiter);
 void wake_waiter(Transaction& transaction, std::int64_t id);
 
 // True if the row is so old that the waiter should refresh it.

@@ -171,6 +171,30 @@ TEST(Promises, AttemptsAreBoundedWhereTheStoreQueues) {
   }
 }
 
+TEST(Promises, FairnessIsPromisedWhereTheStoreQueues) {
+  for (const std::string url : {"redis://h/0", "mysql://h/d"}) {
+    const bool queues = url == "redis://h/0";
+    Sample run(url);
+    run.measure("contended", {{"clients", 8}, {"fairness", {{"least", 60}, {"most", 100}}}});
+    EXPECT_EQ(run.promise("P9", Unit::share).verdict, queues ? Verdict::must : Verdict::none);
+    EXPECT_DOUBLE_EQ(run.promise("P9", Unit::share).measured->median, 0.6);
+    run.json_["measurements"][0]["fairness"]["least"] = 49;
+    EXPECT_EQ(run.promise("P9", Unit::share).verdict, queues ? Verdict::missed : Verdict::none);
+  }
+}
+
+TEST(Promises, TheNextGrantAfterAKillIsPromisedWhereTheDeadAreKnown) {
+  for (const std::string url : {"sqlite:///f", "redis://h/0"}) {
+    Sample run(url);
+    run.measure("crash", {{"clients", 2}, {"recovery_ms", spread_of(150)}});
+    EXPECT_EQ(run.promise("P10", Unit::microseconds).verdict,
+              url == "sqlite:///f" ? Verdict::missed : Verdict::none);
+    run.json_["measurements"][0]["recovery_ms"] = spread_of(50);
+    EXPECT_EQ(run.promise("P10", Unit::microseconds).verdict,
+              url == "sqlite:///f" ? Verdict::must : Verdict::none);
+  }
+}
+
 TEST(Promises, MemoryIsMeasuredByTheClock) {
   Sample run("memory://m");
   run.measure("uncontended", {{"per_second", {{"median", 1e6}, {"low", 0.5e6}, {"high", 4e6}}}});

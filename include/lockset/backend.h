@@ -56,6 +56,9 @@ struct Traits {
   bool permanent_leases = false;
   // A hold outlives the process that took it, until its lease ends.
   bool holds_outlive_process = false;
+  // A hold may end at once when the process that took it has ended, if that was asked for
+  // (AcquireRequest::ends_with_process).
+  bool ends_with_process = false;
   // Other processes can open the same space.
   bool shared_between_processes = false;
   // Grants carry floors.
@@ -104,6 +107,9 @@ struct AcquireRequest {
   // The caller will wait if the answer is busy: register the waiter in the same step, so that no
   // release after that answer can miss it.
   bool will_wait = false;
+  // The hold may end before its lease does once the process that asks has ended. A store that can't
+  // tell ignores it.
+  bool ends_with_process = false;
   // The ticket of the previous busy answer to this same acquire, or null. A grant ends its
   // registration; a busy answer carries it on in Busy::ticket.
   std::shared_ptr<WaitTicket> ticket;
@@ -172,6 +178,9 @@ struct RenewRequest {
   Duration lease{};
   // Make the hold permanent; `lease` is then ignored.
   bool permanent = false;
+  // From now on the hold does not end with its process (AcquireRequest::ends_with_process). Implied
+  // by `permanent`.
+  bool outlives_process = false;
 };
 
 struct Renewal {

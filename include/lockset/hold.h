@@ -92,7 +92,7 @@ class [[nodiscard]] Hold {
   // Stops managing the hold without ending it: it is not renewed any more, nor released at
   // destruction. It stays in the store until its lease ends or a process of the same application
   // releases it by its stamp. Returns the stamp. Errc::unsupported if the store ends holds with
-  // their process.
+  // their process. After an error of the store (SQLite has to be told) the hold is still managed.
   Result<Stamp> detach();
 
  private:

@@ -91,8 +91,8 @@ struct SetMigrationPhase {
 struct RaiseStampBase {
   Stamp at_least;  // a lower value than the present one changes nothing
 };
-using ConfigChange = std::variant<SetPermits, SetMaxLease, SetMaxOvertakes, SetMigrationPhase,
-                                  RaiseStampBase>;
+using ConfigChange =
+    std::variant<SetPermits, SetMaxLease, SetMaxOvertakes, SetMigrationPhase, RaiseStampBase>;
 
 // Errc::invalid unless a backend may apply the change: permits between 1 and max_permits for a
 // valid name, a max_lease between 1 s and 30 days, max_overtakes of at most 1'000'000 or unlimited.

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
+#include <stdexcept>
 #include <thread>
 
+#include "lockset/registry.h"
 #include "tests/chaos/choice.h"
 #include "tests/chaos/grant_watch.h"
 #include "tests/chaos/observer.h"
@@ -90,6 +92,7 @@ class Run {
     Observer observer(std::move(looking));
     for (const std::string& each : store_.missing()) progress_.say("Not done here: " + each);
     observer.start();
+    if (options_.faults.empty() && !options_.migrate) bound_overtaking();
     workers_.start();
     if (grants_come("at first", 0)) trouble(began, observer, outcome);
     outcome.lasted = BootClock::now() - began;
@@ -108,6 +111,19 @@ class Run {
   [[nodiscard]] bool chosen(FaultKind kind) const {
     return std::any_of(chosen_.begin(), chosen_.end(),
                        [&](std::size_t index) { return store_.faults().at(index).kind == kind; });
+  }
+
+  // A low bound, so that waiters reach it. With faults they may be passed over, so it is not
+  // judged.
+  void bound_overtaking() {
+    constexpr std::uint32_t most = 3;
+    const auto store = open_backend(store_.direct_url(), BootClock::now() + longest_silence);
+    if (!store) throw std::runtime_error("can't open the space: " + store.error().message);
+    if (!(*store)->traits().bounded_overtaking) return;
+    const auto set =
+        (*store)->change_config(SetMaxOvertakes{most}, BootClock::now() + longest_silence);
+    if (!set) throw std::runtime_error("can't bound overtaking: " + set.error().message);
+    log_.record(history::Bounded{most});
   }
 
   // Faults, then calm.

@@ -28,6 +28,56 @@ TEST(Busy, WithNobodyInTheWayIsNot) {
   expect_only(refused(w("a", 2), w("a", 2), 40, 50), Invariant::busy, "nobody");
 }
 
+// q waits for `wanted` from 40 on, until `ended` (0: for ever). n asks for a write of "a" from a to
+// b, and is told busy; nobody holds anything.
+Story kept_for(Wish wanted, std::int64_t ended, std::int64_t a, std::int64_t b, Busy busy) {
+  Story story;
+  story.had("p", 1, 10, {w("z")}, 1, 2, 3, 4);
+  story.ask("q", 1, 40, {std::move(wanted)}, std::chrono::seconds(60));
+  if (ended > 0) story.add("q", ended, TimedOut{1});
+  story.ask("n", 1, a, {w("a"), w("c")}).add("n", b, std::move(busy));
+  return story;
+}
+
+TEST(Busy, BecauseANameIsKeptForAWaiterNamesNoHold) {
+  const Busy no_hold{1, "a", {}};
+  expect_kept(kept_for(w("a"), 90, 50, 60, no_hold).check());
+  expect_kept(kept_for(r("c"), 90, 50, 60, no_hold).check());
+  expect_kept(kept_for(w("a"), 0, 5000, 6000, no_hold).check());
+  expect_kept(kept_for(w("a"), 90, 30, 40, no_hold).check());
+  expect_kept(kept_for(w("a"), 90, 90, 99, no_hold).check());
+  expect_only(kept_for(w("a"), 90, 30, 39, no_hold).check(), Invariant::busy, "nobody");
+  expect_only(kept_for(w("a"), 90, 91, 99, no_hold).check(), Invariant::busy, "nobody");
+  expect_only(kept_for(w("b"), 90, 50, 60, no_hold).check(), Invariant::busy, "nobody");
+  // A waiter does not explain that a hold is in the way.
+  expect_only(kept_for(w("a"), 90, 50, 60, {1, "a", Stamp{77}}).check(), Invariant::busy, "nobody");
+}
+
+TEST(Busy, NothingIsKeptForATryNorFromTheWaiterItself) {
+  Story story;
+  story.had("p", 1, 10, {w("z")}, 1, 2, 3, 4);
+  story.ask("q", 1, 40, {w("a")}).add("q", 90, TimedOut{1});
+  story.ask("n", 1, 50, {w("a")}, std::chrono::seconds(60)).add("n", 60, Busy{1, "a", {}});
+  expect_only(story.check(), Invariant::busy, "nobody");
+  // But for another one who waits, whoever of all ends last.
+  story.ask("m", 1, 45, {w("a")}, std::chrono::seconds(60)).add("m", 55, TimedOut{1});
+  expect_kept(story.check());
+}
+
+// The store may never have learned that the wait is over.
+TEST(Busy, WithFaultsANameMayBeKeptForLonger) {
+  Rules rules;
+  rules.spurious_busy = 0;
+  rules.late = std::chrono::milliseconds(100);
+  rules.waiter_lifetime = std::chrono::seconds(1);
+  const auto asked_at = [&](std::int64_t a) {
+    Story story = kept_for(w("a"), 90, a, a + 1, {1, "a", {}});
+    return story.add("c", 0, FaultBegin{"cut"}).check(rules);
+  };
+  expect_kept(asked_at(1190));
+  expect_only(asked_at(1191), Invariant::busy, "nobody");
+}
+
 TEST(Busy, ItsWitnessWasThere) {
   expect_kept(refused(w("a"), w("a"), 40, 50, {1, "a", Stamp{10}}));
   expect_only(refused(w("a"), w("a"), 40, 50, {1, "b", Stamp{10}}), Invariant::busy,

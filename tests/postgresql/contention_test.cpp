@@ -3,9 +3,12 @@
 #include <atomic>
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <random>
+#include <thread>
 
 #include "tests/postgresql/fixture.h"
+#include "tests/support/event_counts.h"
 #include "tests/support/seed.h"
 
 namespace lockset::postgresql_tests {
@@ -77,6 +80,89 @@ TEST_P(Contention, CrossedSetsMeetNoError) {
   });
   EXPECT_GT(grants, 0);
   EXPECT_EQ(deadlocks(), before);
+  EXPECT_EQ(count("locks"), 0);
+}
+
+// SEM 13: two grants on different names of one waiter, of which the bound allows one
+TEST_P(Contention, TheLaterOfTwoThatOvertakeSeesTheOther) {
+  Client newcomer = client();
+  Client waiter = client("waiter");
+  newcomer.change(SetMaxOvertakes{1});
+  newcomer.reload();
+  waiter.reload();
+  newcomer.take({write("c")});
+  waiter.meet_busy({write("a"), write("b"), write("c")}, {.will_wait = true});
+  Session one;
+  one.run(begin_sql());
+  std::string overtake = acquire_sql("a");
+  overtake.insert(overtake.size() - 1, ", 1");
+  ASSERT_EQ(one.text(overtake).substr(0, 1), "G");
+  const AtEnd rollback([&] { one.run("ROLLBACK"); });
+  std::optional<Result<AcquireOutcome>> outcome;
+  {
+    std::jthread other([&] { outcome = newcomer.ask({write("b")}); });
+    EXPECT_TRUE(somebody_waits("acquire_v2"));
+    one.run("COMMIT");
+  }
+  ASSERT_TRUE(*outcome) << outcome->error().message;
+  const Busy* const busy = std::get_if<Busy>(&**outcome);
+  ASSERT_TRUE(busy) << "it was granted";
+  EXPECT_FALSE(busy->holder);
+  EXPECT_EQ(busy->name, "b");
+}
+
+// SEM 13: counting who is overtaken locks the rows of several waiters. Grants on different names of
+// one waiter, at the same time, don't exceed the bound together.
+TEST_P(Contention, BoundsOnOvertakingHoldAndMeetNoDeadlock) {
+  constexpr std::size_t names = 6;
+  constexpr std::size_t threads = 12;
+  constexpr int rounds = 20;
+  const std::size_t before = deadlocks();
+  const std::uint64_t seed = test::test_seed();
+  SCOPED_TRACE(test::describe_seed(seed));
+  for (const std::uint32_t most : {unlimited_overtakes, default_max_overtakes, 1U, 0U}) {
+    client().change(SetMaxOvertakes{most});
+    const auto events = std::make_shared<test::EventCounts>();
+    std::vector<Locks> managers;
+    for (int i = 0; i < 3; ++i) {
+      Options options;
+      options.app = "app" + std::to_string(i);
+      options.observer = events;
+      managers.push_back(lockset::open(url(), options).value());
+    }
+    const test::Stopwatch watch;
+    std::int64_t worst = 0;
+    test::run_threads(threads, [&](std::size_t i) {
+      std::mt19937_64 dice(seed + i);
+      for (int n = 0; n < rounds; ++n) {
+        std::array<std::size_t, names> order{0, 1, 2, 3, 4, 5};
+        std::shuffle(order.begin(), order.end(), dice);
+        test::Wanted wanted;
+        for (std::size_t k = 0; k < 3; ++k) {
+          const std::string name = "n" + std::to_string(order[k]);
+          wanted.push_back(k == 2 ? read(name) : write(name));
+        }
+        AcquireOptions how;
+        how.wait = 1min;
+        Result<Hold> hold = managers[i % managers.size()].acquire(wanted, how);
+        ASSERT_TRUE(hold) << hold.error().message;
+        if (i == 0) {
+          worst = std::max(worst, admin().number("SELECT coalesce(max(overtaken), 0) FROM " +
+                                                 space() + ".waiters"));
+        }
+        EXPECT_TRUE(hold->release());
+      }
+    });
+    EXPECT_EQ(deadlocks(), before);
+    EXPECT_LE(worst, std::int64_t{most});
+    const std::string bound =
+        most == unlimited_overtakes ? std::string("no bound") : "bound " + std::to_string(most);
+    std::printf("%s, %s: %.2f s for %zu grants, %u steps repeated, overtaken up to %lld times\n",
+                strategy().c_str(), bound.c_str(),
+                std::chrono::duration<double>(watch.elapsed()).count(), threads * rounds,
+                events->collisions.load(), static_cast<long long>(worst));
+  }
+  EXPECT_TRUE(eventually([&] { return count("waiters") + count("waiter_names") == 0; }));
   EXPECT_EQ(count("locks"), 0);
 }
 

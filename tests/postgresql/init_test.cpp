@@ -69,6 +69,31 @@ TEST_P(Init, BringsAnOlderSpaceUpToDate) {
   EXPECT_EQ(catalogue(), complete);
 }
 
+// A space by a program that did not know the bound on overtaking. Its functions have fewer
+// parameters; such a program goes on after an upgrade, without a bound.
+TEST_P(Init, BringsFunctionsWithFewerParametersUpToDate) {
+  const std::string of = " FROM pg_proc p WHERE p.pronamespace = '" + space() + "'::regnamespace";
+  admin().run("DO $$ DECLARE f text; BEGIN FOR f IN SELECT pg_get_functiondef(p.oid)" + of +
+              " AND proname = 'acquire_v2' LOOP EXECUTE 'DROP FUNCTION " + space() +
+              ".acquire_v2'; EXECUTE replace(f, ', _most bigint DEFAULT NULL::bigint', ''); END "
+              "LOOP; END $$");
+  const Address program = runtime_user();
+  admin().run("UPDATE " + space() + ".meta SET script = 'older'");
+  ASSERT_EQ(admin().number("SELECT pronargs" + of + " AND proname = 'acquire_v2'"), 15);
+  const Result<AcquireOutcome> refused = client().ask({write("a")});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::misconfigured);
+  EXPECT_TRUE(says(refused.error().message, "lockset init")) << refused.error().message;
+  ASSERT_TRUE(init_space(url(), soon()));
+  Client c(open_backend(program.url(), soon()).value());
+  EXPECT_TRUE(c.release(c.take({write("a")}).stamp));
+  Session older;
+  older.run(begin_sql());
+  EXPECT_EQ(older.text(acquire_sql("a")).substr(0, 1), "G");
+  older.run("ROLLBACK");
+  EXPECT_EQ(admin().number("SELECT count(*)" + of + " AND proname = 'acquire_v2'"), 1);
+}
+
 TEST_P(Init, ManyAtOnceAllSucceed) {
   drop_space();
   test::run_threads(6, [&](std::size_t) {

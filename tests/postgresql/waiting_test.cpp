@@ -37,6 +37,48 @@ TEST_P(WaitingTest, ListensFromTheFirstWaitOn) {
   c.backend().end_wait(*busy.ticket, soon());
 }
 
+// Whose set is not simply free: others read a name of it already
+TEST_P(WaitingTest, NothingIsKeptFromAnOlderReader) {
+  Client holder = client("holder");
+  Client older = client("older");
+  Client younger = client("younger");
+  holder.set_permits("*", Mode::read, 2);
+  holder.change(SetMaxOvertakes{0});
+  for (Client* each : {&holder, &older, &younger}) each->reload();
+  holder.take({read("a")});
+  const Stamp held = holder.take({write("b")}).stamp;
+  const test::Wanted wanted{read("a"), write("b")};
+  const Busy first = older.meet_busy(wanted, {.will_wait = true});
+  const Busy second = younger.meet_busy({write("a")}, {.will_wait = true});
+  ASSERT_TRUE(holder.release(held));
+  EXPECT_TRUE(older.take(wanted, {.will_wait = true, .ticket = first.ticket}).stamp);
+  younger.backend().end_wait(*second.ticket, soon());
+}
+
+// A waiter gives up just when another registers, for whom only that one was in the way
+TEST_P(WaitingTest, WhoGivesUpFindsWhoIsJustRegistering) {
+  Client holder = client("holder");
+  Client quitter = client("quitter");
+  holder.change(SetMaxOvertakes{0});
+  for (Client* each : {&holder, &quitter}) each->reload();
+  holder.take({write("b")});
+  const Busy busy = quitter.meet_busy({write("a"), write("b")}, {.will_wait = true});
+  std::string register_sql = acquire_sql("a");
+  const std::string nowhere = "'', '')";
+  register_sql.replace(register_sql.rfind(nowhere), nowhere.size(), "'nobody', '7', 0)");
+  Session next;
+  next.run(begin_sql());
+  ASSERT_EQ(next.text(register_sql).substr(0, 1), "B");
+  {
+    std::jthread gives_up([&] { quitter.backend().end_wait(*busy.ticket, soon()); });
+    EXPECT_TRUE(somebody_waits("end_wait_v2"));
+    next.run("COMMIT");
+  }
+  EXPECT_EQ(admin().number("SELECT count(*) FROM " + space() +
+                           ".waiters WHERE channel = 'nobody' AND woken IS NOT NULL"),
+            1);
+}
+
 // A server that does not answer any more, and does not end the connection either
 TEST_P(WaitingTest, ASilentServerKeepsNobodyFromEnding) {
   test::TcpProxy proxy(server().port());

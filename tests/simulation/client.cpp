@@ -115,9 +115,9 @@ void Client::run() {
 }
 
 void Client::work(Locks& locks, std::uint32_t thread) {
-  for (int rounds = 0; rounds < 8 && !process_.dead; ++rounds) {
+  for (int rounds = 0; rounds < profile_.rounds && !process_.dead; ++rounds) {
     // The last two, after all is calm again.
-    if (rounds == 6) sleep_until(profile_.calm, process_.killed.get_token());
+    if (rounds == profile_.rounds - 2) sleep_until(profile_.calm, process_.killed.get_token());
     const auto chance =
         world_.schedule().draw(Kind::round, process_.actor, 1, 0, std::int64_t{1} << 40);
     if (!chance || process_.dead) continue;

@@ -10,10 +10,13 @@
 namespace lockset::simulation {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Flaw>, 7> flaws{{
+constexpr std::array<std::pair<std::string_view, Flaw>, 10> flaws{{
     {"counted-versions", Flaw::counted_versions},
     {"counted-stamps", Flaw::counted_stamps},
     {"demoted-grants", Flaw::demoted_grants},
+    {"forgotten-waiters", Flaw::forgotten_waiters},
+    {"unbounded-overtaking", Flaw::unbounded_overtaking},
+    {"one-overtake-more", Flaw::one_overtake_more},
     {"newer-config-only", Flaw::newer_config_only},
     {"own-renewals", Flaw::own_renewals},
     {"from-the-answer", Flaw::from_the_answer},
@@ -106,6 +109,10 @@ std::set<std::string> broken_by(Flaw flaw) {
     case Flaw::demoted_grants:
     case Flaw::from_the_answer:
       return {exclusion};
+    case Flaw::forgotten_waiters:
+    case Flaw::unbounded_overtaking:
+    case Flaw::one_overtake_more:
+      return {std::string(to_string(history::Invariant::liveness))};
     case Flaw::newer_config_only:
       return {"trouble from nowhere", std::string(to_string(history::Invariant::liveness))};
     case Flaw::unguarded_fork:

@@ -14,9 +14,12 @@ namespace lockset::simulation {
 enum class Flaw : std::uint8_t {
   none,
   // In the store.
-  counted_versions,  // versions of the configuration are counted, and come again after a restore
-  counted_stamps,    // stamps are counted, and come again too
-  demoted_grants,    // it continues to grant after another one was promoted in its place
+  counted_versions,   // versions of the configuration are counted, and come again after a restore
+  counted_stamps,     // stamps are counted, and come again too
+  demoted_grants,     // it continues to grant after another one was promoted in its place
+  forgotten_waiters,  // a waiter that comes again has lost its place in the line
+  unbounded_overtaking,  // nobody counts how often a waiter is overtaken
+  one_overtake_more,     // one more grant than promised comes before a waiter
   // In the clients.
   newer_config_only,  // one never takes over a configuration that is older than its own
   own_renewals,       // one ignores denied renewals, and believes that it still holds

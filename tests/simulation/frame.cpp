@@ -9,10 +9,11 @@ namespace lockset::simulation {
 
 using namespace std::chrono_literals;
 
-void set_permits(Backend& store, const Profile& profile) {
+void configure(Backend& store, const Profile& profile) {
   const std::string all(default_permits_name);
   static_cast<void>(store.change_config(SetPermits{all, Mode::read, profile.reads}, {}).ok());
   static_cast<void>(store.change_config(SetPermits{all, Mode::write, profile.writes}, {}).ok());
+  static_cast<void>(store.change_config(SetMaxOvertakes{profile.max_overtakes}, {}).ok());
 }
 
 void record_permits(World& world, const Profile& profile) {
@@ -48,6 +49,7 @@ std::optional<history::Report> judge(Outcome& outcome, World& world, const histo
       outcome.failures.push_back({std::string(to_string(each.invariant)), each.story});
     }
     world.counts["overlaps"] += report->counts.overlaps;
+    world.counts["waits judged for overtaking"] += report->counts.waits;
     result = *std::move(report);
   } else {
     outcome.failures.push_back({"the history makes sense", report.error().message});

@@ -12,8 +12,8 @@
 
 namespace lockset::simulation {
 
-// Sets the permits of the profile, for all names.
-void set_permits(Backend& store, const Profile& profile);
+// Sets the permits of the profile, for all names, and its bound on overtaking.
+void configure(Backend& store, const Profile& profile);
 // For the names that the clients use.
 void record_permits(World& world, const Profile& profile);
 

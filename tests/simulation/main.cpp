@@ -44,7 +44,9 @@ int main(int argc, char** argv) {
                    {"forks", 450},
                    {"superseded", 200},
                    {"uses refused", 800},
-                   {"wake-ups lost", 180}},
+                   {"wake-ups lost", 180},
+                   {"names kept for a waiter", 2700},
+                   {"waits judged for overtaking", 2100}},
         .must_break = broken_by(flaw)};
   });
 }

@@ -1,12 +1,33 @@
 #include "tests/simulation/profile.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/random.h"
 
 namespace lockset::simulation {
 
 using namespace std::chrono_literals;
+
+namespace {
+
+// Leaves out all that may legally delay a waiter that was woken, and what keeps others away from
+// the names for long.
+void silence(Profile& profile) {
+  profile.loss = profile.refusal = profile.repeat = profile.slow = profile.hint_loss = 0;
+  profile.pauses = profile.crashes = profile.downs = profile.steps = profile.walls = 0;
+  profile.drift = 0;
+  profile.reclaim = profile.changes_permits = profile.long_leases = profile.forks = false;
+  // A crowd, so that waiters are overtaken at all.
+  profile.clients = 4;
+  profile.threads = 2;
+  profile.rounds = 30;
+  profile.between_looks = profile.rest = 30ms;
+  profile.traits.push_wakeup = true;
+  profile.traits.bounded_overtaking = true;
+}
+
+}  // namespace
 
 Profile make_worldly_profile(std::uint64_t seed, Flaw flaw) {
   Profile profile = make_profile(seed);
@@ -23,6 +44,7 @@ Profile make_worldly_profile(std::uint64_t seed, Flaw flaw) {
     if (world < 2) profile.world = Profile::World::lost;
     if (world == 2) profile.world = Profile::World::slow;
     if (world == 3) profile.world = Profile::World::demoted;
+    if (world == 4) profile.world = Profile::World::quiet;
   }
   switch (profile.world) {
     case Profile::World::promised:
@@ -45,6 +67,9 @@ Profile make_worldly_profile(std::uint64_t seed, Flaw flaw) {
       profile.least_travel = profile.most_travel / 3;
       break;
     case Profile::World::demoted:
+      break;
+    case Profile::World::quiet:
+      silence(profile);
       break;
   }
   return profile;
@@ -98,6 +123,8 @@ Profile make_profile(std::uint64_t seed) {
   const Duration in_flight = std::max(2 * profile.io_timeout, profile.longest_pause);
   // Two attempts to tidy up are at most 5 s apart.
   profile.settled = profile.calm + in_flight + 7s;
+  constexpr std::uint32_t bounds[] = {0, 1, 3, default_max_overtakes, unlimited_overtakes};
+  profile.max_overtakes = bounds[random.below(std::size(bounds))];
   return profile;
 }
 

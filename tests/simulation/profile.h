@@ -6,6 +6,7 @@
 
 #include "lockset/backend.h"
 #include "lockset/clock.h"
+#include "lockset/space_config.h"
 #include "tests/simulation/flaws.h"
 
 namespace lockset::simulation {
@@ -18,6 +19,7 @@ struct Profile {
     lost,      // the store loses its state: it is wiped, or continues from a backup
     slow,      // each message takes a large part of a lease
     demoted,   // the store is demoted, and a copy of it promoted, which some clients reach later
+    quiet,     // nothing goes wrong, so waiters are overtaken no more often than is promised
   };
   World world = World::promised;
   // When the world is disturbed.
@@ -61,8 +63,14 @@ struct Profile {
   bool breaks = true;       // clients break each other's holds
   bool snapshots = true;    // snapshots of the store are taken
   bool forks = false;       // clients fork while they hold something
+  // How often each thread takes a set, how long it rests before, and how long it keeps the set from
+  // one look at it to the next at most: half a lease if unset.
+  int rounds = 8;
+  Duration rest = std::chrono::milliseconds(800);
+  std::optional<Duration> between_looks;
   std::uint32_t reads = 1;
   std::uint32_t writes = 1;
+  std::uint32_t max_overtakes = default_max_overtakes;
   Traits traits;
   // When the faults end.
   TimePoint calm;

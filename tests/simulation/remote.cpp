@@ -150,21 +150,28 @@ Result<AcquireOutcome> Remote::try_acquire(const AcquireRequest& asked) {
   copy->request.set = &copy->set;
   copy->request.permits = copy->permits;
   copy->request.owner = &copy->owner;
-  copy->request.will_wait = false;
-  copy->request.ticket.reset();
-  const auto ticket = asked.will_wait && line_.profile.traits.push_wakeup
-                          ? std::make_shared<Ticket>(process_.actor)
-                          : nullptr;
+  const auto before = std::static_pointer_cast<Ticket>(asked.ticket);
+  const auto ticket = asked.will_wait ? std::make_shared<Ticket>(process_.actor) : nullptr;
 
-  return call<AcquireOutcome>(asked.by, [&store = line_.store, copy, ticket](Backend& front) {
+  return call<AcquireOutcome>(asked.by, [&line = line_, copy, before, ticket](Backend& front) {
+    copy->request.ticket = before && before->at == &front ? before->place : nullptr;
     Result<AcquireOutcome> found = front.try_acquire(copy->request);
     Busy* const busy = found ? std::get_if<Busy>(&*found) : nullptr;
     if (busy != nullptr && ticket) {
-      busy->ticket = ticket;
-      store.listen(ticket);
+      ticket->place = std::exchange(busy->ticket, ticket);
+      ticket->at = &front;
+      if (line.profile.traits.push_wakeup) line.store.listen(ticket);
     }
     return found;
   });
+}
+
+void Remote::end_wait(WaitTicket& ticket, TimePoint by) {
+  const auto& mine = static_cast<Ticket&>(ticket);
+  static_cast<void>(call<bool>(by, [place = mine.place, at = mine.at](Backend& front) {
+                      if (at == &front) front.end_wait(*place, TimePoint::max());
+                      return true;
+                    }).ok());
 }
 
 Result<std::optional<Grant>> Remote::resolve(const HoldRef& attempt, TimePoint by) {

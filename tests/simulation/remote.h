@@ -42,7 +42,7 @@ class Remote final : public Backend {
   Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override;
   Result<bool> break_hold(const HoldRef& hold, TimePoint by) override;
   Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) override;
-  void end_wait(WaitTicket&, TimePoint) override {}
+  void end_wait(WaitTicket& ticket, TimePoint by) override;
   Result<Inspection> inspect(const InspectQuery& query, TimePoint by) override;
   Result<SpaceConfig> load_config(TimePoint by) override;
   Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override;

@@ -13,7 +13,7 @@ Client::Round::Round(Client& client, Locks& locks, std::uint64_t chance)
     : client_(client), world_(client.world_), told_(client.told_), locks_(locks), random_(chance) {}
 
 void Client::Round::run() {
-  client_.sleep(random_.between(0ms, 800ms));
+  client_.sleep(random_.between(0ms, client_.profile_.rest));
   if (one_in(25) && client_.profile_.breaks) break_somebody();
   choose();
   if (client_.process_.dead) return;
@@ -252,16 +252,19 @@ void Client::Round::be_the_child(Process& child) {
 
 void Client::Round::hold() {
   const Duration lease = lease_ == no_lease ? 3s : std::min<Duration>(lease_, 3s);
+  const Duration longest = client_.profile_.between_looks.value_or(lease / 2);
   const std::uint64_t steps = random_.below(6);
   look();
   for (std::uint64_t i = 0; i < steps && !client_.process_.dead; ++i) {
-    client_.sleep(random_.between(0ms, lease / 2));
+    client_.sleep(random_.between(0ms, longest));
     look();
     use();
     if (client_.profile_.forks && one_in(6)) fork();
     // A renewal by stamp renews whatever exists, even if it is lost here.
     if (one_in(8) && valid()) {
+      told_.renewing.insert(world_.current());
       static_cast<void>(plain_ ? locks_.renew_locks(stamp_, lease_).ok() : hold_.renew().ok());
+      told_.renewing.erase(world_.current());
       look();
     }
   }

@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <utility>
 
+#include "backends/line_times.h"
 #include "tests/simulation/client.h"
 #include "tests/simulation/frame.h"
 #include "tests/simulation/remote.h"
@@ -26,18 +27,23 @@ class Run {
         resource_(world_) {}
 
   Outcome go() {
-    set_permits(store_.serve(nullptr), profile_);
+    configure(store_.serve(nullptr), profile_);
     store_.config_changed = [this](const SpaceConfig& config) { note_permits(config); };
     note_permits(*store_.serve(nullptr).load_config(TimePoint::max()));
-    world_.record(history::FaultBegin{"seed"});
+    const bool quiet = profile_.world == Profile::World::quiet;
+    if (!quiet) {
+      world_.record(history::FaultBegin{"seed"});
+    } else if (profile_.max_overtakes != unlimited_overtakes) {
+      world_.record(history::Bounded{profile_.max_overtakes});
+    }
     world_.set_fork_guard(profile_.flaw != Flaw::unguarded_fork);
     world_.set_pauses(profile_.pauses, profile_.longest_pause);
     store_.begin();
     for (std::uint32_t i = 0; i < profile_.clients; ++i) start(i, 1);
     if (profile_.changes_permits) administer();
-    world_.at(profile_.calm, [this] {
+    world_.at(profile_.calm, [this, quiet] {
       world_.calm_down();
-      world_.record(history::FaultEnd{"seed"});
+      if (!quiet) world_.record(history::FaultEnd{"seed"});
     });
     world_.at(profile_.settled, [this] {
       for (Client& each : clients_) each.check_settled();
@@ -51,6 +57,10 @@ class Run {
     if (!ended) outcome.failures.push_back({"every call returns", "the run did not end"});
     history::Rules rules = rules_of(profile_);
     rules.slack = store_.slack(longest_lease);
+    rules.waiter_lifetime = waiter_lifetime + store_.slack(waiter_lifetime);
+    // A request needs no longer than that, and nobody is slow to come.
+    rules.in_line = profile_.most_travel;
+    rules.overtaken = 0;
     judge(outcome, world_, rules, [this](history::Invariant each) { return excused(each); });
     return outcome;
   }
@@ -103,6 +113,7 @@ class Run {
       case Profile::World::lost:
       case Profile::World::slow:
       case Profile::World::demoted:
+      case Profile::World::quiet:
         return false;
       case Profile::World::stepped:
         return invariant == Invariant::exclusion || invariant == Invariant::fencing ||

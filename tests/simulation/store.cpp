@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "backends/line_times.h"
 #include "lockset/forwarding_backend.h"
 
 namespace lockset::simulation {
@@ -78,8 +79,15 @@ class SimulatedStore::Front final : public ForwardingBackend {
   bool unheard = false;
 
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
+    expire();
     const NoCalendar wrong(store_.clock_, store_.profile_.flaw == Flaw::counted_stamps);
-    Result<AcquireOutcome> outcome = inner().try_acquire(request);
+    Result<AcquireOutcome> outcome = inner().try_acquire(in_line(request));
+    const Busy* const busy = std::get_if<Busy>(&*outcome);
+    if (busy != nullptr && !busy->holder) {
+      ++store_.world_.counts["names kept for a waiter"];
+      // The store has woken it just now.
+      if (busy->retry_after == comes_within) store_.announce();
+    }
     if (const Grant* grant = std::get_if<Grant>(&*outcome)) {
       const auto [at, fresh] = store_.fates_.try_emplace(grant->stamp);
       if (fresh) {  // otherwise the request was repeated, and this is the same grant
@@ -99,6 +107,7 @@ class SimulatedStore::Front final : public ForwardingBackend {
   }
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                            TimePoint by) override {
+    expire();
     Result<RenewReply> reply = inner().renew(owner, requests, by);
     for (std::size_t i = 0; i < requests.size(); ++i) {
       const bool made = requests[i].permanent && reply->renewals[i];
@@ -107,10 +116,17 @@ class SimulatedStore::Front final : public ForwardingBackend {
     return reply;
   }
   Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override {
+    expire();
     return ended(hold.stamp, Fate::End::released, inner().release(hold, app, by));
   }
   Result<bool> break_hold(const HoldRef& hold, TimePoint by) override {
+    expire();
     return ended(hold.stamp, Fate::End::broken, inner().break_hold(hold, by));
+  }
+  // Others may have waited only because names were kept for this one.
+  void end_wait(WaitTicket& ticket, TimePoint by) override {
+    inner().end_wait(ticket, by);
+    store_.announce();
   }
   Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override {
     const NoCalendar wrong(store_.clock_, store_.profile_.flaw == Flaw::counted_versions);
@@ -146,6 +162,26 @@ class SimulatedStore::Front final : public ForwardingBackend {
   }
 
  private:
+  // The request with the effect of a mistake in the line.
+  AcquireRequest in_line(AcquireRequest request) {
+    switch (store_.profile_.flaw) {
+      case Flaw::forgotten_waiters:
+        if (request.ticket) inner().end_wait(*std::exchange(request.ticket, nullptr), {});
+        break;
+      case Flaw::unbounded_overtaking:
+        request.max_overtakes = unlimited_overtakes;
+        break;
+      case Flaw::one_overtake_more:
+        if (request.max_overtakes != unlimited_overtakes) ++request.max_overtakes;
+        break;
+      default:
+        break;
+    }
+    return request;
+  }
+  // The end of a lease counts as the waking of those who wait for it, so they have to be told.
+  void expire() { static_cast<void>(sweep(TimePoint::max()).ok()); }
+
   Result<bool> ended(Stamp stamp, Fate::End how, Result<bool> done) {
     if (!*done) return done;
     Fate& fate = store_.fates_[stamp];
@@ -250,6 +286,7 @@ void SimulatedStore::begin() {
 void SimulatedStore::disturb_world() {
   switch (profile_.world) {
     case Profile::World::promised:
+    case Profile::World::quiet:
       return;
     case Profile::World::stepped:
       stepped_ = world_.now();

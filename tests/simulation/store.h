@@ -36,6 +36,9 @@ class StoreClock final : public Clock {
 struct Ticket final : WaitTicket {
   explicit Ticket(std::uint32_t of) : actor(of) {}
   const std::uint32_t actor;
+  // Its place in the line, and whose line that is: a store that was restored has another one.
+  std::shared_ptr<WaitTicket> place;
+  const Backend* at = nullptr;
   bool changed = false;
   Fiber* waiting = nullptr;
 };

@@ -58,10 +58,13 @@ Result<std::optional<Grant>> Noting::resolve(const HoldRef& attempt, TimePoint b
 
 Result<RenewReply> Noting::renew(const Owner& owner, std::span<const RenewRequest> requests,
                                  TimePoint by) {
-  const bool by_renewer = requests.front().hold.known();
+  // What somebody asks for by stamp may also come with all that the core knows of the hold.
+  const bool by_renewer =
+      requests.front().hold.known() && !told_.renewing.contains(world_.current());
   for (const RenewRequest& each : requests) {
     world_.record(process_, history::Renew{each.hold.stamp});
-    // One pass of the renewer may have begun before the end. (A renewal by stamp is intended.)
+    // One pass of the renewer may have begun before the end. (A renewal that somebody asks for is
+    // intended.)
     const auto over = told_.over.find(each.hold.stamp);
     if (by_renewer && over != told_.over.end() && ++over->second > 1) {
       world_.complain("renewal after the end",

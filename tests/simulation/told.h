@@ -35,6 +35,8 @@ struct Told {
   };
   std::map<Fiber*, std::vector<Attempt>> attempts;
   std::map<Fiber*, Busy> busy;
+  // Those that renew a hold themselves at this moment.
+  std::set<Fiber*> renewing;
   // Grants that their callers have; released ones, and how often each was renewed since.
   std::set<Stamp> known;
   std::map<Stamp, int> over;

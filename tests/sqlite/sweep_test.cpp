@@ -26,7 +26,9 @@ class SqliteSweep : public testing::Test {
         "BEGIN IMMEDIATE; "
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < " +
         std::to_string(count) +
-        ") INSERT INTO holds SELECT i, zeroblob(16), 'app', 'i', 0, '', 0, 1000000, " +
+        ") INSERT INTO holds(stamp, token, app, instance, epoch, label, since_wall_us, "
+        "lease_us, expires_boot_us, expires_wall_us, items) SELECT i, zeroblob(16), 'app', 'i', 0, "
+        "'', 0, 1000000, " +
         expires_boot_us +
         ", 0, cast(char(1, 1 + length(i)) || 'n' || i AS BLOB) FROM n; "
         "INSERT INTO hold_names SELECT cast('n' || stamp AS BLOB), stamp, 1 FROM holds; COMMIT");

@@ -7,7 +7,10 @@
 -- # REPEATABLE READ, it would look at a state from before them: measured to grant twice.
 -- # tests/postgresql/traps_test.cpp keeps showing it.)
 -- #
--- # One statement grants a free set; settle.sql does everything else.
+-- # One statement grants a free set; settle.sql does everything else. If waiters may be
+-- # overtaken only `_most` times (NULL: without a bound, as in a call of an older program),
+-- # a set for which somebody waits is not simply free. Who waits for a name has registered
+-- # under that name's lock, so the look for waiters misses nobody.
 -- #
 -- # Filled in:
 -- #   @space@: the schema
@@ -17,11 +20,14 @@
 -- #   @plans@: how the function's statements are planned
 -- #   @slack@: how far a stamp may lag behind the clock, in microseconds
 -- #   @most_names@: how many names at most are locked one by one
+-- #   @life_us@: a little more, in microseconds, than how long a waiter counts that does
+-- #     not refresh its row
 
 CREATE OR REPLACE FUNCTION "@space@".acquire_v@version@(
   _names text[], _modes "char"[], _permits integer[], _version bigint, _lease bigint,
   _least bigint, _token uuid, _app text, _instance text, _epoch bigint, _label text,
-  _waiter bigint, _woken boolean, _channel text, _ticket text) RETURNS text
+  _waiter bigint, _woken boolean, _channel text, _ticket text, _most bigint DEFAULT NULL)
+RETURNS text
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp @plans@ AS $$
 DECLARE
@@ -55,6 +61,15 @@ BEGIN
      < greatest(_least - 1, (date_part('epoch', _now) * 1000000)::bigint - @slack@) THEN
     PERFORM "@space@".raise_stamp_v@version@(_least);
   END IF;
+  IF _most IS NOT NULL AND pg_sequence_last_value('"@space@".last_wait'::regclass)
+                           > (date_part('epoch', _now) * 1000000)::bigint - @life_us@ THEN
+    IF EXISTS (SELECT FROM "@space@".waiter_names w
+                WHERE w.name = ANY(_names) AND (_waiter = 0 OR w.id < _waiter)) THEN
+      RETURN "@space@".settle_v@version@(_names, _modes, _permits, _lease, _token, _app,
+                                         _instance, _epoch, _label, _waiter, _woken, _channel,
+                                         _ticket, NULL::bigint, _most);
+    END IF;
+  END IF;
   -- The stamp is drawn when the set was seen to be free, not before: a release takes no name's
   -- lock, and a stamp older than the release that made room would be older than those of
   -- grants that had returned before it.
@@ -83,7 +98,7 @@ BEGIN
   IF NOT FOUND THEN
     RETURN "@space@".settle_v@version@(_names, _modes, _permits, _lease, _token, _app, _instance,
                                        _epoch, _label, _waiter, _woken, _channel, _ticket,
-                                       NULL::bigint);
+                                       NULL::bigint, _most);
   END IF;
   _stamp := currval('"@space@".stamps'::regclass);
   IF _waiter <> 0 THEN

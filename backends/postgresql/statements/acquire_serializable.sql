@@ -8,6 +8,10 @@
 -- # that it is free needs no further look. So transactions on other names read nothing that
 -- # this one writes, and don't fail for nothing.
 -- #
+-- # If waiters may be overtaken only `_most` times (NULL: without a bound, as in a call of an
+-- # older program), a set for which somebody waits is not simply free. A waiter that
+-- # registered since this transaction's state was fixed stands behind this request.
+-- #
 -- # The version of the configuration must be the present one, not that of the beginning: so
 -- # it is read from a sequence.
 -- #
@@ -17,17 +21,21 @@
 -- #   @class@: the class of the space's advisory locks
 -- #   @plans@: how the function's statements are planned
 -- #   @slack@: how far a stamp may lag behind the clock, in microseconds
+-- #   @life_us@: a little more, in microseconds, than how long a waiter counts that does
+-- #     not refresh its row
 
 CREATE OR REPLACE FUNCTION "@space@".acquire_v@version@(
   _names text[], _modes "char"[], _permits integer[], _version bigint, _lease bigint,
   _least bigint, _token uuid, _app text, _instance text, _epoch bigint, _label text,
-  _waiter bigint, _woken boolean, _channel text, _ticket text) RETURNS text
+  _waiter bigint, _woken boolean, _channel text, _ticket text, _most bigint DEFAULT NULL)
+RETURNS text
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp @plans@ AS $$
 DECLARE
   _stamp bigint;
   _now timestamptz;
   _free boolean := true;
+  _ahead boolean := false;  -- others may have waited for a part of the set before
   _name text;
 BEGIN
   IF current_setting('transaction_isolation') <> 'serializable' THEN
@@ -47,9 +55,17 @@ BEGIN
   IF _stamp < _least OR _stamp < (date_part('epoch', _now) * 1000000)::bigint - @slack@ THEN
     _stamp := "@space@".raise_stamp_v@version@(_least);
   END IF;
+  IF _most IS NOT NULL AND pg_sequence_last_value('"@space@".last_wait'::regclass)
+                           > (date_part('epoch', _now) * 1000000)::bigint - @life_us@ THEN
+    _ahead := EXISTS (SELECT FROM "@space@".waiter_names w
+                       WHERE w.name = ANY(_names) AND (_waiter = 0 OR w.id < _waiter));
+  END IF;
   FOREACH _name IN ARRAY _names LOOP
-    UPDATE "@space@".names n SET last = _stamp WHERE n.name = _name AND n.last <= 0;
-    IF NOT FOUND THEN
+    -- A change makes others fail that began before: none for a set that may be refused.
+    IF NOT _ahead THEN
+      UPDATE "@space@".names n SET last = _stamp WHERE n.name = _name AND n.last <= 0;
+    END IF;
+    IF _ahead OR NOT FOUND THEN
       PERFORM FROM "@space@".names n WHERE n.name = _name FOR UPDATE;
       IF NOT FOUND THEN
         RAISE EXCEPTION USING ERRCODE = 'LS003', MESSAGE = 'a name without its row';
@@ -60,7 +76,7 @@ BEGIN
   IF NOT _free THEN
     RETURN "@space@".settle_v@version@(_names, _modes, _permits, _lease, _token, _app, _instance,
                                        _epoch, _label, _waiter, _woken, _channel, _ticket,
-                                       _stamp);
+                                       _stamp, _most);
   END IF;
   _now := clock_timestamp();
   IF cardinality(_names) = 1 THEN

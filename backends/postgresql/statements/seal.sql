@@ -81,5 +81,15 @@ BEGIN
   LOOP
     EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %s', _one.what, _one.who);
   END LOOP;
+
+  -- Functions with the parameters that an older program made: their rights have been taken over.
+  FOR _one IN SELECT o.oid::regprocedure AS what FROM pg_proc o
+               WHERE o.pronamespace = _schema AND o.proowner = _me AND o.oid = ANY(_known)
+                 AND EXISTS (SELECT FROM pg_proc p
+                              WHERE p.pronamespace = _schema AND p.proname = o.proname
+                                AND p.oid <> ALL(_known))
+  LOOP
+    EXECUTE format('DROP FUNCTION %s', _one.what);
+  END LOOP;
 END $seal$;
 @look@

@@ -8,14 +8,22 @@
 -- #   @mark@: mark_names.sql with strategy=serializable, else a comment
 -- #   @unmark@: unmark_names.sql with strategy=serializable, else a comment
 -- #   @life@: how long a waiter counts that does not refresh its row
--- #   @half_life@: about half of @life@
+-- #   @life_us@: a little more than that, in microseconds
+-- #   @fresh@: a row that counts for longer still need not be refreshed, and nobody need see
+-- #     whether its waiter lives
+-- #   @comes_within@: how soon a woken waiter comes
 
 -- The set is not simply free. A stamp that is NULL is drawn when the set is granted. REQUIRES:
 -- its names are locked, the version is right.
+--
+-- A grant counts as overtaking each waiter before it that waits for a part of the set. The rows
+-- of these waiters are locked for that in the order of their numbers, so two grants that overtake
+-- the same ones don't wait for each other in a circle. Others that lock several of them wait for
+-- none.
 CREATE OR REPLACE FUNCTION "@space@".settle_v@version@(
   _names text[], _modes "char"[], _permits integer[], _lease bigint, _token uuid, _app text,
   _instance text, _epoch bigint, _label text, _waiter bigint, _woken boolean, _channel text,
-  _ticket text, _stamp bigint) RETURNS text
+  _ticket text, _stamp bigint, _most bigint) RETURNS text
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   _now timestamptz;
@@ -30,6 +38,14 @@ DECLARE
   _own boolean[];    -- per item: its own mode is used up
   _other boolean[];  -- per item: a hold of the other mode is there
   _busy boolean;
+  -- The waiters before this request that still count.
+  _before bigint := CASE _waiter WHEN 0 THEN 9223372036854775807 ELSE _waiter END;
+  _ahead bigint[];
+  _keepers bigint[];  -- those for whom names are kept
+  _kept_reads integer[];
+  _kept_writes integer[];
+  _kept_at integer;   -- the first item that is kept for one of them
+  _keeper record;
   _at integer;
   _need integer;
   _have integer;
@@ -83,7 +99,54 @@ BEGIN
       _other[i] := CASE _modes[i] WHEN 'r' THEN _writes[i] ELSE _reads[i] END > 0;
       _busy := _busy OR _own[i] OR _other[i];
     END LOOP;
-    IF NOT _busy THEN
+
+    -- 5. A waiter that was overtaken `_most` times counts as a hold towards all who came later.
+    _ahead := NULL;
+    _keepers := NULL;
+    _kept_at := NULL;
+    IF NOT _busy AND _most IS NOT NULL
+       AND pg_sequence_last_value('"@space@".last_wait'::regclass)
+           > (date_part('epoch', _now) * 1000000)::bigint - @life_us@ THEN
+      SELECT array_agg(w.id), array_agg(w.id) FILTER (WHERE w.overtaken >= _most)
+        INTO _ahead, _keepers
+        FROM "@space@".waiters w
+       WHERE w.id IN (SELECT n.id FROM "@space@".waiter_names n
+                       WHERE n.name = ANY(_names) AND n.id < _before)
+         AND w.expires > _now AND (w.woken IS NULL OR w.woken > _now - interval '@comes_within@');
+    END IF;
+    IF _keepers IS NOT NULL THEN
+      SELECT array_agg(c.reads ORDER BY n.item), array_agg(c.writes ORDER BY n.item)
+        INTO _kept_reads, _kept_writes
+        FROM unnest(_names) WITH ORDINALITY n(name, item),
+             LATERAL (SELECT count(*) FILTER (WHERE w.mode = 'r') AS reads,
+                             count(*) FILTER (WHERE w.mode = 'w') AS writes
+                        FROM "@space@".waiter_names w
+                       WHERE w.name = n.name AND w.id = ANY(_keepers)) c;
+      FOR i IN 1 .. cardinality(_names) LOOP
+        _own[i] := CASE _modes[i] WHEN 'r' THEN _reads[i] + _kept_reads[i]
+                                           ELSE _writes[i] + _kept_writes[i] END >= _permits[i];
+        _other[i] := CASE _modes[i] WHEN 'r' THEN _kept_writes[i] ELSE _kept_reads[i] END > 0;
+        IF _kept_at IS NULL AND (_own[i] OR _other[i]) THEN
+          _kept_at := i;
+        END IF;
+      END LOOP;
+    END IF;
+    IF NOT _busy AND _kept_at IS NULL AND _ahead IS NOT NULL THEN
+      -- A grant overtakes them.
+      SELECT array_agg(l.id),
+             bool_or(l.overtaken >= _most AND l.id <> ALL(coalesce(_keepers, '{}')))
+        INTO _ahead, _busy
+        FROM (SELECT w.id, w.overtaken FROM "@space@".waiters w
+               WHERE w.id = ANY(_ahead) AND w.expires > _now
+                 AND (w.woken IS NULL OR w.woken > _now - interval '@comes_within@')
+               ORDER BY w.id FOR NO KEY UPDATE) l;
+      CONTINUE WHEN _busy;  -- another grant overtook one of them: look again
+      _busy := false;
+      UPDATE "@space@".waiters w SET overtaken = w.overtaken + 1 WHERE w.id = ANY(_ahead);
+    END IF;
+
+    -- 6. Nothing is in the way.
+    IF NOT _busy AND _kept_at IS NULL THEN
       _now := clock_timestamp();
       _stamp := coalesce(_stamp, nextval('"@space@".stamps'::regclass));
       @mark@
@@ -98,25 +161,50 @@ BEGIN
            FROM unnest(_floors) WITH ORDINALITY u(f, item)));
     END IF;
 
-    -- 5. Busy. The answer names one hold in the way, for people, and the first end of any.
-    SELECT (array_agg(l.name ORDER BY n.item, l.stamp))[1] AS name,
-           (array_agg(l.mode ORDER BY n.item, l.stamp))[1] AS mode,
-           (array_agg(l.stamp ORDER BY n.item, l.stamp))[1] AS stamp,
-           (array_agg(h.label ORDER BY n.item, l.stamp))[1] AS label,
-           min(h.expires) AS first_end
-      INTO _in_the_way
-      FROM unnest(_names, _modes, _own, _other) WITH ORDINALITY n(name, mode, own, other, item)
-      JOIN "@space@".locks l ON l.name = n.name
-       AND ((n.own AND l.mode = n.mode) OR (n.other AND l.mode <> n.mode))
-      LEFT JOIN "@space@".locks h ON h.stamp = l.stamp AND h.expires IS NOT NULL;
-    CONTINUE WHEN _in_the_way.stamp IS NULL;  -- gone since: look again
+    -- 7. Busy. The answer names one hold in the way, for people, and the first end of any.
+    IF _kept_at IS NULL THEN
+      SELECT (array_agg(l.name ORDER BY n.item, l.stamp))[1] AS name,
+             (array_agg(l.mode ORDER BY n.item, l.stamp))[1] AS mode,
+             (array_agg(l.stamp ORDER BY n.item, l.stamp))[1] AS stamp,
+             (array_agg(h.label ORDER BY n.item, l.stamp))[1] AS label,
+             min(h.expires) AS first_end
+        INTO _in_the_way
+        FROM unnest(_names, _modes, _own, _other) WITH ORDINALITY n(name, mode, own, other, item)
+        JOIN "@space@".locks l ON l.name = n.name
+         AND ((n.own AND l.mode = n.mode) OR (n.other AND l.mode <> n.mode))
+        LEFT JOIN "@space@".locks h ON h.stamp = l.stamp AND h.expires IS NOT NULL;
+      CONTINUE WHEN _in_the_way.stamp IS NULL;  -- gone since: look again
+    ELSE
+      -- No hold. It names the first for whom the name is kept, and when that one stops to count.
+      SELECT w.id, w.label, w.channel, w.ticket, w.woken, w.expires
+        INTO _keeper
+        FROM "@space@".waiter_names n JOIN "@space@".waiters w ON w.id = n.id
+       WHERE n.name = _names[_kept_at] AND n.id = ANY(_keepers) ORDER BY n.id LIMIT 1;
+      CONTINUE WHEN NOT FOUND;
+      IF _keeper.woken IS NULL AND _keeper.expires <= _now + interval '@fresh@' THEN
+        PERFORM FROM "@space@".waiters w WHERE w.id = _keeper.id FOR NO KEY UPDATE SKIP LOCKED;
+        IF FOUND THEN
+          PERFORM pg_notify(_keeper.channel, _keeper.ticket);
+          UPDATE "@space@".waiters w SET woken = _now WHERE w.id = _keeper.id;
+          _keeper.woken := _now;
+        END IF;
+      END IF;
+      -- Of the same types as above: the answer is planned once.
+      SELECT _names[_kept_at] AS name,
+             (CASE WHEN _other[_kept_at] = (_modes[_kept_at] = 'r') THEN 'w' ELSE 'r' END)::"char"
+               AS mode,
+             0::bigint AS stamp, 'the queue, for ' || _keeper.label AS label,
+             least(_keeper.expires, _keeper.woken + interval '@comes_within@') AS first_end
+        INTO _in_the_way;
+    END IF;
     @unmark@
     EXIT WHEN _channel = '';
 
-    -- 6. It will wait. If it is registered already, it keeps its place.
-    SELECT w.expires, w.woken INTO _me FROM "@space@".waiters w WHERE w.id = _waiter;
+    -- 8. It will wait. If it is registered already, it keeps its place.
+    SELECT w.expires, w.woken, w.overtaken >= _most AS keeps INTO _me
+      FROM "@space@".waiters w WHERE w.id = _waiter;
     IF FOUND THEN
-      IF _woken OR _me.woken IS NOT NULL OR _me.expires < _now + interval '@half_life@' THEN
+      IF _woken OR _me.woken IS NOT NULL OR _me.expires <= _now + interval '@fresh@' THEN
         PERFORM setval('"@space@".last_wait'::regclass,
                        (date_part('epoch', clock_timestamp()) * 1000000)::bigint);
         UPDATE "@space@".waiters w SET woken = NULL, expires = _now + interval '@life@'
@@ -125,8 +213,13 @@ BEGIN
       IF _woken OR _me.woken IS NOT NULL THEN
         -- What it was woken for may do for one behind it. A name that its own mode uses up
         -- admits nobody else, and the end of that hold wakes the line again from its head.
+        -- If names are kept for it, it counts as a hold there, too.
         FOR i IN 1 .. cardinality(_names) LOOP
-          IF NOT (_own[i] OR _other[i]) THEN
+          IF NOT (_own[i] OR _other[i]) AND _me.keeps THEN
+            IF (CASE _modes[i] WHEN 'r' THEN _reads[i] ELSE _writes[i] END + 1 < _permits[i]) THEN
+              PERFORM "@space@".wake_v@version@(_names[i], _waiter, _modes[i]);
+            END IF;
+          ELSIF NOT (_own[i] OR _other[i]) THEN
             PERFORM "@space@".wake_v@version@(_names[i], _waiter, NULL::"char");
           ELSIF NOT _own[i] THEN
             PERFORM "@space@".wake_v@version@(_names[i], _waiter,
@@ -138,9 +231,19 @@ BEGIN
     END IF;
     -- Not yet. So many of those in the way are kept from ending until the registration is
     -- committed that the set stays blocked until then: whoever ends one of them waits for
-    -- that commit, and finds the waiter. Locking a row for its key hinders no renewal.
-    _at := coalesce(array_position(_other, true), array_position(_own, true));
-    _need := CASE WHEN _other[_at] THEN 1 ELSE _permits[_at] END;
+    -- that commit, and finds the waiter. Locking a row for its key hinders no renewal, and
+    -- nobody who wakes or overtakes a waiter.
+    IF _kept_at IS NULL THEN
+      _at := coalesce(array_position(_other, true), array_position(_own, true));
+      _need := CASE WHEN _other[_at] THEN 1 ELSE _permits[_at] END;
+    ELSE
+      PERFORM FROM "@space@".waiters w WHERE w.id = ANY(_keepers) ORDER BY w.id FOR KEY SHARE;
+      GET DIAGNOSTICS _have = ROW_COUNT;
+      CONTINUE WHEN _have < cardinality(_keepers);
+      _at := _kept_at;
+      _need := CASE WHEN _other[_at] THEN 0 WHEN _modes[_at] = 'r' THEN _reads[_at]
+                    ELSE _writes[_at] END;
+    END IF;
     _have := 0;
     FOR _one IN SELECT l.stamp FROM "@space@".locks l
                  WHERE l.name = _names[_at] AND (l.mode = _modes[_at]) <> _other[_at]

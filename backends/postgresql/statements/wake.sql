@@ -9,7 +9,8 @@
 -- one is given. Passes over those who were woken a while ago and did not come: they are
 -- stopped or dead. Whoever is just being dealt with by another transaction is told, and so
 -- is the next: that one may be on its way to be granted, and then this would be lost.
--- Locks nothing that it would have to wait for.
+-- Locks nothing that it would have to wait for, and waits for nobody who registers behind a
+-- waiter and keeps that one's row from being deleted meanwhile.
 CREATE OR REPLACE FUNCTION "@space@".wake_v@version@(_name text, _after bigint, _mode "char")
 RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
@@ -25,7 +26,7 @@ BEGIN
      ORDER BY n.id
   LOOP
     PERFORM pg_notify(_next.channel, _next.ticket);
-    PERFORM FROM "@space@".waiters w WHERE w.id = _next.id FOR UPDATE SKIP LOCKED;
+    PERFORM FROM "@space@".waiters w WHERE w.id = _next.id FOR NO KEY UPDATE SKIP LOCKED;
     IF FOUND THEN
       IF _next.woken IS NULL THEN
         UPDATE "@space@".waiters w SET woken = _now WHERE w.id = _next.id;

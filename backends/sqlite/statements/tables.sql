@@ -25,7 +25,10 @@ CREATE TABLE holds(
   lease_us INTEGER NOT NULL,
   expires_boot_us INTEGER,
   expires_wall_us INTEGER,
-  items BLOB NOT NULL
+  items BLOB NOT NULL,
+  -- The open store with which it ends (liveness.h). NULL: only its lease ends it.
+  life_file INTEGER,
+  life_byte INTEGER
 );
 CREATE TABLE hold_names(
   name BLOB NOT NULL,

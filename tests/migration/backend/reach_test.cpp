@@ -139,8 +139,9 @@ TEST(MigrateReach, StoresThatDontBelongTogetherAreRefusedWhenOpenedAndAfter) {
 
 TEST(MigrateReach, TraitsAreThoseOfTheWeaker) {
   Traits strong;
-  strong.push_wakeup = strong.queued_wakeup = strong.bounded_overtaking =
-      strong.lists_waiters = strong.permanent_leases = strong.holds_outlive_process = strong.shared_between_processes = strong.floors = true;
+  strong.push_wakeup = strong.queued_wakeup = strong.bounded_overtaking = strong.lists_waiters =
+      strong.permanent_leases = strong.holds_outlive_process = strong.shared_between_processes =
+          strong.floors = true;
   strong.renew_chunk = 500;
   Traits weak;
   weak.renew_chunk = 100;
@@ -153,9 +154,8 @@ TEST(MigrateReach, TraitsAreThoseOfTheWeaker) {
                                 })
                                 .value();
     const Traits both = process.backend->traits();
-    EXPECT_FALSE(both.push_wakeup || both.queued_wakeup ||
-                 both.bounded_overtaking || both.lists_waiters ||
-                 both.permanent_leases || both.holds_outlive_process ||
+    EXPECT_FALSE(both.push_wakeup || both.queued_wakeup || both.bounded_overtaking ||
+                 both.lists_waiters || both.permanent_leases || both.holds_outlive_process ||
                  both.shared_between_processes || both.floors || both.can_migrate);
     EXPECT_TRUE(both.session_leases);
     EXPECT_EQ(both.renew_chunk, 100);
@@ -165,9 +165,8 @@ TEST(MigrateReach, TraitsAreThoseOfTheWeaker) {
       pair.try_open([&](Process& p) { p.to_old->other_traits = p.to_new->other_traits = strong; })
           .value();
   const Traits both = process.backend->traits();
-  EXPECT_TRUE(both.push_wakeup && both.queued_wakeup &&
-              both.bounded_overtaking && both.lists_waiters &&
-              both.permanent_leases && both.holds_outlive_process &&
+  EXPECT_TRUE(both.push_wakeup && both.queued_wakeup && both.bounded_overtaking &&
+              both.lists_waiters && both.permanent_leases && both.holds_outlive_process &&
               both.shared_between_processes && both.floors);
   EXPECT_FALSE(both.session_leases || both.can_migrate);
 }

@@ -32,7 +32,7 @@ class Run {
 
   Outcome go() {
     for (SimulatedStore* const store : {&stores_.old_store, &stores_.new_store}) {
-      set_permits(store->serve(nullptr), profile_);
+      configure(store->serve(nullptr), profile_);
     }
     record_permits(world_, profile_);
     world_.record(history::FaultBegin{"seed"});

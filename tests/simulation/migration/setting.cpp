@@ -37,6 +37,7 @@ Profile of_new_store(const Profile& of_old, std::uint64_t seed) {
   profile.traits = of_old.traits;
   profile.reads = of_old.reads;
   profile.writes = of_old.writes;
+  profile.max_overtakes = of_old.max_overtakes;
   profile.calm = of_old.calm;
   profile.settled = of_old.settled;
   return profile;
