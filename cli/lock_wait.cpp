@@ -110,12 +110,14 @@ Outcome attempt(const std::string& url, Options options, const LockSet& set, Dur
                                 "store that processes share, such as sqlite:"}};
   }
   if (wait == Duration::zero()) {
-    Result<std::optional<Hold>> tried = locks.try_acquire(set);
+    Result<std::optional<Hold>> tried = locks.try_acquire(set, {.outlives_process = true});
     if (!tried) return tried.error();
     if (!*tried) return NotFree{};
     return Locked{std::move(locks), std::move(**tried), BootClock::now()};
   }
   AcquireOptions acquire;
+  // The command that runs under the lock may outlive this process for a moment.
+  acquire.outlives_process = true;
   acquire.wait =
       wait == forever ? forever : std::max(wait - (BootClock::now() - began), Duration::zero());
   acquire.stop = stop;

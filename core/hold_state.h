@@ -32,11 +32,14 @@ class HoldState {
     // With reclaim: the hold on the application id; this hold ends with it.
     std::shared_ptr<HoldState> app_hold;
     LeaseClock clock{};  // of `sent` and of all moments below
+    // The store may end it when this process ends (AcquireRequest::ends_with_process).
+    bool ends_with_process = false;
   };
 
   explicit HoldState(Made made);
 
   [[nodiscard]] Stamp stamp() const noexcept { return made_.hold.stamp; }
+  [[nodiscard]] bool ends_with_process() const noexcept { return made_.ends_with_process; }
   [[nodiscard]] const LockSet& set() const noexcept { return made_.hold.set; }
   // What the backend is told about it.
   [[nodiscard]] HoldRef ref() const { return made_.hold.ref(); }

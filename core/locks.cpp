@@ -46,7 +46,11 @@ Result<Hold> Locks::acquire(std::vector<LockRequest> wanted, const AcquireOption
 
 Tried<std::optional<Hold>> Locks::try_acquire(const LockSet& set, const TryOptions& options) {
   Result<std::shared_ptr<HoldState>> hold =
-      manager_->acquire(set, {.lease = options.lease, .label = options.label}, true);
+      manager_->acquire(set,
+                        {.lease = options.lease,
+                         .label = options.label,
+                         .outlives_process = options.outlives_process},
+                        true);
   if (!hold) return std::move(hold).error();
   if (!*hold) return std::optional<Hold>();
   return std::optional<Hold>(Hold(std::move(*hold)));
@@ -72,7 +76,11 @@ Tried<Stamp> stamp_of(Result<std::shared_ptr<HoldState>> hold) {
 Tried<Stamp> Locks::try_locks(std::vector<LockRequest> wanted, const TryOptions& options) {
   Result<LockSet> set = LockSet::make(std::move(wanted));
   if (!set) return std::move(set).error();
-  return stamp_of(manager_->acquire(*set, {.lease = options.lease, .label = options.label}, true));
+  return stamp_of(manager_->acquire(*set,
+                                    {.lease = options.lease,
+                                     .label = options.label,
+                                     .outlives_process = options.outlives_process},
+                                    true));
 }
 
 Result<Stamp> Locks::acquire_locks(std::vector<LockRequest> wanted, const AcquireOptions& options) {

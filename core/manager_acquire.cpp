@@ -64,6 +64,7 @@ struct Manager::Call {
   Token token;  // of the last attempt or question
   std::vector<std::uint32_t> permits;
   std::shared_ptr<WaitTicket> ticket;
+  bool ends_with_process = false;
   // The configuration for the first attempt, if it was read before.
   std::shared_ptr<const SpaceConfig> known_config;
 
@@ -155,6 +156,7 @@ Result<std::shared_ptr<HoldState>> Manager::acquire(const LockSet& set,
   Call call(set, labelled ? *labelled : owner_, lease, options.stop, settings,
             Stamp{high_water_.load()}, now);
   call.known_config = std::move(config);
+  call.ends_with_process = lease != no_lease && !options.outlives_process;
   return acquire(call);
 }
 
@@ -209,7 +211,7 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Attempt& a
   request.owner = &call.owner;
   request.lease = call.first_lease(*config);
   request.will_wait = !call.single_try;
-  request.ends_with_process = call.lease != no_lease;
+  request.ends_with_process = call.ends_with_process;
   request.ticket = call.ticket;
   request.by = std::min(io_deadline(call.now), call.last_answer);
 
@@ -345,7 +347,7 @@ Result<std::shared_ptr<HoldState>> Manager::keep(Call& call, AcquireLoop::Grante
   const ClockReading reading{call.sent, on_lease_clock(call.now), store_time};
   auto hold = std::make_shared<HoldState>(HoldState::Made{
       granted_to(call, stamp, store_time), std::move(granted.grant.floors), granted.grant.lease,
-      call.sent, call.lease, weak_from_this(), app_hold_, clock_});
+      call.sent, call.lease, weak_from_this(), app_hold_, clock_, call.ends_with_process});
   if (!hold->valid()) {
     give_back(hold->known(), hold->granted_lease());
     if (app_hold_ && !app_hold_->valid()) return application_lost();

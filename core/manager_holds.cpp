@@ -157,7 +157,7 @@ Result<Stamp> Manager::detach(HoldState& hold) {
                  "with this backend no hold outlives its process: keep it with lockset run, or "
                  "in the program that took it"};
   }
-  if (traits_.ends_with_process && hold.valid()) {
+  if (traits_.ends_with_process && hold.ends_with_process() && hold.valid()) {
     if (Status status = outlive_process(hold); !status) return std::move(status).error();
   }
   const HoldState::Released released = hold.release();

@@ -43,8 +43,8 @@ class SideFile {
   // Another SideFile, of any process, has the lock. Also true if that can't be told.
   [[nodiscard]] bool is_locked(std::int64_t byte) const noexcept;
 
-  // Of the file itself, and not of its name: no other file has it as long as this one is open. 0 if
-  // it can't be told.
+  // Identifies the file itself, whatever its name: no other file has this number while this one is
+  // open. 0 if it can't be told.
   [[nodiscard]] std::int64_t identity() const noexcept;
 
  private:

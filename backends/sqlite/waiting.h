@@ -44,7 +44,7 @@ struct Kept {
   std::int64_t counts_until_us = 0;  // unless it comes
   bool to_prod = false;              // it was not heard of lately
 };
-// Of those who came before the waiter `before` (0: of all).
+// Looks only at the waiters before `before` (0: at all).
 Kept look_who_is_kept(Transaction& transaction, std::string_view name, std::int64_t before,
                       std::uint32_t max_overtakes);
 // Nobody waits for anything.

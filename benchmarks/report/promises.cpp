@@ -38,9 +38,7 @@ constexpr Rule memory_cycle{"P8", "memory: acquire + release, one thread", Unit:
 constexpr Rule fair_to_eight{"P9", "8 clients that ask again at once: least served of most served",
                              Unit::share, true};
 constexpr Rule fair_to_many{"P9", "200 clients that ask again at once: least served of most served",
-                            Unit::share, true};
-constexpr Rule after_a_kill{"P10", "kill -9 of the holder to the next grant", Unit::microseconds,
-                            false};
+                            Unit::percent, true};
 
 constexpr std::uint64_t most_clients = 200;
 
@@ -49,7 +47,6 @@ struct Kind {
   bool has_floor = true;
   bool pushes = false;  // the store itself wakes waiters
   bool queues = false;  // it wakes a bounded number of them
-  bool knows_the_dead = false;
   double sixteen_must = 0.45;
   double collisions_must = 0.01;
   std::uint64_t most_holds = 1'000'000;
@@ -64,7 +61,7 @@ Kind kind_of(const Space& space) {
     kind.has_floor = false;
     kind.pushes = true;
   } else if (space.scheme == "sqlite") {
-    kind.pushes = kind.queues = kind.knows_the_dead = true;
+    kind.pushes = kind.queues = true;
   } else if (space.scheme == "postgresql") {
     kind.pushes = kind.queues = says("listen=on") || (!says("listen=off") && !says("pooler=on"));
     if (says("serializable")) kind.collisions_must = 0.05;
@@ -105,12 +102,9 @@ class Judge {
       many_held();
       renewal();
       memory();
-      crash();
     }
     std::stable_sort(made_.begin(), made_.end(), [](const Promise& a, const Promise& b) {
-      if (a.id == b.id) return place(a) < place(b);
-      // "P10" comes after "P9".
-      return a.id.size() != b.id.size() ? a.id.size() < b.id.size() : a.id < b.id;
+      return a.id != b.id ? a.id < b.id : place(a) < place(b);
     });
     return std::move(made_);
   }
@@ -221,25 +215,6 @@ class Judge {
       make(rule, 0.5, {}, m, share);
     } else {
       make(rule, {}, {}, m, share, "no queue");
-    }
-  }
-
-  void crash() {
-    if (!kind_.has_floor) return;
-    const Measurement* m = find("crash", [](const Measurement&) { return true; });
-    std::optional<Spread> took;
-    if (m != nullptr && m->recovery_ms) {
-      const auto us = [](std::optional<double> ms) -> std::optional<double> {
-        if (!ms) return {};
-        return *ms * 1000;
-      };
-      took =
-          Spread{m->recovery_ms->median * 1000, us(m->recovery_ms->low), us(m->recovery_ms->high)};
-    }
-    if (kind_.knows_the_dead) {
-      make(after_a_kill, 100'000, {}, m, took);
-    } else {
-      make(after_a_kill, {}, {}, m, took, "at the end of the lease");
     }
   }
 

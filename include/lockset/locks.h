@@ -78,11 +78,15 @@ struct AcquireOptions {
   std::optional<Duration> lease{};
   // Unset: as Options::label.
   std::optional<std::string> label{};
+  // Only its lease ends the hold if this process ends without releasing it: for work that other
+  // processes do. Otherwise a store that can tell (SQLite) then ends it at once.
+  bool outlives_process = false;
 };
 
 struct TryOptions {
   std::optional<Duration> lease{};
   std::optional<std::string> label{};
+  bool outlives_process = false;
 };
 
 // The outcome of one try: an error, busy, or a grant. It does not convert to bool, because `if

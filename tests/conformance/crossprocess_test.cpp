@@ -60,7 +60,7 @@ TEST_P(CrossProcess, AKilledHoldersSetIsFreeAtTheLeasesEnd) {
   if (skip_unless(traits().holds_outlive_process, "holds that outlive their process")) return;
   const auto victim = holder("victim", 1s);
   const TimePoint asked = BootClock::now();
-  const Stamp stamp = granted(victim->ask("acquire 0 w:a w:b"));
+  const Stamp stamp = granted(victim->ask("outlive 0 w:a w:b"));
   // The last renewal was some time before the kill: the lease counts from there, and at the
   // earliest from the acquire.
   victim->kill();
@@ -75,13 +75,26 @@ TEST_P(CrossProcess, AKilledHoldersSetIsFreeAtTheLeasesEnd) {
   EXPECT_GT(next->stamp, stamp);
 }
 
+// SEM 10: "it may end that hold before its lease"
+TEST_P(CrossProcess, AKilledHoldersSetIsFreeAtOnceIfTheStoreCanTell) {
+  if (lacks_processes()) return;
+  if (skip_unless(traits().ends_with_process, "holds that end with their process")) return;
+  const auto victim = holder("victim", 10min);
+  const Stamp stamp = granted(victim->ask("acquire 0 w:a w:b"));
+  victim->kill();
+  Client c = client();
+  const std::optional<Grant> next = c.try_take({write("b"), write("c")});
+  ASSERT_TRUE(next);
+  EXPECT_GT(next->stamp, stamp);
+}
+
 // SEM 10: the same for a process that ends without releasing
 TEST_P(CrossProcess, AnExitWithoutReleaseIsLikeAKill) {
   if (lacks_processes()) return;
   if (skip_unless(traits().holds_outlive_process, "holds that outlive their process")) return;
   const auto leaver = holder("leaver", 1s);
   const TimePoint asked = BootClock::now();
-  (void)granted(leaver->ask("acquire 0 w:a"));
+  (void)granted(leaver->ask("outlive 0 w:a"));
   leaver->send("leave");
   EXPECT_EQ(leaver->wait(), 0);
   Client c = client();

@@ -3,6 +3,7 @@
 //
 //   open URL APP LEASE_MS        ok | error CODE
 //   acquire WAIT_MS r:NAME ...   granted STAMP | error CODE
+//   outlive WAIT_MS r:NAME ...   the same, for a hold that outlives this process
 //   await WAIT_MS r:NAME ...     the same, after a line "busy" as soon as it has to wait
 //   valid                        valid | invalid
 //   release                      released | error CODE
@@ -51,6 +52,7 @@ class Holder {
     words >> command;
     if (command == "open") return open(words);
     if (command == "acquire") return acquire(words);
+    if (command == "outlive") return acquire(words, true);
     if (command == "await") {
       waits_->tells = true;
       return acquire(words);
@@ -80,7 +82,7 @@ class Holder {
     return "ok";
   }
 
-  std::string acquire(std::istream& words) {
+  std::string acquire(std::istream& words, bool outlives_process = false) {
     int wait_ms = 0;
     words >> wait_ms;
     std::vector<LockRequest> wanted;
@@ -89,6 +91,7 @@ class Holder {
     }
     AcquireOptions options;
     options.wait = milliseconds(wait_ms);
+    options.outlives_process = outlives_process;
     Result<Hold> hold = locks_->acquire(wanted, options);
     if (!hold) return error_line(hold.error());
     hold_ = *std::move(hold);

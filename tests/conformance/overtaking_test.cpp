@@ -210,6 +210,21 @@ TEST_P(Overtaking, WhoDoesNotComeIsPassedOver) {
   EXPECT_TRUE(eventually([&] { return newcomer.try_take({write("b")}).has_value(); }));
 }
 
+// The same where nothing wakes it: what it also waits for stays taken.
+TEST_P(Overtaking, WhoIsDeadKeepsNothingForLong) {
+  Client newcomer = client("newcomer");
+  bound(0, {&newcomer});
+  newcomer.take({write("a")});
+  {
+    Client dead(open(), "dead");
+    std::shared_ptr<WaitTicket> ticket;
+    come(dead, {write("a"), write("b")}, ticket);
+  }
+  const Stopwatch watch;
+  EXPECT_TRUE(eventually([&] { return newcomer.try_take({write("b")}).has_value(); }));
+  EXPECT_LT(watch.elapsed(), waiter_lifetime - 3s) << "it counted until it was forgotten";
+}
+
 TEST_P(Overtaking, NothingIsKeptForWhoGaveUp) {
   Client newcomer = client("newcomer");
   Client quitter(open(), "quitter");

@@ -307,7 +307,11 @@ if keeper then
   local record = keeper[3]
   local expires, woken = tonumber(string.sub(record, 1, 16)), tonumber(string.sub(record, 17, 32))
   -- If it was not heard of lately, this shows whether it still lives.
-  if woken == 0 and expires < now + 14000000 then tell(keeper[2], record) end
+  if woken == 0 and expires < now + 14000000 and not tell(keeper[2], record) then
+    -- Its client is gone: it does not count any more, and its record tells the sweep.
+    call('HSET', W, keeper[2], format('%016.0f', now) .. string.sub(record, 17))
+    return {'A'}
+  end
   return {'B', item, holder_mode, '0',
           format('%.0f', (woken == 0 and expires or woken + 100000) - now), format('%.0f', since),
           string.sub(record, string.sub(record, 33, 33) == 'o' and 43 or 33)}

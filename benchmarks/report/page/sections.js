@@ -63,7 +63,8 @@ function promiseSection(run) {
     'P1 share': 'share of floor, 1 client', 'P2 times': '8 names', 'P3 share': 'share of floor, 16 clients',
     'P3 percent': 'internal retries', 'P4 times': 'hand-over', 'P5 times': 'full store', 'P6 percent': 'renewal: CPU',
     'P6 times': 'renewal: others wait', 'P7 count': 'tries per grant', 'P9 share': 'least of most served',
-    'P10 us': 'after a kill', 'P8 us': 'memory',
+    'P9 percent': 'the same, 200 clients',
+    'P8 us': 'memory',
   };
   const cell = (id, kind) => {
     const p = run.promises.find((one) => one.space === id && one.promise === kind.promise && one.what === kind.what);
