@@ -109,7 +109,7 @@ ordered_json conduct(const Plan& plan, std::span<const Target> spaces,
     if (collector.interrupted()) break;
     collector.begin(space.id + ": connecting");
     try {
-      prepare(space);
+      prepare(space, plan.max_overtakes);
       described.push_back({{"id", space.id}, {"url", space.url.redacted()}});
       described.back()["settings"] = space.store->settings == nullptr
                                          ? ordered_json::object()

@@ -49,6 +49,8 @@ std::string help() {
       "  --workload NAME    only this one; may be repeated\n"
       "  --repetitions N    turns of each measurement (5; --quick 3)\n"
       "  --slice MS         milliseconds of each turn (500; --quick 200)\n"
+      "  --fair K           how often a waiter may be overtaken (lockset init --fair), 0 to\n"
+      "                     1000000; default: as a new space has it\n"
       "  --json FILE        the results, for programs and for report\n"
       "  --html FILE        the results as a page with charts\n"
       "\n"
@@ -68,10 +70,10 @@ std::string help() {
 }
 
 Options parse_options(const std::vector<std::string>& words) {
-  const tools::GivenOptions given(
-      "lockset-bench --help",
-      {"help,h", "quick", "urls=*", "workload=*", "repetitions=", "slice=", "json=", "html="},
-      words, true);
+  const tools::GivenOptions given("lockset-bench --help",
+                                  {"help,h", "quick", "urls=*", "workload=*",
+                                   "repetitions=", "slice=", "fair=", "json=", "html="},
+                                  words, true);
   Options options;
   options.help = given.has("help");
   if (options.help) return options;
@@ -83,6 +85,9 @@ Options parse_options(const std::vector<std::string>& words) {
   }
   if (const auto slice = given.number("slice", 10, 600'000)) {
     options.plan.slice = std::chrono::milliseconds(*slice);
+  }
+  if (const auto most = given.number("fair", 0, 1'000'000)) {
+    options.plan.max_overtakes = static_cast<std::uint32_t>(*most);
   }
   for (const auto& name : given.texts("workload")) {
     options.chosen.push_back(find_workload(given, name));

@@ -5,7 +5,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "lockset/registry.h"
+#include "lockset/lockset.h"
 
 namespace lockset::bench {
 namespace {
@@ -73,6 +73,14 @@ void make(const Url& url) {
   if (!made) throw std::runtime_error(made.error().message);
 }
 
+void bound_overtaking(const Url& url, std::uint32_t max_overtakes) {
+  auto locks = open(url.text);
+  if (!locks) throw std::runtime_error(locks.error().message);
+  if (!locks->traits().bounded_overtaking) return;
+  const Status set = locks->set_max_overtakes(max_overtakes);
+  if (!set) throw std::runtime_error(set.error().message);
+}
+
 }  // namespace
 
 std::vector<Target> spaces(std::span<const std::string> operands,
@@ -112,9 +120,10 @@ std::vector<Target> spaces(std::span<const std::string> operands,
   return result;
 }
 
-void prepare(const Target& space) {
+void prepare(const Target& space, std::optional<std::uint32_t> max_overtakes) {
   if (space.url.scheme == "sqlite") clean(space);
   make(space.url);
+  if (max_overtakes) bound_overtaking(space.url, *max_overtakes);
   if (space.store->fill != nullptr) {
     make(space.filled);
     space.store->fill(space.filled, 0);

@@ -2,6 +2,7 @@
 // locks are touched.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,8 +26,9 @@ struct Target {
 std::vector<Target> spaces(std::span<const std::string> operands,
                            std::vector<std::string>& complaints);
 
-// Makes both spaces, and what the rivals need. Throws std::runtime_error with one line.
-void prepare(const Target& space);
+// Makes both spaces, and what the rivals need. `max_overtakes`: of the first space, if given and
+// the store keeps a bound. Throws std::runtime_error with one line.
+void prepare(const Target& space, std::optional<std::uint32_t> max_overtakes);
 // Removes everything except lock spaces, but files of spaces too. The spaces of a server stay,
 // empty.
 void clean(const Target& space);

@@ -76,7 +76,7 @@ constexpr Option options[] = {
     {Opt::max_lease, "max-lease", 0, Type::duration, "D", "", false, false, "",
      "the longest lease that the space grants (10m in a new space)"},
     {Opt::fair, "fair", 0, Type::overtakes, "K", "", false, false, "",
-     "a waiter is overtaken at most K times (16 in a new space; 0: strictly in turn), or off"},
+     "a waiter is overtaken at most K times (4 in a new space; 0: strictly in turn), or off"},
     {Opt::print, "print", 0, Type::flag, "", "", false, false, "",
      "print what init would do as a script, and connect to nothing"},
     {Opt::programs, "program", 0, Type::text, "ACCOUNT", "", false, true, "",
@@ -120,7 +120,7 @@ std::optional<std::string> duration_complaint(const std::string& value) {
   return {};
 }
 
-static_assert(default_max_overtakes == 16, "the help of --fair says so");
+static_assert(default_max_overtakes == 4, "the help of --fair says so");
 
 }  // namespace
 

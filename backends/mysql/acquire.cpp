@@ -17,8 +17,12 @@ using std::chrono::microseconds;
 
 constexpr std::size_t most_label = 1024;  // as the column
 
-// How long a statement of the poller may take.
-constexpr Duration look_timeout = std::chrono::seconds(2);
+// How often a waiter looks if no connection is told of wake-ups.
+constexpr Duration deaf_poll = std::chrono::seconds(1);
+// The same while that connection is being made, which may take a while on a busy machine.
+constexpr Duration connecting_poll = std::chrono::seconds(5);
+// How long, at most, a waiting attempt stays to have that connection made.
+constexpr Duration listen_within = std::chrono::seconds(1);
 
 // At most `most` bytes of a UTF-8 text, whole characters.
 std::string_view cut(std::string_view text, std::size_t most) {
@@ -38,7 +42,15 @@ std::string items_json(const AcquireRequest& request) {
   return json + "]";
 }
 
-std::string acquire_text(const Store& store, const AcquireRequest& request) {
+// Where the answer to a waiter goes.
+struct Ears {
+  std::shared_ptr<server::Listener::Subscription> subscription;  // null: it is not registered
+  std::uint64_t seen = 0;   // wake-ups that had arrived before the attempt
+  std::int64_t waiter = 0;  // 0: not registered yet
+};
+
+std::string acquire_text(const Store& store, const AcquireRequest& request, const Ears& ears,
+                         const std::string& listener) {
   const auto items = request.set->items();
   const LockRequest& first = items.front();
   const bool one = items.size() == 1;
@@ -60,21 +72,54 @@ std::string acquire_text(const Store& store, const AcquireRequest& request) {
       .bytes(cut(request.owner->label, most_label))
       .number(request.min_stamp.value)
       // After this time, a call that still waits for a lock has no caller left to take the grant.
-      .number(std::max<std::int64_t>(us(request.by - BootClock::now()), 0));
+      .number(std::max<std::int64_t>(us(request.by - BootClock::now()), 0))
+      .number(ears.waiter)
+      .number(request.max_overtakes);
+  if (ears.subscription) {
+    call.bytes(listener).number(static_cast<std::int64_t>(ears.subscription->number()));
+  } else {
+    call.null().null();
+  }
   return call.str();
 }
 
 }  // namespace
 
+class MysqlBackend::Ticket : public WaitTicket {
+ public:
+  explicit Ticket(Ears ears) : ears(std::move(ears)) {}
+  Ears ears;
+};
+
 Result<AcquireOutcome> MysqlBackend::try_acquire(const AcquireRequest& request) {
+  const auto* const ticket = dynamic_cast<const Ticket*>(request.ticket.get());
+  Ears ears;
+  if (ticket != nullptr) {
+    ears = ticket->ears;
+  } else if (request.will_wait) {
+    if (Status connected = store_->connect_for_waiting(request.by); !connected) {
+      return connected.error();
+    }
+    if (!store_->crowded()) ears.subscription = listener_.subscribe();
+  }
+  // Read before the attempt is sent: what arrives later is for the wait after it.
+  if (ears.subscription) ears.seen = ears.subscription->wakes();
   std::uint32_t collisions = 0;
-  const Result<Reply> answer = store_->run(acquire_text(*store_, request), Sent::change, request.by,
-                                           Lane::common, &collisions);
+  const Result<Reply> answer = store_->run(acquire_text(*store_, request, ears, listener_.name()),
+                                           Sent::change, request.by, Lane::common, &collisions);
   if (!answer) return answer.error();
   if (answer->rows.size() != 1) return nonsense(*store_);
   const std::string& outcome = answer->text(0);
   if (outcome == "granted") return granted(request, *answer, collisions);
-  if (outcome == "busy") return busy(request, *answer, collisions);
+  if (outcome == "busy") {
+    AcquireOutcome outcome_of_it = busy(*answer, collisions, request.by);
+    if (request.will_wait) {
+      ears.waiter = answer->number(4);
+      auto& met = std::get<Busy>(outcome_of_it);
+      met.ticket = wait_with(std::make_shared<Ticket>(std::move(ears)), request.by);
+    }
+    return outcome_of_it;
+  }
   if (outcome == "stale") return AcquireOutcome(Stale{});
   if (outcome == "unsure") {
     return error_from(not_kept, "changed over under the commit", store_->options().shown(),
@@ -103,17 +148,11 @@ Result<AcquireOutcome> MysqlBackend::granted(const AcquireRequest& request, cons
   if (grant.floors.size() != items.size()) {
     return Error{Errc::indeterminate, nonsense(*store_).message};
   }
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    if (items[i].mode == Mode::read || request.permits[i] == 1) {
-      poller_.taken(items[i].name, items[i].mode, grant.stamp);
-    }
-  }
-  if (auto mine = std::dynamic_pointer_cast<Poller::Ticket>(request.ticket)) Poller::leave(*mine);
+  wake(answer.text(5), request.by);
   return AcquireOutcome(std::move(grant));
 }
 
-Result<AcquireOutcome> MysqlBackend::busy(const AcquireRequest& request, const Reply& answer,
-                                          std::uint32_t collisions) {
+AcquireOutcome MysqlBackend::busy(const Reply& answer, std::uint32_t collisions, TimePoint by) {
   Busy busy;
   busy.holder = Stamp{answer.number(1)};
   if (const auto left_us = answer.optional_number(3)) busy.retry_after = microseconds(*left_us);
@@ -121,20 +160,30 @@ Result<AcquireOutcome> MysqlBackend::busy(const AcquireRequest& request, const R
   busy.mode = mode_of(answer.number(6));
   busy.holder_label = answer.text(7);
   busy.collisions = collisions;
+  wake(answer.text(8), by);
+  return {std::move(busy)};
+}
+
+std::shared_ptr<WaitTicket> MysqlBackend::wait_with(std::shared_ptr<Ticket> ticket, TimePoint by) {
   // Without a ticket the client comes back to look, over a connection that counts the connections
-  // again. With a ticket it needs only one: a look beside a call may have opened another.
-  const bool keeps_none = request.ticket == nullptr && store_->crowded();
-  if (request.will_wait && store_->crowded()) store_->close_idle(keeps_none ? 0 : 1);
-  if (request.will_wait && !keeps_none) {
-    const auto items = request.set->items();
-    const auto wanted = std::find_if(items.begin(), items.end(), [&](const LockRequest& item) {
-      return item.name == busy.name;
-    });
-    busy.ticket = poller_.queue_up(std::dynamic_pointer_cast<Poller::Ticket>(request.ticket),
-                                   {busy.name, wanted != items.end() ? wanted->mode : Mode::write,
-                                    numbers_of(answer.text(4)), request.config_version});
+  // again. With a ticket it keeps one: a call beside another may have opened a second.
+  if (store_->crowded()) store_->close_idle(ticket->ears.subscription ? 1 : 0);
+  if (!ticket->ears.subscription) return nullptr;
+  if (listener_.session() == 0 && !store_->crowded()) {
+    listener_.start(std::min(by, BootClock::now() + listen_within));
   }
-  return AcquireOutcome(std::move(busy));
+  return ticket;
+}
+
+void MysqlBackend::wake(std::string_view listeners, TimePoint by) {
+  while (!listeners.empty()) {
+    const std::string_view one = listeners.substr(0, listeners.find(','));
+    listeners.remove_prefix(std::min(one.size() + 1, listeners.size()));
+    const bool is_name = one.size() == listener_.name().size() &&
+                         one.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+    // It may be gone, or another account's: then it looks by itself.
+    if (is_name) static_cast<void>(store_->run(wake_text(one), Sent::nothing, by).ok());
+  }
 }
 
 Result<std::optional<Grant>> MysqlBackend::resolve(const HoldRef& attempt, TimePoint by) {
@@ -164,35 +213,33 @@ Result<std::optional<Grant>> MysqlBackend::resolve(const HoldRef& attempt, TimeP
   return std::optional<Grant>(std::move(grant));
 }
 
-std::optional<Poller::Look> MysqlBackend::look(const std::vector<std::int64_t>& stamps) {
-  std::string list = "0";
-  for (const std::int64_t stamp : stamps) list += "," + std::to_string(stamp);
-  // A plain read: it waits for no lock, and nothing waits for it.
-  const std::string sql =
-      "SELECT config_version, NULL FROM {space}_space WHERE id = 1 "
-      "UNION ALL SELECT NULL, l.stamp FROM {space}_locks l FORCE INDEX (by_stamp) "
-      "WHERE l.item = 0 AND l.stamp IN (" +
-      list + ") AND (l.expires IS NULL OR l.expires > {now})";
-  const Result<Reply> rows = store_->run(filled_in(sql, store_->options().space), Sent::reading,
-                                         BootClock::now() + look_timeout);
-  if (!rows) return {};
-  Poller::Look look;
-  for (std::size_t row = 0; row < rows->rows.size(); ++row) {
-    if (const auto version = rows->optional_number(0, row)) look.config_version = *version;
-    if (const auto stamp = rows->optional_number(1, row)) look.alive.insert(*stamp);
-  }
-  return look;
-}
-
 Status MysqlBackend::await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) {
-  auto* mine = dynamic_cast<Poller::Ticket*>(&ticket);
+  auto* mine = dynamic_cast<Ticket*>(&ticket);
   if (mine == nullptr) return foreign_ticket();
-  Poller::sleep(*mine, until, stop);
-  return {};
+  server::Listener::Subscription& subscription = *mine->ears.subscription;
+  const bool is_coming = !store_->crowded() && !parking_.failed();
+  const TimePoint deaf_until =
+      std::min(until, BootClock::now() + (is_coming ? connecting_poll : deaf_poll));
+  for (;;) {
+    const std::uint64_t session = listener_.session();
+    const TimePoint end = session == 0 ? deaf_until : until;
+    subscription.sleep(mine->ears.seen, session, end, stop);
+    // Another connection is no reason to look: it tells what was marked before it was there.
+    if (subscription.wakes() != mine->ears.seen || stop.stop_requested() ||
+        BootClock::now() >= end) {
+      return {};
+    }
+  }
 }
 
-void MysqlBackend::end_wait(WaitTicket& ticket, TimePoint /*by*/) {
-  if (auto* mine = dynamic_cast<Poller::Ticket*>(&ticket)) Poller::leave(*mine);
+void MysqlBackend::end_wait(WaitTicket& ticket, TimePoint by) {
+  const auto* mine = dynamic_cast<const Ticket*>(&ticket);
+  if (mine == nullptr || mine->ears.waiter == 0) return;
+  const Result<Reply> done = store_->run(
+      CallText(store_->name("_end_wait")).number(mine->ears.waiter).bytes(listener_.name()).str(),
+      Sent::change, by);
+  // Otherwise the row expires by itself.
+  if (done && done->rows.size() == 1) wake(done->text(0), by);
 }
 
 }  // namespace lockset::mysql

@@ -7,11 +7,17 @@ namespace lockset::mysql {
 
 MysqlBackend::MysqlBackend(std::unique_ptr<Store> store)
     : store_(std::move(store)),
-      poller_([this](const std::vector<std::int64_t>& stamps) { return look(stamps); }) {}
+      parking_(*store_),
+      listener_([this](server::Listener& listener) { parking_.listen(listener); }) {}
+
+MysqlBackend::~MysqlBackend() { parking_.end(); }
 
 Traits MysqlBackend::traits() const {
   Traits traits;
-  traits.push_wakeup = true;  // by a poller that costs the store little, see waiting.h
+  traits.push_wakeup = true;
+  traits.queued_wakeup = true;
+  traits.bounded_overtaking = true;
+  traits.lists_waiters = true;
   traits.permanent_leases = true;
   traits.holds_outlive_process = true;
   traits.shared_between_processes = true;

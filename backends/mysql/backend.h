@@ -15,6 +15,7 @@ namespace lockset::mysql {
 class MysqlBackend final : public Backend {
  public:
   explicit MysqlBackend(std::unique_ptr<Store> store);
+  ~MysqlBackend() override;
 
   [[nodiscard]] Traits traits() const override;
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override;
@@ -34,24 +35,32 @@ class MysqlBackend final : public Backend {
   Result<std::size_t> sweep(TimePoint by) override;
 
  private:
+  class Ticket;
+
   // The SQL call that releases a hold on one name, which is known.
-  [[nodiscard]] std::string release_one(const HoldRef& hold, std::string_view app) const;
+  [[nodiscard]] std::string release_text(std::string_view procedure, const HoldRef& hold,
+                                         std::string_view app) const;
+  Status list_waiters(const InspectQuery& query, TimePoint by, std::vector<WaiterInfo>& waiters);
   // Sets one element of `ended` per hold.
   Status release_some(std::span<const HoldRef> holds, std::string_view app, TimePoint by,
                       std::span<char> ended);
   Result<AcquireOutcome> granted(const AcquireRequest& request, const Reply& answer,
                                  std::uint32_t collisions);
-  Result<AcquireOutcome> busy(const AcquireRequest& request, const Reply& answer,
-                              std::uint32_t collisions);
+  AcquireOutcome busy(const Reply& answer, std::uint32_t collisions, TimePoint by);
+  // Null if the client can't wait in the line.
+  std::shared_ptr<WaitTicket> wait_with(std::shared_ptr<Ticket> ticket, TimePoint by);
+  // Tells these listeners, "name,name", that waiters of theirs were woken. The change that woke
+  // them is committed.
+  void wake(std::string_view listeners, TimePoint by);
   Result<bool> end_hold(const std::string& call, Sent sent, TimePoint by);
   Status collect_names(TimePoint by);
-  std::optional<Poller::Look> look(const std::vector<std::int64_t>& stamps);
 
   const std::unique_ptr<Store> store_;
   std::mutex sweep_mutex_;
   std::int64_t sweep_from_ = 0;  // where the next sweep continues
   std::string collect_from_;     // the same for names
-  Poller poller_;                // uses the members above
+  Parking parking_;
+  server::Listener listener_;  // uses the members above
 };
 
 }  // namespace lockset::mysql

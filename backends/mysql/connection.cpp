@@ -6,6 +6,7 @@
 #include <cppconn/statement.h>
 #include <fcntl.h>
 #include <mysql_connection.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -180,6 +181,10 @@ CallFailure Connection::failed(const std::exception& error, Sent sent) const {
   // If the outcome is unknown, a transaction may be open still, and the next call would commit it.
   const bool broken = breaks_connection(code) || told.code == Errc::indeterminate;
   return CallFailure{std::move(told), code, broken};
+}
+
+void Connection::cut() const noexcept {
+  if (socket_ != nullptr) ::shutdown(socket_->fd(), SHUT_RDWR);
 }
 
 bool Connection::hung_up() const noexcept { return socket_ != nullptr && socket_->hung_up(); }

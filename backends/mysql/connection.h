@@ -57,6 +57,9 @@ class Connection {
   Result<Reply> run(const std::string& sql, Sent sent, TimePoint by, CallFailure& failure);
 
   [[nodiscard]] bool hung_up() const noexcept;
+  // Ends the call under way, and makes the connection useless. May be called by another thread.
+  // Without effect if the connection has no deadlines.
+  void cut() const noexcept;
   // False if the socket could not be distinguished from the host program's own: then calls end by
   // the client library's timeout, some 30 s.
   [[nodiscard]] bool has_deadlines() const noexcept { return socket_ != nullptr; }

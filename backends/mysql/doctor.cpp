@@ -216,7 +216,7 @@ class Examination {
         could_read("Threads_connected", Level::warning)) {
       add(room("max_connections", variables_.number("Threads_connected"),
                variables_.number("max_connections"),
-               static_cast<long>(server::most_connections(options_.pool, false))));
+               static_cast<long>(server::most_connections(options_.pool, true))));
     }
     if (could_read("wait_timeout", Level::warning)) {
       check(variables_.number("wait_timeout") >= 60, Level::warning, "wait_timeout",
@@ -227,7 +227,8 @@ class Examination {
 
   void waiting() {
     add(good("waiting",
-             "the server can't wake waiters: one thread in each client polls for all of them"));
+             "waiters are woken over a connection that each waiting client keeps for it; between "
+             "clients of different accounts this takes up to a second"));
   }
 
   Status connection() {

@@ -90,8 +90,9 @@ bool has_one_known_name(const HoldRef& hold) {
 
 }  // namespace
 
-std::string MysqlBackend::release_one(const HoldRef& hold, std::string_view app) const {
-  return CallText(store_->name("_release_one"))
+std::string MysqlBackend::release_text(std::string_view procedure, const HoldRef& hold,
+                                       std::string_view app) const {
+  return CallText(store_->name(procedure))
       .number(hold.stamp.value)
       .bytes(hold.set->items().front().name)
       .bytes(app)
@@ -100,9 +101,12 @@ std::string MysqlBackend::release_one(const HoldRef& hold, std::string_view app)
 
 Result<bool> MysqlBackend::release(const HoldRef& hold, std::string_view app, TimePoint by) {
   if (has_one_known_name(hold)) {
-    const Result<Reply> done = store_->run(release_one(hold, app), Sent::change, by);
+    const Result<Reply> done =
+        store_->run(release_text("_release_now", hold, app), Sent::change, by);
     if (!done) return done.error();
-    return done->affected == 1;
+    if (done->rows.empty()) return true;
+    wake(done->text(1), by);
+    return done->number(0) == 1;
   }
   return end_hold(CallText(store_->name("_release")).number(hold.stamp.value).bytes(app).str(),
                   Sent::change, by);
@@ -152,7 +156,7 @@ Status MysqlBackend::release_some(std::span<const HoldRef> holds, std::string_vi
   std::vector<std::size_t> others;
   for (std::size_t i = 0; i < holds.size(); ++i) {
     if (has_one_known_name(holds[i])) {
-      calls.push_back(release_one(holds[i], app));
+      calls.push_back(release_text("_release_one", holds[i], app));
       places.push_back(i);
     } else {
       others.push_back(i);  // its procedure has a transaction of its own
@@ -162,7 +166,9 @@ Status MysqlBackend::release_some(std::span<const HoldRef> holds, std::string_vi
     const Result<std::vector<Reply>> answers = store_->run_together(calls, by);
     for (std::size_t i = 0; i < places.size(); ++i) {
       if (answers) {
-        ended[places[i]] = (*answers)[i].affected == 1 ? 1 : 0;
+        const Reply& answer = (*answers)[i];
+        ended[places[i]] = answer.affected == 1 || !answer.rows.empty() ? 1 : 0;
+        if (!answer.rows.empty()) wake(answer.text(1), by);
       } else if (answers.error().may_have_applied()) {
         return answers.error();
       } else {
@@ -187,6 +193,7 @@ Result<bool> MysqlBackend::end_hold(const std::string& call, Sent sent, TimePoin
   const Result<Reply> done = store_->run(call, sent, by);
   if (!done) return done.error();
   if (done->rows.size() != 1) return nonsense(*store_);
+  wake(done->text(1), by);
   return done->number(0) == 1;
 }
 
@@ -223,7 +230,28 @@ Result<Inspection> MysqlBackend::inspect(const InspectQuery& query, TimePoint by
     }
     inspection.holds.back().items.push_back({rows->text(7, row), mode_of(rows->number(8, row))});
   }
+  if (Status listed = list_waiters(query, by, inspection.waiters); !listed) return listed.error();
   return inspection;
+}
+
+Status MysqlBackend::list_waiters(const InspectQuery& query, TimePoint by,
+                                  std::vector<WaiterInfo>& waiters) {
+  const Result<Reply> rows =
+      store_->run(CallText(store_->name("_waiting")).str(), Sent::reading, by);
+  if (!rows) return rows.error();
+  std::int64_t last = 0;
+  for (std::size_t row = 0; row < rows->rows.size(); ++row) {
+    if (rows->number(0, row) != last) {
+      last = rows->number(0, row);
+      WaiterInfo& waiter = waiters.emplace_back();
+      waiter.owner =
+          Owner{rows->text(1, row), rows->text(2, row), rows->number(3, row), rows->text(4, row)};
+      waiter.since = std::chrono::system_clock::time_point(microseconds(rows->number(5, row)));
+    }
+    waiters.back().items.push_back({rows->text(6, row), mode_of(rows->number(7, row))});
+  }
+  std::erase_if(waiters, [&](const WaiterInfo& waiter) { return !query.matches(waiter.items); });
+  return {};
 }
 
 Result<std::size_t> MysqlBackend::reclaim(std::string_view app, std::int64_t epoch, TimePoint by) {
@@ -237,6 +265,7 @@ Result<std::size_t> MysqlBackend::reclaim(std::string_view app, std::int64_t epo
   if (done->text(0) == "not_held") {
     return no_live_epoch(app, epoch);
   }
+  wake(done->text(2), by);
   return static_cast<std::size_t>(done->number(1));
 }
 
@@ -256,6 +285,7 @@ Result<std::size_t> MysqlBackend::sweep(TimePoint by) {
     if (done->rows.size() != 1) return nonsense(*store_);
     removed += static_cast<std::size_t>(done->number(0));
     sweep_from_ = done->number(1);
+    wake(done->text(2), by);
     if (from_the_start || sweep_from_ != 0) break;
   }
   if (Status collected = collect_names(by); !collected) return collected.error();

@@ -1,6 +1,10 @@
 #include "backends/mysql/sql.h"
 
+#include <chrono>
+
+#include "backends/line_times.h"
 #include "backends/mysql/statements.h"
+#include "lockset/space_config.h"
 
 namespace lockset::mysql {
 namespace {
@@ -11,11 +15,22 @@ constexpr NamedSql tables[] = {
     {"_lock_permits", statements::table_lock_permits_sql, Audience::everybody},
     {"_epochs", statements::table_epochs_sql, Audience::everybody},
     {"_accounts", statements::table_accounts_sql},
+    {"_waiters", statements::table_waiters_sql},
+    {"_waiter_names", statements::table_waiter_names_sql},
     {"_space", statements::table_space_sql, Audience::everybody},
 };
 
 constexpr NamedSql hold_procedures[] = {
+    {"_wake", statements::wake_sql},
+    {"_wake_freed", statements::wake_freed_sql},
+    {"_wake_all", statements::wake_all_sql},
+    {"_leave_line", statements::leave_line_sql},
+    {"_admit_others", statements::admit_others_sql},
+    {"_end_wait", statements::end_wait_sql, Audience::everybody},
+    {"_park", statements::park_sql, Audience::everybody},
+    {"_waiting", statements::waiting_sql, Audience::everybody},
     {"_end_rest", statements::end_rest_sql},
+    {"_release_now", statements::release_now_sql, Audience::everybody},
     {"_release_one", statements::release_one_sql, Audience::everybody},
     {"_release", statements::release_sql, Audience::everybody},
     {"_break", statements::break_sql, Audience::operators},
@@ -37,6 +52,23 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 std::string signal(int number, const std::string& text) {
   return "SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = " + std::to_string(number) +
          ", MESSAGE_TEXT = '" + text + "';";
+}
+
+std::string in_us(Duration duration) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(duration).count());
+}
+
+// Parts of {judged}: 0 read, 1 write.
+std::string holding(int mode) {
+  return "(SELECT COUNT(*) FROM {space}_locks l WHERE l.name = CAST(j.name AS BINARY) "
+         "AND l.mode = " +
+         std::to_string(mode) + ")";
+}
+std::string keeping(int mode) {
+  return "(SELECT COUNT(*) FROM {space}_waiter_names n "
+         "STRAIGHT_JOIN {space}_waiters w ON w.id = n.id "
+         "WHERE n.name = CAST(j.name AS BINARY) AND n.mode = " +
+         std::to_string(mode) + " AND {kept})";
 }
 
 // The strategies differ in how a name is locked.
@@ -82,6 +114,20 @@ std::vector<Procedure> procedures_of(const std::string& space) {
 
 std::string filled_in(std::string_view text, const std::string& space) {
   std::string result(text);
+  // How many hold each name of the set, and for how many waiters it is kept.
+  replace_all(result, "{judged}",
+              "(SELECT j.ord AS ord, CAST(j.name AS BINARY) AS name, j.mode AS mode, "
+              "j.permits AS permits, " +
+                  holding(0) + " AS reading, " + holding(1) + " AS writing, " + keeping(0) +
+                  " AS kept_reads, " + keeping(1) + " AS kept_writes FROM {items} j)");
+  replace_all(result, "{kept}",
+              "((p_waiter = 0 OR n.id < p_waiter) AND w.overtaken >= v_enough "
+              "AND w.expires > v_now "
+              "AND (w.woken IS NULL OR w.woken > v_now - {comes_within}))");
+  replace_all(result, "{life}", in_us(waiter_lifetime));
+  replace_all(result, "{comes_within}", in_us(comes_within));
+  replace_all(result, "{prod_after}", in_us(prod_after));
+  replace_all(result, "{unlimited}", std::to_string(unlimited_overtakes));
   replace_all(result, "{items}",
               "JSON_TABLE(p_items, '$[*]' COLUMNS (ord FOR ORDINALITY, "
               "name VARCHAR(255) CHARACTER SET utf8mb4 PATH '$[0]', mode INT PATH '$[1]', "

@@ -1,6 +1,7 @@
 // The SQL of a space: tables and stored procedures, from the files in statements/. There {space} is
 // the tables' prefix, {now} the server's clock, {next_version} the value that follows the column
-// config_version, {items} the set of a request. {writable} is the condition that the server is the
+// config_version, {items} the set of a request, {judged} the same with who holds each name and for
+// which waiters it is kept ({kept}). {writable} is the condition that the server is the
 // writable one, {keeps} that a crash also loses nothing; {check_writable} and {check_keeps} are the
 // statements that refuse otherwise, before anything is done, and {check_kept} is the one after a
 // commit.

@@ -12,16 +12,29 @@ namespace lockset::mysql {
 Store::Store(Options options)
     : options_(std::move(options)),
       lanes_(
-          options_.pool, [this] { return open_one(); }, options_.shown()) {}
+          options_.pool, [this] { return connect(BootClock::now() + options_.connect_timeout); },
+          options_.shown()) {}
 
-Result<std::unique_ptr<Connection>> Store::open_one() {
-  const TimePoint by = BootClock::now() + options_.connect_timeout;
+Result<std::unique_ptr<Connection>> Store::connect(TimePoint by) {
   Result<std::unique_ptr<Connection>> connection = Connection::connect(options_, watchdog_, by);
   if (!connection) return connection;
   const Result<bool> crowded = is_crowded(**connection, options_, by);
   if (!crowded) return crowded.error();
   crowded_ = *crowded;
   return connection;
+}
+
+Status Store::connect_for_waiting(TimePoint by) {
+  const Result<Lanes::Lease> one = lanes_.common.take(by);
+  return one ? Status() : one.error();
+}
+
+Status Store::look_for_room(Connection& connection, TimePoint by) {
+  const Result<bool> crowded = is_crowded(connection, options_, by);
+  if (!crowded) return crowded.error();
+  crowded_ = *crowded;
+  if (*crowded) close_idle(1);
+  return {};
 }
 
 Result<Reply> Store::ask(Connection& connection, const std::string& sql, Sent sent, TimePoint by,

@@ -32,6 +32,14 @@ class Store {
   // knows. Leaves no connection open.
   Status check(TimePoint by);
 
+  // The connection over which this client is told of wake-ups; it is no part of the pools.
+  Result<std::unique_ptr<Connection>> connect_to_listen(TimePoint by) { return connect(by); }
+  // Opens a connection unless there is one, for a caller that may wait: crowded() is then what the
+  // server says now.
+  Status connect_for_waiting(TimePoint by);
+  // Asks the server over the listening connection: crowded() is then what it says now. If it has
+  // few left, closes all idle connections but one.
+  Status look_for_room(Connection& connection, TimePoint by);
   // The server had few connections left when the last one was made: waiters keep none of them.
   [[nodiscard]] bool crowded() const noexcept { return crowded_; }
   // Closes the idle connections, except for `keep` of them.
@@ -51,7 +59,7 @@ class Store {
   Result<std::vector<Reply>> run_together(const std::vector<std::string>& calls, TimePoint by);
 
  private:
-  Result<std::unique_ptr<Connection>> open_one();
+  Result<std::unique_ptr<Connection>> connect(TimePoint by);
   // A server that is no longer writable is Errc::unavailable: a failover is under way. If the
   // address leads to the writable server, the next connection reaches it.
   static Result<Reply> ask(Connection& connection, const std::string& sql, Sent sent, TimePoint by,

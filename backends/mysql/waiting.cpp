@@ -1,171 +1,106 @@
 #include "backends/mysql/waiting.h"
 
-#include <algorithm>
+#include <charconv>
 #include <chrono>
-#include <random>
-#include <system_error>
+#include <memory>
+#include <set>
 
-#include "core/wait_until.h"
+#include "backends/mysql/call_text.h"
 
 namespace lockset::mysql {
 namespace {
 
-using std::chrono::milliseconds;
+// How long the server sleeps before it looks for marks by itself: those of another account's
+// clients are found no earlier. A client that ended abruptly occupies its connection until then.
+constexpr std::string_view sleep_seconds = "1";
+// How often it looks how many connections the server has left. What the client saw when it opened
+// its own may be long ago.
+constexpr std::chrono::seconds look_for_room_every{5};
+// How long that call may take, at most.
+constexpr std::chrono::seconds park_within{10};
 
-// How often the poller asks while something has just happened, and how seldom at most.
-constexpr Duration most_often = milliseconds(5);
-constexpr Duration most_seldom = milliseconds(100);
-// If the server answers slowly, a pause lasts this many times as long as its answer: a crowd of
-// pollers must leave the server time to serve the holders that they wait for.
-constexpr int pause_factor = 8;
-constexpr std::size_t most_stamps = 1000;
+// The error of a call that was ended by KILL QUERY.
+constexpr int query_interrupted = 1317;
+
+// Marks that were told already, as "ticket:calls".
+using Told = std::set<std::string, std::less<>>;
+
+// More than these are forgotten: their waiters are then woken once more.
+constexpr std::size_t most_told = 1000;
+
+std::string joined(const Told& told) {
+  std::string list;
+  for (const std::string& mark : told) list += (list.empty() ? "" : ",") + mark;
+  return list;
+}
+
+void tell(server::Listener& listener, std::string_view marks, Told& told) {
+  while (!marks.empty()) {
+    const std::string_view mark = marks.substr(0, marks.find(','));
+    marks.remove_prefix(std::min(mark.size() + 1, marks.size()));
+    if (told.size() >= most_told) told.clear();
+    told.emplace(mark);
+    std::uint64_t ticket = 0;
+    std::from_chars(mark.data(), mark.data() + mark.size(), ticket);
+    listener.wake(ticket);
+  }
+}
+
+std::string lock_name(std::string_view listener) {
+  return "'lockset " + std::string(listener) + "'";
+}
 
 }  // namespace
 
-// The waiters that want the same mode of the same name: what blocks one blocks all.
-struct Poller::Group {
-  std::vector<std::int64_t> holders;
-  std::int64_t config_version = 0;
-  std::map<std::uint64_t, Ticket*> waiters;  // in the order of arrival
-  // How many to wake at the next look. It doubles while the woken ones find nothing in
-  // their way, so that many readers get in fast; an answer "busy" begins again with one.
-  std::size_t burst = 1;
-  TimePoint since;
-};
-
-struct Poller::Shared {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::map<std::pair<std::string, Mode>, Group> groups;
-  std::uint64_t next_order = 1;
-  bool ending = false;
-
-  void remove(Ticket& ticket) {
-    if (!ticket.key_) return;
-    const auto group = groups.find(*ticket.key_);
-    ticket.key_.reset();
-    if (group == groups.end()) return;
-    group->second.waiters.erase(ticket.order_);
-    if (group->second.waiters.empty()) groups.erase(group);
-  }
-};
-
-Poller::Ticket::~Ticket() {
-  const std::lock_guard lock(shared_->mutex);
-  shared_->remove(*this);
+std::string wake_text(std::string_view listener) {
+  return "KILL QUERY IS_USED_LOCK(" + lock_name(listener) + ")";
 }
 
-Poller::Poller(Ask ask) : ask_(std::move(ask)), shared_(std::make_shared<Shared>()) {}
-
-Poller::~Poller() {
-  {
-    const std::lock_guard lock(shared_->mutex);
-    shared_->ending = true;
-  }
-  shared_->changed.notify_all();
-  if (thread_.joinable()) thread_.join();
+bool Parking::use(Connection* connection) {
+  const std::lock_guard lock(mutex_);
+  connection_ = connection;
+  return !ended_;
 }
 
-std::shared_ptr<Poller::Ticket> Poller::queue_up(std::shared_ptr<Ticket> ticket,
-                                                 Obstacle obstacle) {
-  const std::lock_guard lock(shared_->mutex);
-  try {
-    if (!thread_.joinable()) thread_.start([this] { run(); });
-  } catch (const std::system_error&) {
-    return nullptr;
-  }
-  if (!ticket) ticket = std::make_shared<Ticket>(shared_);
-  const std::pair<std::string, Mode> key(std::move(obstacle.name), obstacle.wanted);
-  if (ticket->key_ != key) {
-    shared_->remove(*ticket);
-    if (ticket->order_ == 0) ticket->order_ = shared_->next_order++;
-    ticket->key_ = key;
-  }
-  ticket->woken_ = false;
-  Group& group = shared_->groups[key];
-  group.waiters[ticket->order_] = ticket.get();
-  if (group.holders != obstacle.holders || group.config_version != obstacle.config_version) {
-    group.holders = std::move(obstacle.holders);
-    group.config_version = obstacle.config_version;
-    group.since = BootClock::now();
-  }
-  group.burst = 1;
-  shared_->changed.notify_all();
-  return ticket;
+void Parking::end() {
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+  if (connection_ != nullptr) connection_->cut();
 }
 
-void Poller::taken(const std::string& name, Mode mode, Stamp stamp) {
-  const std::lock_guard lock(shared_->mutex);
-  for (const Mode wanted : {Mode::read, Mode::write}) {
-    const auto group = shared_->groups.find({name, wanted});
-    // A read may leave room for further readers, which are still woken.
-    if (group == shared_->groups.end() || (mode == Mode::read && wanted == Mode::read)) continue;
-    group->second.holders = {stamp.value};
-    group->second.burst = 1;
-    group->second.since = BootClock::now();
-  }
+void Parking::listen(server::Listener& listener) {
+  const TimePoint by = BootClock::now() + store_.options().connect_timeout;
+  const Result<std::unique_ptr<Connection>> connection = store_.connect_to_listen(by);
+  // Few connections are left: this one is closed again, and waiters ask by themselves.
+  failed_ = !connection || store_.crowded();
+  if (failed_) return;
+  if (use(connection->get())) park(**connection, listener);
+  use(nullptr);
 }
 
-void Poller::sleep(Ticket& ticket, TimePoint until, const std::stop_token& stop) {
-  std::unique_lock lock(ticket.shared_->mutex);
-  wait_until(ticket.changed_, lock, stop, until, [&] { return ticket.woken_ || !ticket.key_; });
-  ticket.woken_ = false;
-}
-
-void Poller::leave(Ticket& ticket) {
-  const std::lock_guard lock(ticket.shared_->mutex);
-  ticket.shared_->remove(ticket);
-}
-
-void Poller::run() {
-  std::minstd_rand random(std::random_device{}());
-  std::unique_lock lock(shared_->mutex);
-  while (!shared_->ending) {
-    if (shared_->groups.empty()) {
-      shared_->changed.wait(lock);
-      continue;
+void Parking::park(Connection& connection, server::Listener& listener) {
+  CallFailure failure;
+  const Result<Reply> named =
+      connection.run("SELECT GET_LOCK(" + lock_name(listener.name()) + ", 0)", Sent::reading,
+                     BootClock::now() + store_.options().connect_timeout, failure);
+  if (!named || named->rows.size() != 1 || named->number(0) != 1) return;
+  listener.connected();
+  Told told;
+  TimePoint next_look = BootClock::now() + look_for_room_every;
+  while (use(&connection)) {
+    if (BootClock::now() >= next_look) {
+      if (!store_.look_for_room(connection, BootClock::now() + park_within)) return;
+      next_look = BootClock::now() + look_for_room_every;
     }
-    std::set<std::int64_t> stamps;
-    TimePoint newest{};
-    for (const auto& [key, group] : shared_->groups) {
-      newest = std::max(newest, group.since);
-      for (const std::int64_t holder : group.holders) {
-        if (stamps.size() < most_stamps) stamps.insert(holder);
-      }
+    const Result<Reply> answer =
+        connection.run("CALL " + store_.name("_park") + "('" + listener.name() + "', '" +
+                           joined(told) + "', " + std::string(sleep_seconds) + ")",
+                       Sent::reading, BootClock::now() + park_within, failure);
+    if (answer && answer->rows.size() == 1) {
+      tell(listener, answer->text(0), told);
+    } else if (answer || failure.code != query_interrupted) {
+      return;
     }
-    const Duration quiet = BootClock::now() - newest;
-    const Duration interval = std::clamp<Duration>(quiet / 32, most_often, most_seldom);
-    // A quarter more or less, so that clients do not poll in step.
-    std::uniform_int_distribution<Duration::rep> spread(interval.count() * 3 / 4,
-                                                        interval.count() * 5 / 4);
-    const TimePoint asked = BootClock::now();
-    lock.unlock();
-    const std::optional<Look> look = ask_({stamps.begin(), stamps.end()});
-    const TimePoint answered = BootClock::now();
-    lock.lock();
-    const TimePoint next =
-        std::max(asked + Duration(spread(random)), answered + pause_factor * (answered - asked));
-    for (auto& [key, group] : shared_->groups) {
-      if (!look) break;
-      const bool new_config = look->config_version > group.config_version;
-      const bool one_gone =
-          std::any_of(group.holders.begin(), group.holders.end(), [&](std::int64_t holder) {
-            return stamps.contains(holder) && !look->alive.contains(holder);
-          });
-      if (!new_config && !one_gone) continue;
-      std::size_t left = new_config ? group.waiters.size() : group.burst;
-      for (auto& [order, ticket] : group.waiters) {
-        if (left == 0) break;
-        if (ticket->woken_) continue;
-        ticket->woken_ = true;
-        ticket->changed_.notify_all();
-        --left;
-      }
-      if (new_config) group.config_version = look->config_version;
-      group.burst = std::min<std::size_t>(group.burst * 2, 1024);
-      group.since = BootClock::now();
-    }
-    wait_until(shared_->changed, lock, next, [&] { return shared_->ending; });
   }
 }
 

@@ -1,84 +1,47 @@
-// Wakes the waiters of this client. Neither server can notify a client (ADR 0016), so one thread
-// asks for all of them: one statement for any number of waiters, less often the longer nothing
-// happens.
+// Receives the wake-ups that other clients send to this client's waiters.
+//
+// A connection sleeps in the procedure park.sql, and holds a user-level lock that has the
+// listener's name: so it can be found by that name, and by nothing else. A client that has woken a
+// waiter (marked its row, and committed) ends that sleep by KILL QUERY. The procedure answers which
+// waiters are marked. It also looks by itself, every now and then: a KILL needs the same account.
 #pragma once
 
-#include <condition_variable>
-#include <cstdint>
-#include <functional>
-#include <map>
-#include <memory>
+#include <atomic>
 #include <mutex>
-#include <optional>
-#include <set>
-#include <stop_token>
 #include <string>
-#include <utility>
-#include <vector>
+#include <string_view>
 
-#include "core/machine.h"
-#include "lockset/backend.h"
+#include "backends/mysql/connection.h"
+#include "backends/mysql/store.h"
+#include "backends/server/listener.h"
 
 namespace lockset::mysql {
 
-// What blocks a waiter.
-struct Obstacle {
-  std::string name;
-  Mode wanted = Mode::write;
-  std::vector<std::int64_t> holders;  // some of the name's holders, at least one
-  std::int64_t config_version = 0;
-};
+// Ends the sleep of this listener's connection; an error if there is none.
+std::string wake_text(std::string_view listener);
 
-// Thread-safe.
-class Poller {
- private:
-  struct Group;
-  struct Shared;
-
+// The listener's connection. Thread-safe.
+class Parking {
  public:
-  // One waiter, from its first busy answer on.
-  class Ticket final : public WaitTicket {
-   public:
-    explicit Ticket(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
-    ~Ticket() override;
+  explicit Parking(Store& store) : store_(store) {}
 
-   private:
-    friend class Poller;
-    const std::shared_ptr<Shared> shared_;
-    // The shared mutex guards all of these.
-    std::optional<std::pair<std::string, Mode>> key_;
-    std::uint64_t order_ = 0;
-    bool woken_ = false;
-    std::condition_variable_any changed_;
-  };
-
-  // The present state of the store.
-  struct Look {
-    std::int64_t config_version = 0;
-    std::set<std::int64_t> alive;  // among those asked for
-  };
-  // Asks the store which of these stamps are live; unset: it could not be asked.
-  using Ask = std::function<std::optional<Look>(const std::vector<std::int64_t>&)>;
-
-  explicit Poller(Ask ask);
-  Poller(const Poller&) = delete;
-  Poller& operator=(const Poller&) = delete;
-  ~Poller();
-
-  // After a busy answer: a new ticket, or `ticket` again; null if no thread can be started.
-  std::shared_ptr<Ticket> queue_up(std::shared_ptr<Ticket> ticket, Obstacle obstacle);
-  // For this client's own grant: from now on waiters for the name wait for this holder.
-  void taken(const std::string& name, Mode mode, Stamp stamp);
-  // Sleeps until `until`, a stop, or a change in the store.
-  static void sleep(Ticket& ticket, TimePoint until, const std::stop_token& stop);
-  static void leave(Ticket& ticket);
+  // Listener::Listen: one life of the connection.
+  void listen(server::Listener& listener);
+  // The last attempt to connect failed, or found too few connections left.
+  [[nodiscard]] bool failed() const noexcept { return failed_; }
+  // Ends listen() soon, permanently.
+  void end();
 
  private:
-  void run();
+  // False: it ended meanwhile.
+  bool use(Connection* connection);
+  void park(Connection& connection, server::Listener& listener);
 
-  const Ask ask_;
-  const std::shared_ptr<Shared> shared_;
-  Thread thread_;
+  Store& store_;
+  std::atomic<bool> failed_ = false;
+  std::mutex mutex_;
+  Connection* connection_ = nullptr;  // guarded by the mutex
+  bool ended_ = false;                // guarded by the mutex
 };
 
 }  // namespace lockset::mysql

@@ -34,7 +34,7 @@ inline constexpr std::uint32_t max_permits = 1'000'000'000;
 
 // For SpaceConfig::max_overtakes: waiters are overtaken without a bound.
 inline constexpr std::uint32_t unlimited_overtakes = std::numeric_limits<std::uint32_t>::max();
-inline constexpr std::uint32_t default_max_overtakes = 16;
+inline constexpr std::uint32_t default_max_overtakes = 4;
 
 // The permits of this name are the default of every name without its own.
 inline constexpr std::string_view default_permits_name = "*";

@@ -50,10 +50,7 @@ make_space() {
   contains 'doctor' "$out" 'programs may rely on the store'
   same 'doctor on encryption' warning "$(printf '%s\n' "$out" |
     sed -nE 's/^(ok|warning|unsafe) *encryption  .*/\1/p')"
-  case $admin_url in
-    mysql:*) lacks 'doctor on waiting' "$out" 'waiters are woken' ;;
-    *) contains 'doctor on waiting' "$out" 'waiters are woken' ;;
-  esac
+  contains 'doctor on waiting' "$out" 'waiters are woken'
   exits 0 at "$admin_url" doctor --json
   contains 'doctor for programs' "$out" '"findings"'
   lacks 'doctor for programs' "$out" "$secret"

@@ -17,7 +17,7 @@ class Crowd : public MysqlTest {
   }
 };
 
-TEST_P(Crowd, WhoWaitsOrHoldsGetsByWithOneConnection) {
+TEST_P(Crowd, WhoHoldsGetsByWithOneConnectionAndWhoWaitsWithTwo) {
   const Address waiting = runtime_user();
   const Address holding = runtime_user();
   Client holder(open_backend(url(holding), soon()).value());
@@ -28,7 +28,11 @@ TEST_P(Crowd, WhoWaitsOrHoldsGetsByWithOneConnection) {
   Client waiter(open_backend(url(waiting), soon()).value());
   const Busy busy = waiter.meet_busy({write("a")}, {.will_wait = true});
   EXPECT_TRUE(busy.ticket);
-  EXPECT_TRUE(eventually([&] { return connections_of(waiting.user) == 1; }));
+  EXPECT_TRUE(eventually([&] {
+    return admin().number("SELECT COUNT(*) FROM " + table("_waiters") +
+                          " WHERE IS_USED_LOCK(CONCAT('lockset ', listener)) IS NOT NULL") == 1;
+  }));
+  EXPECT_TRUE(eventually([&] { return connections_of(waiting.user) == 2; }));
   waiter.backend().end_wait(*busy.ticket, soon());
 }
 

@@ -119,6 +119,7 @@ std::string MysqlTest::call_acquire(RawMysql& session, const std::string& proced
   call.number(first.mode == Mode::write ? 1 : 0).number(60'000'000);
   call.bytes(mysql::bytes_of(Token::random())).bytes("raw").bytes("raw").number(0).bytes("raw");
   call.number(0).number(60'000'000);
+  call.number(0).number(unlimited_overtakes).null().null();  // it will not wait
   return session.rows(call.str()).at(0).at(0).value();
 }
 

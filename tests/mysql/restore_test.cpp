@@ -22,8 +22,8 @@ class Restore : public MysqlTest {
   }
 
  private:
-  static constexpr const char* tables_[] = {"_names", "_locks", "_lock_permits", "_epochs",
-                                            "_space"};
+  static constexpr const char* tables_[] = {"_names", "_locks",   "_lock_permits", "_epochs",
+                                            "_space", "_waiters", "_waiter_names"};
 };
 
 TEST_P(Restore, AVersionDoesNotComeAgainWithAnotherMeaning) {

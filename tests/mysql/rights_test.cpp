@@ -21,6 +21,7 @@ class Rights : public MysqlTest {
     EXPECT_TRUE(mine.make_permanent(set));
     const Busy busy = mine.meet_busy({write("b")}, {.will_wait = true});
     EXPECT_TRUE(backend->await_change(*busy.ticket, BootClock::now() + 50ms, {}));
+    EXPECT_EQ(mine.inspect().waiters.size(), 1U);
     backend->end_wait(*busy.ticket, soon());
     EXPECT_EQ(mine.holds().size(), 1U);
     EXPECT_TRUE(mine.release(set));
@@ -38,6 +39,8 @@ class Rights : public MysqlTest {
     EXPECT_FALSE(mine.break_hold({12345}));
     mine.set_permits("p", Mode::read, 3);
     mine.change(SetMaxLease{5min});
+    mine.change(SetMaxOvertakes{5});
+    EXPECT_EQ(mine.config().max_overtakes, 5U);
     mine.change(RaiseStampBase{{7}});
     mine.change(SetMigrationPhase{0, mine.config().version});
   }
@@ -60,7 +63,8 @@ class Rights : public MysqlTest {
     refused(backend->break_hold(set, soon()));
     for (const ConfigChange& change :
          {ConfigChange(SetPermits{"*", Mode::read, 1000}), ConfigChange(SetMaxLease{1h}),
-          ConfigChange(SetMigrationPhase{18}), ConfigChange(RaiseStampBase{{1'000'000}})}) {
+          ConfigChange(SetMaxOvertakes{0}), ConfigChange(SetMigrationPhase{18}),
+          ConfigChange(RaiseStampBase{{1'000'000}})}) {
       refused(backend->change_config(change, soon()));
     }
     holder.reload();
@@ -119,6 +123,13 @@ TEST_P(Rights, StayWhenInitMakesTheProceduresAnew) {
   admin().rows("DROP USER " + gone.user + "@'%'");
   for (const std::string change : {"procedures = 'older'", "schema_version = 1"}) {
     admin().rows("UPDATE " + table("_space") + " SET " + change);
+    // Spaces of older versions lack these.
+    for (const char* const rest : {"_waiters", "_waiter_names"}) {
+      admin().rows("DROP TABLE " + table(rest));
+    }
+    for (const char* const rest : {"_wake", "_park", "_end_wait", "_waiting", "_release_now"}) {
+      admin().rows("DROP PROCEDURE " + table(rest));
+    }
     ASSERT_TRUE(init_space(url(), soon()));
     kill_sessions_of(app.user);
     kill_sessions_of(ops.user);
@@ -272,8 +283,8 @@ TEST_P(Rights, ReachNoTablePastTheProcedures) {
   holder.take({write("a"), write("b")});
   for (const Address& address : {program(), operators()}) {
     RawMysql user(url(address));
-    for (const char* const rest :
-         {"_locks", "_names", "_lock_permits", "_epochs", "_space", "_accounts"}) {
+    for (const char* const rest : {"_locks", "_names", "_lock_permits", "_epochs", "_space",
+                                   "_accounts", "_waiters", "_waiter_names"}) {
       const std::string name = table(rest);
       EXPECT_EQ(user.code_of("DELETE FROM " + name), 1142) << rest;
       EXPECT_EQ(user.code_of("INSERT INTO " + name + " VALUES ()"), 1142) << rest;
@@ -292,6 +303,9 @@ TEST_P(Rights, ReachNoTablePastTheProcedures) {
     EXPECT_NE(user.code_of("CREATE VIEW mine AS SELECT 1"), 0);
     // A part of other procedures, which would take a hold apart.
     EXPECT_EQ(user.code_of("CALL " + table("_end_rest") + "(1)"), 1370);
+    // The same for the line of waiters.
+    EXPECT_EQ(user.code_of("CALL " + table("_leave_line") + "(1)"), 1370);
+    EXPECT_EQ(user.code_of("CALL " + table("_wake_all") + "()"), 1370);
     // How holds were broken before there was _break.
     EXPECT_EQ(user.code_of("CALL " + table("_release") + "(1, NULL)"), 1318);
   }

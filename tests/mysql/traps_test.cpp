@@ -178,6 +178,7 @@ TEST_P(Traps, OneNameIsRightAtEveryLevelOfTheSession) {
     call.bytes(isolation).number(1).number(1).number(60'000'000);
     call.bytes(mysql::bytes_of(Token::random())).bytes("raw").bytes("raw").number(0).bytes("raw");
     call.number(0).number(60'000'000);
+    call.number(0).number(unlimited_overtakes).null().null();  // it will not wait
     std::string answer;
     std::thread thread([&] { answer = second->rows(call.str()).at(0).at(0).value(); });
     EXPECT_TRUE(rows_are_waited_for());

@@ -1,8 +1,9 @@
 -- # An acquire of any set. The strategies differ in how a name is locked.
 -- #
 -- # Answers one row, of the columns
--- #   outcome 'granted': stamp, now, left of the lease or NULL, floors or NULL
--- #   outcome 'busy':    holder, now, left of the first lease or NULL, watch, name, mode, label
+-- #   outcome 'granted': stamp, now, left of the lease or NULL, floors or NULL, whom to tell
+-- #   outcome 'busy':    holder (0: names are kept for a waiter), now, left of the first lease or
+-- #                      NULL, its own waiter or NULL, name, mode, label, whom to tell
 -- #   outcome 'stale', 'late', 'unsure'
 -- #
 -- # Checks whether the server is the one that is written to, and durable: once before (then
@@ -19,7 +20,16 @@
 -- # measured to cost half as much again.
 -- #
 -- # All calls take locks in this order: name rows by name, the space's row, holds by stamp
--- # (in a hold, item 0 first).
+-- # (in a hold, item 0 first), waiters.
+-- #
+-- # Who waits (p_listener is not NULL) is registered with the busy answer. A release takes no
+-- # lock on a name. So the holds in the way are locked until the registration is committed:
+-- # whatever ends one of them waits for that, looks for waiters afterwards, and finds this one.
+-- #
+-- # A waiter that was overtaken p_overtakes times counts as a hold towards those who came
+-- # after it (semantics 13). A grant counts itself first, and is undone if that was once too
+-- # often: the count locks the waiters' rows, so two grants of different names can't both be
+-- # the last one.
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures
@@ -27,6 +37,12 @@
 -- #   {lock}: lock_row.sql or lock_key.sql, by strategy
 -- #   {now}: the server's clock, in microseconds since 1970
 -- #   {items}: the set of the request, as a table
+-- #   {judged}: the same, with how many hold each name, and for how many waiters it is kept
+-- #   {kept}: the condition that names are kept for the waiter (n, w)
+-- #   {life}: how long a waiter counts that is not heard of, in microseconds
+-- #   {comes_within}: how soon a woken waiter comes, in microseconds
+-- #   {prod_after}: after which time a waiter shows that it lives, in microseconds
+-- #   {unlimited}: waiters are overtaken without a bound
 -- #   {keeps}: the condition that the server is the one that is written to, and a crash loses
 -- #     nothing
 -- #   {check_keeps}: refuses where the server is not the one that is written to, or a crash
@@ -36,17 +52,28 @@ CREATE PROCEDURE {space}{procedure}(
   p_version BIGINT, p_name VARBINARY(255), p_names MEDIUMBLOB,
   p_items MEDIUMTEXT CHARACTER SET utf8mb4, p_count INT, p_mode TINYINT, p_lease BIGINT,
   p_token BINARY(16), p_app VARBINARY(255), p_instance VARBINARY(255), p_epoch BIGINT,
-  p_label VARBINARY(1024), p_least BIGINT, p_patience BIGINT)
+  p_label VARBINARY(1024), p_least BIGINT, p_patience BIGINT,
+  p_waiter BIGINT, p_overtakes BIGINT, p_listener VARBINARY(32), p_ticket BIGINT)
 MODIFIES SQL DATA SQL SECURITY DEFINER
 main: BEGIN
   DECLARE v_began BIGINT DEFAULT {now};
   DECLARE v_now, v_version, v_base, v_low, v_stamp, v_target, v_seen, v_twin BIGINT;
-  DECLARE v_least_low, v_most_low BIGINT;
-  DECLARE v_at, v_size, v_missing, v_removed, v_taken INT DEFAULT 0;
+  DECLARE v_least_low, v_most_low, v_holder, v_first_end, v_end, v_waits, v_waiter BIGINT;
+  DECLARE v_enough, v_expires, v_woken, v_overtaken, v_permits, v_held, v_calls, v_called BIGINT;
+  DECLARE v_blocked, v_kept, v_done INT;
+  DECLARE v_mode, v_holder_mode TINYINT;
+  DECLARE v_lease_at VARBINARY(255);
+  DECLARE v_label VARBINARY(1100);
+  DECLARE v_at, v_size, v_missing, v_changed, v_taken INT DEFAULT 0;
   DECLARE v_name VARBINARY(255) DEFAULT p_name;
+  DECLARE v_passed VARBINARY(255);
   DECLARE v_floors MEDIUMTEXT;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
 
+  settle: LOOP
+  SET v_seen = NULL, v_floors = NULL, v_changed = 0, v_kept = 0, v_blocked = NULL, v_twin = NULL;
+  SET v_enough = {unlimited};
+  SET @lockset_wake = NULL, @lockset_freed = '';
   again: LOOP
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
@@ -80,17 +107,19 @@ main: BEGIN
     LEAVE main;
   END IF;
   {check_keeps}
-  SELECT config_version, stamp_base INTO v_version, v_base FROM {space}_space WHERE id = 1
-    LOCK IN SHARE MODE;
+  SELECT config_version, stamp_base, (SELECT MIN(w.id) FROM {space}_waiters w),
+         (SELECT w.calls FROM {space}_waiters w WHERE w.id = p_waiter)
+    INTO v_version, v_base, v_waits, v_called
+    FROM {space}_space WHERE id = 1 LOCK IN SHARE MODE;
   IF v_version IS NULL OR v_version <> p_version THEN
     ROLLBACK;
     SELECT 'stale';
     LEAVE main;
   END IF;
 
+  judge: BEGIN
   IF v_seen IS NOT NULL THEN
     BEGIN
-      DECLARE v_done INT DEFAULT 0;
       DECLARE v_items INT;
       DECLARE v_expired BIGINT;
       DECLARE expired CURSOR FOR
@@ -101,13 +130,15 @@ main: BEGIN
                                        AND f.stamp = l.stamp
          WHERE f.expires <= v_now ORDER BY f.stamp;
       DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_done = 1;
+      SET v_done = 0;
       OPEN expired;
       FETCH expired INTO v_expired, v_name, v_items;
       WHILE v_done = 0 DO
         DELETE FROM {space}_locks
           WHERE name = v_name AND stamp = v_expired AND item = 0 AND expires <= {now};
         IF ROW_COUNT() = 1 THEN
-          SET v_removed = v_removed + 1;
+          SET v_changed = v_changed + 1;
+          SET @lockset_freed = CONCAT(@lockset_freed, CHAR(LENGTH(v_name)), v_name);
           IF v_items > 1 THEN
             CALL {space}_end_rest(v_expired);
           END IF;
@@ -116,48 +147,158 @@ main: BEGIN
       END WHILE;
       CLOSE expired;
     END;
-    BEGIN
-      DECLARE v_blocked INT;
-      DECLARE v_holder, v_first_end BIGINT;
-      DECLARE v_holder_mode TINYINT;
-      DECLARE v_lease_at VARBINARY(255);
-      DECLARE v_label VARBINARY(1024);
-      DECLARE v_watch MEDIUMTEXT;
-      SELECT MIN(IF(t.blocked, t.ord, NULL)), MIN(IF(t.blocked, t.first_end, NULL)),
-             GROUP_CONCAT(COALESCE(t.lowest, 0) ORDER BY t.ord)
-        INTO v_blocked, v_first_end, v_floors
-        FROM (SELECT j.ord AS ord, MIN(l.stamp) AS lowest, MIN(f.expires) AS first_end,
-                     IF(j.mode = 1, SUM(l.mode = 0) > 0 OR SUM(l.mode = 1) >= j.permits,
-                                    SUM(l.mode = 1) > 0 OR SUM(l.mode = 0) >= j.permits) AS blocked
-                FROM {items} j
-                LEFT JOIN {space}_locks l ON l.name = CAST(j.name AS BINARY)
-                LEFT JOIN {space}_locks f ON f.name = COALESCE(l.lease_at, l.name)
-                                         AND f.stamp = l.stamp
-               GROUP BY j.ord, j.mode, j.permits) t;
-      SET v_now = {now};
-      IF v_blocked IS NOT NULL THEN
-        SELECT CAST(j.name AS BINARY) INTO v_name FROM {items} j WHERE j.ord = v_blocked;
-        SELECT stamp, mode, COALESCE(lease_at, name) INTO v_holder, v_holder_mode, v_lease_at
-          FROM {space}_locks WHERE name = v_name ORDER BY stamp LIMIT 1;
-        SELECT label INTO v_label FROM {space}_locks
-          WHERE name = v_lease_at AND stamp = v_holder;
-        SELECT GROUP_CONCAT(w.stamp) INTO v_watch
-          FROM (SELECT stamp FROM {space}_locks WHERE name = v_name
-                 ORDER BY stamp LIMIT 64) w;
-        IF v_removed > 0 THEN COMMIT; ELSE ROLLBACK; END IF;
-        SELECT 'busy', COALESCE(v_holder, 0), v_now, GREATEST(0, v_first_end - v_now), v_watch,
-               v_name, COALESCE(v_holder_mode, 1), v_label;
-        LEAVE main;
+    SELECT MIN(IF(t.blocked, t.ord, NULL)), MIN(IF(t.blocked, t.first_end, NULL)),
+           GROUP_CONCAT(COALESCE(t.lowest, 0) ORDER BY t.ord)
+      INTO v_blocked, v_first_end, v_floors
+      FROM (SELECT j.ord AS ord, MIN(l.stamp) AS lowest, MIN(f.expires) AS first_end,
+                   IF(j.mode = 1, SUM(l.mode = 0) > 0 OR SUM(l.mode = 1) >= j.permits,
+                                  SUM(l.mode = 1) > 0 OR SUM(l.mode = 0) >= j.permits) AS blocked
+              FROM {items} j
+              LEFT JOIN {space}_locks l ON l.name = CAST(j.name AS BINARY)
+              LEFT JOIN {space}_locks f ON f.name = COALESCE(l.lease_at, l.name)
+                                       AND f.stamp = l.stamp
+             GROUP BY j.ord, j.mode, j.permits) t;
+    SET v_now = {now};
+    IF v_blocked IS NOT NULL THEN
+      SET v_holder = NULL, v_holder_mode = NULL, v_lease_at = NULL, v_label = NULL;
+      SELECT CAST(j.name AS BINARY), j.mode, j.permits INTO v_name, v_mode, v_permits
+        FROM {items} j WHERE j.ord = v_blocked;
+      SELECT stamp, mode, COALESCE(lease_at, name) INTO v_holder, v_holder_mode, v_lease_at
+        FROM {space}_locks WHERE name = v_name ORDER BY stamp LIMIT 1;
+      SELECT label INTO v_label FROM {space}_locks
+        WHERE name = v_lease_at AND stamp = v_holder;
+      LEAVE judge;
+    END IF;
+    -- The same request was delivered twice: it has its hold already.
+    SELECT stamp, expires INTO v_twin, v_end FROM {space}_locks
+      WHERE name = p_name AND item = 0 AND token = p_token LIMIT 1;
+    IF v_twin IS NOT NULL THEN
+      LEAVE judge;
+    END IF;
+  END IF;
+
+  IF v_waits IS NOT NULL AND p_overtakes < {unlimited} THEN
+    SAVEPOINT not_counted;
+    UPDATE {items} j
+      STRAIGHT_JOIN {space}_waiter_names n ON n.name = CAST(j.name AS BINARY)
+      STRAIGHT_JOIN {space}_waiters w ON w.id = n.id
+      SET w.overtaken = w.overtaken + 1
+      WHERE (p_waiter = 0 OR n.id < p_waiter) AND w.expires > v_now
+        AND (w.woken IS NULL OR w.woken > v_now - {comes_within});
+    IF ROW_COUNT() > 0 THEN
+      SET v_enough = p_overtakes + 1;
+      SELECT MIN(t.ord) INTO v_blocked FROM {judged} t
+        WHERE IF(t.mode = 1, t.reading + t.kept_reads > 0 OR t.writing + t.kept_writes >= t.permits,
+                             t.writing + t.kept_writes > 0 OR t.reading + t.kept_reads >= t.permits);
+    END IF;
+    IF v_blocked IS NOT NULL THEN
+      -- Undoes the counts and keeps their locks: so the waiter in the way can't leave before
+      -- this one is registered behind it.
+      ROLLBACK TO SAVEPOINT not_counted;
+      SET v_kept = 1, v_enough = p_overtakes, v_holder = 0;
+      SELECT t.name, IF(IF(t.mode = 1, t.writing + t.kept_writes >= t.permits,
+                                       t.writing + t.kept_writes > 0), 1, 0)
+        INTO v_name, v_holder_mode FROM {judged} t WHERE t.ord = v_blocked;
+      SELECT w.id, CONCAT('the queue, for ', w.label), w.expires, w.woken
+        INTO v_waiter, v_label, v_expires, v_woken
+        FROM {space}_waiter_names n STRAIGHT_JOIN {space}_waiters w ON w.id = n.id
+       WHERE n.name = v_name AND {kept} ORDER BY n.id LIMIT 1;
+      SET v_first_end = COALESCE(v_woken + {comes_within}, v_expires);
+      -- Others want what is kept for it: does it still live?
+      IF v_woken IS NULL AND v_now - (v_expires - {life}) >= {prod_after} THEN
+        CALL {space}_wake(v_name, v_waiter - 1, NULL);
+        SET v_changed = v_changed + 1;
       END IF;
-      -- The same request was delivered twice: it has its hold already.
-      SELECT stamp, expires INTO v_twin, v_first_end FROM {space}_locks
-        WHERE name = p_name AND item = 0 AND token = p_token LIMIT 1;
-      IF v_twin IS NOT NULL THEN
-        COMMIT;
-        SELECT IF({keeps}, 'granted', 'unsure'), v_twin, v_now, v_first_end - v_now, v_floors;
-        LEAVE main;
+    END IF;
+  END IF;
+  END judge;
+  IF v_blocked IS NULL THEN
+    LEAVE settle;
+  END IF;
+
+  -- Busy.
+  SET v_waiter = NULL, v_expires = NULL, v_woken = NULL;
+  IF p_listener IS NOT NULL THEN
+    SELECT id, expires, woken, overtaken, calls
+      INTO v_waiter, v_expires, v_woken, v_overtaken, v_calls
+      FROM {space}_waiters WHERE id = p_waiter AND listener = p_listener FOR UPDATE;
+    IF v_waiter IS NULL THEN
+      -- So many of the holds in the way that the set stays blocked. They are all of one mode.
+      SET v_held = 0;
+      IF v_kept = 0 THEN
+        SET v_permits = IF(v_holder_mode = v_mode, v_permits, 1);
+        SELECT COUNT(*) INTO v_held
+          FROM (SELECT stamp FROM {space}_locks WHERE name = v_name AND mode = v_holder_mode
+                 ORDER BY stamp LIMIT v_permits LOCK IN SHARE MODE) h;
       END IF;
-    END;
+      IF v_kept = 0 AND v_held < COALESCE(v_permits, 1) THEN
+        -- One has ended since the look.
+        ROLLBACK;
+        ITERATE settle;
+      END IF;
+      INSERT INTO {space}_waiters
+        (listener, ticket, app, instance, epoch, label, since, expires, calls, overtaken)
+        VALUES (p_listener, p_ticket, p_app, p_instance, p_epoch, p_label, v_now,
+                v_now + {life}, 0, 0);
+      SET v_waiter = LAST_INSERT_ID();
+      INSERT INTO {space}_waiter_names
+        SELECT CAST(j.name AS BINARY), v_waiter, j.mode FROM {items} j;
+      SET v_changed = v_changed + 1;
+    ELSEIF v_calls > v_called THEN
+      -- It was woken after the look: it comes again.
+      SET v_woken = NULL;
+    ELSEIF v_woken IS NOT NULL OR v_now - (v_expires - {life}) >= {prod_after} THEN
+      UPDATE {space}_waiters SET woken = NULL, expires = v_now + {life} WHERE id = v_waiter;
+      SET v_changed = v_changed + 1;
+    END IF;
+    IF v_woken IS NOT NULL THEN
+      -- What woke it may do for one behind it. A name that its own mode uses up admits nobody
+      -- else, and the end of that hold wakes the line again from its head. If names are kept
+      -- for this waiter, it counts as a hold.
+      BEGIN
+        DECLARE v_next_mode TINYINT;
+        DECLARE passing CURSOR FOR
+          SELECT t.name,
+                 CASE WHEN IF(t.mode = 1, t.writing + t.kept_writes, t.reading + t.kept_reads)
+                           >= t.permits THEN NULL
+                      WHEN IF(t.mode = 1, t.reading + t.kept_reads, t.writing + t.kept_writes)
+                           > 0 THEN 1 - t.mode
+                      WHEN v_overtaken < p_overtakes THEN 2
+                      WHEN IF(t.mode = 1, t.writing, t.reading) + 1 < t.permits THEN t.mode
+                 END
+            FROM {judged} t ORDER BY t.ord;
+        DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_done = 1;
+        SET v_done = 0;
+        OPEN passing;
+        FETCH passing INTO v_passed, v_next_mode;
+        WHILE v_done = 0 DO
+          IF v_next_mode IS NOT NULL THEN
+            CALL {space}_wake(v_passed, v_waiter, NULLIF(v_next_mode, 2));
+          END IF;
+          SET v_done = 0;
+          FETCH passing INTO v_passed, v_next_mode;
+        END WHILE;
+        CLOSE passing;
+      END;
+    END IF;
+  END IF;
+  IF @lockset_freed <> '' AND v_waits IS NOT NULL THEN
+    CALL {space}_wake_freed();
+  END IF;
+  IF v_changed > 0 THEN COMMIT; ELSE ROLLBACK; END IF;
+  SELECT 'busy', COALESCE(v_holder, 0), v_now, GREATEST(0, v_first_end - v_now), v_waiter,
+         v_name, COALESCE(v_holder_mode, 1), v_label, @lockset_wake;
+  LEAVE main;
+  END LOOP;
+
+  IF v_twin IS NOT NULL THEN
+    IF v_waits IS NOT NULL AND (p_waiter <> 0 OR @lockset_freed <> '') THEN
+      CALL {space}_admit_others(p_items, p_waiter);
+    END IF;
+    COMMIT;
+    SELECT IF({keeps}, 'granted', 'unsure'), v_twin, v_now, v_end - v_now, v_floors,
+           @lockset_wake;
+    LEAVE main;
   END IF;
 
   -- The stamp is the AUTO_INCREMENT value, drawn under the names' locks. Where that is
@@ -208,6 +349,9 @@ main: BEGIN
       SET v_at = v_at + 1 + v_size;
     END WHILE;
   END IF;
+  IF v_waits IS NOT NULL AND (p_waiter <> 0 OR @lockset_freed <> '') THEN
+    CALL {space}_admit_others(p_items, p_waiter);
+  END IF;
   COMMIT;
-  SELECT IF({keeps}, 'granted', 'unsure'), v_stamp, v_now, p_lease, v_floors;
+  SELECT IF({keeps}, 'granted', 'unsure'), v_stamp, v_now, p_lease, v_floors, @lockset_wake;
 END

@@ -1,5 +1,5 @@
 -- # An acquire of one name: the usual case in few statements (each costs about as much as
--- # the floor's whole insert): one name, which is known and free, and the counter of stamps
+-- # the floor's whole insert): one name, which is known, free and waited for by nobody, and the counter of stamps
 -- # is up to date. In every other case it starts again in the procedure of acquire.sql, in
 -- # the same round trip.
 -- #
@@ -14,22 +14,24 @@
 CREATE PROCEDURE {space}{procedure}_one(
   p_version BIGINT, p_name VARBINARY(255), p_permits BIGINT, p_mode TINYINT, p_lease BIGINT,
   p_token BINARY(16), p_app VARBINARY(255), p_instance VARBINARY(255), p_epoch BIGINT,
-  p_label VARBINARY(1024), p_least BIGINT, p_patience BIGINT)
+  p_label VARBINARY(1024), p_least BIGINT, p_patience BIGINT,
+  p_waiter BIGINT, p_overtakes BIGINT, p_listener VARBINARY(32), p_ticket BIGINT)
 MODIFIES SQL DATA SQL SECURITY DEFINER
 main: BEGIN
   DECLARE v_began BIGINT DEFAULT {now};
-  DECLARE v_low, v_base, v_now, v_seen BIGINT;
+  DECLARE v_low, v_base, v_now, v_seen, v_waiter BIGINT;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
   {lock}
   SELECT s.stamp_base, {now},
          (SELECT MIN(l.stamp) FROM {space}_locks l
-           WHERE l.name = p_name AND l.stamp >= v_low)
-    INTO v_base, v_now, v_seen
+           WHERE l.name = p_name AND l.stamp >= v_low),
+         (SELECT MIN(n.id) FROM {space}_waiter_names n WHERE n.name = p_name)
+    INTO v_base, v_now, v_seen, v_waiter
     FROM {space}_space s WHERE s.id = 1 AND s.config_version = p_version LOCK IN SHARE MODE;
   IF v_low IS NOT NULL AND v_base IS NOT NULL AND v_seen IS NULL
-     AND v_now - v_began <= p_patience AND {keeps} THEN
+     AND v_waiter IS NULL AND v_now - v_began <= p_patience AND {keeps} THEN
     INSERT INTO {space}_locks
       (name, stamp, item, mode, items, app, instance, epoch, label, token, created, expires)
       VALUES (p_name, NULL, 0, p_mode, 1, p_app, p_instance, p_epoch, p_label, p_token,
@@ -39,7 +41,7 @@ main: BEGIN
         UPDATE {space}_names SET low = LAST_INSERT_ID() WHERE name = p_name;
       END IF;
       COMMIT;
-      SELECT IF({keeps}, 'granted', 'unsure'), LAST_INSERT_ID(), v_now, p_lease, NULL;
+      SELECT IF({keeps}, 'granted', 'unsure'), LAST_INSERT_ID(), v_now, p_lease, NULL, NULL;
       LEAVE main;
     END IF;
   END IF;
@@ -47,5 +49,6 @@ main: BEGIN
   CALL {space}{procedure}(
     p_version, p_name, NULL,
     JSON_ARRAY(JSON_ARRAY(CONVERT(p_name USING utf8mb4), p_mode, p_permits)), 1, p_mode, p_lease,
-    p_token, p_app, p_instance, p_epoch, p_label, p_least, p_patience - (v_now - v_began));
+    p_token, p_app, p_instance, p_epoch, p_label, p_least, p_patience - (v_now - v_began),
+    p_waiter, p_overtakes, p_listener, p_ticket);
 END

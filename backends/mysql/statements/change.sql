@@ -1,6 +1,7 @@
 -- # Makes one change of the configuration, for operators; p_value NULL unsets permits. If
 -- # p_only_at is not NULL and not the configuration's version, it changes nothing and
--- # answers the present configuration.
+-- # answers the present configuration. Wakes all waiters: their requests are stale, and
+-- # permits may admit them. The last row names whom to tell.
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures
@@ -17,6 +18,7 @@ BEGIN
   DECLARE v_version BIGINT;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   {check_keeps}
+  SET @lockset_wake = NULL;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
   SELECT config_version INTO v_version FROM {space}_space WHERE id = 1 FOR UPDATE;
@@ -32,11 +34,13 @@ BEGIN
       migration_phase = IF(p_kind = 'phase', p_value, migration_phase),
       stamp_base = IF(p_kind = 'stamp_base', GREATEST(stamp_base, p_value), stamp_base)
       WHERE id = 1;
+    CALL {space}_wake_all();
   END IF;
   SELECT 'space', NULL, config_version, max_lease_us, migration_phase, stamp_base
     FROM {space}_space WHERE id = 1
   UNION ALL SELECT 'permits', name, mode, permits, NULL, NULL FROM {space}_lock_permits
-  UNION ALL SELECT 'epoch', app, epoch, NULL, NULL, NULL FROM {space}_epochs;
+  UNION ALL SELECT 'epoch', app, epoch, NULL, NULL, NULL FROM {space}_epochs
+  UNION ALL SELECT 'wake', @lockset_wake, NULL, NULL, NULL, NULL;
   COMMIT;
   {check_kept}
 END

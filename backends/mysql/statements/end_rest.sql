@@ -1,7 +1,7 @@
 -- # Deletes the other rows of a hold whose first row the caller has deleted. They are
 -- # looked up without a lock and deleted one by one by the primary key: a delete over the
 -- # index of stamps locks the next stamp's entry as well, and two such deletes met in a
--- # deadlock.
+-- # deadlock. Adds the names to @lockset_freed.
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures
@@ -19,6 +19,7 @@ BEGIN
   FETCH rest INTO v_name;
   WHILE v_done = 0 DO
     DELETE FROM {space}_locks WHERE name = v_name AND stamp = p_stamp;
+    SET @lockset_freed = CONCAT(@lockset_freed, CHAR(LENGTH(v_name)), v_name);
     FETCH rest INTO v_name;
   END WHILE;
   CLOSE rest;

@@ -1,4 +1,5 @@
--- # Begins an application's epoch and ends its older holds.
+-- # Begins an application's epoch and ends its older holds. Wakes all waiters: their requests
+-- # are stale. Answers what it has done, how many holds it has ended, and whom to tell.
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures
@@ -60,7 +61,8 @@ main: BEGIN
     FETCH old INTO v_stamp, v_name, v_items;
   END WHILE;
   CLOSE old;
+  CALL {space}_wake_all();
   COMMIT;
   {check_kept}
-  SELECT 'done', v_ended;
+  SELECT 'done', v_ended, @lockset_wake;
 END

@@ -1,5 +1,6 @@
 -- # Ends any hold of the application. Without an application (1318: as if arguments were
--- # missing) programs before version 2 broke holds; break.sql does that now.
+-- # missing) programs before version 2 broke holds; break.sql does that now. Answers whether it has ended the hold, and whom to
+-- # tell.
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures
@@ -13,6 +14,7 @@ BEGIN
   DECLARE v_items, v_ended INT DEFAULT 0;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   {check_writable}
+  SET @lockset_wake = NULL;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
   SELECT name, items INTO v_name, v_items FROM {space}_locks FORCE INDEX (by_stamp)
@@ -22,13 +24,19 @@ BEGIN
       WHERE name = v_name AND stamp = p_stamp AND item = 0
         AND app = p_app AND (expires IS NULL OR expires > {now});
     SET v_ended = ROW_COUNT();
-    IF v_ended = 1 AND v_items > 1 THEN
-      CALL {space}_end_rest(p_stamp);
+    IF v_ended = 1 THEN
+      SET @lockset_freed = CONCAT(CHAR(LENGTH(v_name)), v_name);
+      IF v_items > 1 THEN
+        CALL {space}_end_rest(p_stamp);
+      END IF;
+      IF EXISTS (SELECT 1 FROM {space}_waiters) THEN
+        CALL {space}_wake_freed();
+      END IF;
     END IF;
   END IF;
   COMMIT;
   IF p_app IS NULL THEN
     SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1318, MESSAGE_TEXT = 'whose hold is it?';
   END IF;
-  SELECT v_ended;
+  SELECT v_ended, @lockset_wake;
 END

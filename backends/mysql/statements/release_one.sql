@@ -1,5 +1,6 @@
--- # Ends a hold of one name that the client knows: one statement, no result set; the number
--- # of rows says whether this call ended it.
+-- # Ends a hold of one name that the client knows, in the caller's transaction if there is
+-- # one. Without a result set, the number of rows says whether this call ended it. If somebody
+-- # was woken: one row, as in release_now.sql.
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures
@@ -13,4 +14,9 @@ BEGIN
   DELETE FROM {space}_locks
     WHERE name = p_name AND stamp = p_stamp AND item = 0 AND items = 1 AND app = p_app
       AND (expires IS NULL OR expires > {now});
+  IF ROW_COUNT() = 1 AND EXISTS (SELECT 1 FROM {space}_waiter_names WHERE name = p_name) THEN
+    SET @lockset_wake = NULL;
+    CALL {space}_wake(p_name, 0, NULL);
+    SELECT 1, @lockset_wake;
+  END IF;
 END
