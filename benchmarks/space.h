@@ -28,7 +28,7 @@ std::vector<Target> spaces(std::span<const std::string> operands,
 
 // Makes both spaces, and what the rivals need. `max_overtakes`: of the first space, if given and
 // the store keeps a bound. Throws std::runtime_error with one line.
-void prepare(const Target& space, std::optional<std::uint32_t> max_overtakes);
+void prepare(const Target& space, std::optional<std::uint32_t> max_overtakes = {});
 // Removes everything except lock spaces, but files of spaces too. The spaces of a server stay,
 // empty.
 void clean(const Target& space);

@@ -26,7 +26,7 @@ struct Plan {
   std::uint64_t renewed = 0;           // the number of holds for renewal
   Duration renewal_lease{};
   Duration crash_lease{};
-  std::optional<std::uint32_t> max_overtakes;  // of the spaces; none: their default
+  std::optional<std::uint32_t> max_overtakes = {};  // of the spaces; none: their default
 };
 Plan quick_plan();
 Plan full_plan();
