@@ -7,10 +7,10 @@ namespace lockset::bench {
 namespace {
 
 constexpr std::string_view starving_workload = "starving";
-constexpr std::size_t crowd = 8;
+constexpr std::size_t others_count = 8;
 // The readers nearly always overlap.
 constexpr std::int64_t reader_hold_us = 5000;
-constexpr std::int64_t hold_us = 1000;
+constexpr std::int64_t short_hold_us = 1000;
 
 // One client wants what the others together hardly ever leave free.
 struct Case {
@@ -21,12 +21,13 @@ struct Case {
 };
 
 Case set_among_singles() {
-  Case result{.among = "singles",
-              .fits = [](const Rival& rival) { return rival.waits && rival.most_names >= crowd; },
-              .one = {},
-              .others = {}};
-  result.one.names = result.one.shared = result.others.shared = crowd;
-  result.one.hold_us = result.others.hold_us = hold_us;
+  Case result{
+      .among = "singles",
+      .fits = [](const Rival& rival) { return rival.waits && rival.most_names >= others_count; },
+      .one = {},
+      .others = {}};
+  result.one.names = result.one.shared = result.others.shared = others_count;
+  result.one.hold_us = result.others.hold_us = short_hold_us;
   return result;
 }
 
@@ -36,7 +37,7 @@ Case writer_among_readers() {
               .one = {},
               .others = {}};
   result.one.shared = result.others.shared = 1;
-  result.one.hold_us = hold_us;
+  result.one.hold_us = short_hold_us;
   result.others.hold_us = reader_hold_us;
   result.others.reads = 1;
   return result;
@@ -51,8 +52,9 @@ void run(Notebook& notebook, const Target& space, const Case& what) {
        groups(notebook, space, starving_workload, {}, plan.quick ? +lockset_only : what.fits)) {
     Racer lane{.group = std::move(group), .order = what.one, .floor = {}, .labels = {}};
     try {
-      lane.others = std::make_shared<Group>(space.url, lane.group->rival(),
-                                            Group::Size{.clients = crowd, .processes = crowd});
+      lane.others =
+          std::make_shared<Group>(space.url, lane.group->rival(),
+                                  Group::Size{.clients = others_count, .processes = others_count});
     } catch (const std::exception& error) {
       notebook.failed(space, starving_workload,
                       std::string(lane.group->rival().name) + ": " + error.what());
@@ -66,8 +68,8 @@ void run(Notebook& notebook, const Target& space, const Case& what) {
   for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
     auto json = measurement(space, starving_workload, lanes, results, lane);
     if (json.is_null()) continue;
-    json["clients"] = 1 + crowd;
-    json["processes"] = 1 + crowd;
+    json["clients"] = 1 + others_count;
+    json["processes"] = 1 + others_count;
     json["among"] = what.among;
     json["grants"] = results[lane].all.cycles;
     json["longest_wait_us"] = static_cast<double>(results[lane].all.lock.max().count()) / 1000;

@@ -31,7 +31,7 @@ struct Plan {
   // For contended with a crowd: long enough to serve each client several times.
   Duration crowd_slice{};
   int crowd_turns = 0;
-  std::optional<std::uint32_t> max_overtakes;  // of the spaces; none: their default
+  std::optional<std::uint32_t> max_overtakes{};  // of the spaces; none: their default
 };
 Plan quick_plan();
 Plan full_plan();
