@@ -131,6 +131,13 @@ void prepare(const Target& space, std::optional<std::uint32_t> max_overtakes) {
   if (space.store->prepare != nullptr) space.store->prepare(space.url);
 }
 
+void permit_readers(const Target& space) {
+  auto locks = open(space.url.text);
+  if (!locks) throw std::runtime_error(locks.error().message);
+  const Status status = locks->set_permits("*", Mode::read, 100);
+  if (!status) throw std::runtime_error(status.error().message);
+}
+
 void clean(const Target& space) {
   if (space.store->clean != nullptr) space.store->clean(space.url);
   if (space.url.scheme != "sqlite") return;

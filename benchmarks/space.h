@@ -29,6 +29,8 @@ std::vector<Target> spaces(std::span<const std::string> operands,
 // Makes both spaces, and what the rivals need. `max_overtakes`: of the first space, if given and
 // the store keeps a bound. Throws std::runtime_error with one line.
 void prepare(const Target& space, std::optional<std::uint32_t> max_overtakes = {});
+// Lets many readers share each name of the first space. Throws std::runtime_error.
+void permit_readers(const Target& space);
 // Removes everything except lock spaces, but files of spaces too. The spaces of a server stay,
 // empty.
 void clean(const Target& space);

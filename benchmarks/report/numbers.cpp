@@ -32,6 +32,7 @@ std::string bare(double value, Unit unit) {
     case Unit::share:
     case Unit::times:
     case Unit::microseconds:
+    case Unit::milliseconds:
       break;
   }
   return figures(value, 2);
@@ -45,6 +46,8 @@ const char* suffix(Unit unit) {
       return "%";
     case Unit::microseconds:
       return " us";
+    case Unit::milliseconds:
+      return " ms";
     case Unit::share:
     case Unit::count:
       break;
@@ -72,9 +75,13 @@ std::string duration(double microseconds) {
   return figures(microseconds / 1e6, 2) + " s";
 }
 
-std::string number(double value, Unit unit) { return bare(value, unit) + suffix(unit); }
+std::string number(double value, Unit unit) {
+  if (unit == Unit::milliseconds) return duration(value * 1e3);
+  return bare(value, unit) + suffix(unit);
+}
 
 std::string bound(double value, Unit unit) {
+  if (unit == Unit::milliseconds && value >= 1000) return bound(value / 1000, Unit::count) + " s";
   std::string text = with_decimals(unit == Unit::percent ? 100 * value : value, 3);
   text.erase(text.find_last_not_of('0') + 1);
   if (text.back() == '.') text.pop_back();
@@ -83,8 +90,13 @@ std::string bound(double value, Unit unit) {
 
 std::string spread(const Spread& value, Unit unit) {
   std::string text = number(value.median, unit);
+  // The range is in the unit of the median, which is shown with it.
+  double scale = 1;
+  if (unit == Unit::milliseconds) {
+    scale = value.median < 0.9995 ? 1e3 : value.median < 999.5 ? 1 : 1e-3;
+  }
   if (value.low && value.high) {
-    text += " [" + bare(*value.low, unit) + "-" + bare(*value.high, unit) + "]";
+    text += " [" + bare(*value.low * scale, unit) + "-" + bare(*value.high * scale, unit) + "]";
   }
   return text;
 }

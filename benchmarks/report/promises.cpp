@@ -39,6 +39,16 @@ constexpr Rule fair_to_eight{"P9", "8 clients that ask again at once: least serv
                              Unit::share, true};
 constexpr Rule fair_to_many{"P9", "200 clients that ask again at once: least served of most served",
                             Unit::percent, true};
+constexpr Rule set_among_singles{"P9", "a set of 8 among singles: longest wait", Unit::milliseconds,
+                                 false};
+constexpr Rule writer_among_readers{"P9", "a writer among readers: longest wait",
+                                    Unit::milliseconds, false};
+constexpr Rule holder_killed{"P10", "kill -9 of the holder to the next grant", Unit::milliseconds,
+                             false};
+constexpr Rule command_killed{"P10", "kill -9 of lockset run to the next grant", Unit::milliseconds,
+                              false};
+constexpr Rule share_of_native{"P12", "one client: share of the native lock's throughput",
+                               Unit::share, true};
 
 constexpr std::uint64_t most_clients = 200;
 
@@ -50,6 +60,8 @@ struct Kind {
   double sixteen_must = 0.45;
   double collisions_must = 0.01;
   std::uint64_t most_holds = 1'000'000;
+  std::optional<double> killed_must{};  // ms; none: a dead holder's locks end with its lease
+  bool session = false;                 // its locks are the store's native ones
 };
 
 Kind kind_of(const Space& space) {
@@ -62,9 +74,12 @@ Kind kind_of(const Space& space) {
     kind.pushes = true;
   } else if (space.scheme == "sqlite") {
     kind.pushes = kind.queues = true;
+    kind.killed_must = 100;
   } else if (space.scheme == "postgresql") {
     kind.pushes = kind.queues = says("listen=on") || (!says("listen=off") && !says("pooler=on"));
     if (says("serializable")) kind.collisions_must = 0.05;
+  } else if (space.scheme == "mysql") {
+    kind.pushes = kind.queues = true;
   } else if (space.scheme == "redis") {
     kind.pushes = kind.queues = true;
     kind.sixteen_must = 0.55;
@@ -73,7 +88,19 @@ Kind kind_of(const Space& space) {
     kind.sixteen_must = 0.55;
     kind.most_holds = 20'000;
   }
+  kind.session = says("strategy=session");
+  if (kind.session) kind.killed_must = 1000;
   return kind;
+}
+
+// The range and the median of values, one for each turn.
+std::optional<Spread> spread_of(std::vector<double> values) {
+  if (values.empty()) return {};
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  const double median =
+      values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+  return Spread{median, values.front(), values.back()};
 }
 
 Verdict verdict_of(const Promise& promise) {
@@ -99,12 +126,17 @@ class Judge {
       set_size();
       disjoint();
       contended();
+      starving();
       many_held();
       renewal();
       memory();
+      crash();
+      beside_the_native();
     }
     std::stable_sort(made_.begin(), made_.end(), [](const Promise& a, const Promise& b) {
-      return a.id != b.id ? a.id < b.id : place(a) < place(b);
+      if (a.id == b.id) return place(a) < place(b);
+      // "P10" comes after "P9".
+      return a.id.size() != b.id.size() ? a.id.size() < b.id.size() : a.id < b.id;
     });
     return std::move(made_);
   }
@@ -112,10 +144,10 @@ class Judge {
  private:
   // Orders several rules of one promise.
   static int place(const Promise& promise) {
-    return promise.what == collisions.what || promise.what == renewal_wait.what ||
-                   promise.what == fair_to_many.what
-               ? 1
-               : 0;
+    const auto is = [&](const Rule& rule) { return promise.what == rule.what; };
+    if (is(writer_among_readers)) return 3;
+    if (is(set_among_singles)) return 2;
+    return is(collisions) || is(renewal_wait) || is(fair_to_many) || is(command_killed) ? 1 : 0;
   }
 
   // Lockset's own measurement in this space for which `fits` is true, or null.
@@ -218,6 +250,58 @@ class Judge {
     }
   }
 
+  // Memory has no such clients: they would be threads of one process.
+  void starving() {
+    if (!kind_.has_floor) return;
+    const auto judge = [&](const Rule& rule, std::string_view among) {
+      const Measurement* m =
+          find("starving", [&](const Measurement& x) { return x.among == among; });
+      std::optional<Spread> wait;
+      if (m != nullptr && m->longest_wait_us) wait = Spread{*m->longest_wait_us / 1000, {}, {}};
+      if (kind_.queues) {
+        make(rule, 2000, {}, m, wait);
+      } else {
+        make(rule, {}, {}, m, wait, "no queue");
+      }
+    };
+    judge(set_among_singles, "singles");
+    judge(writer_among_readers, "readers");
+  }
+
+  void crash() {
+    if (!kind_.has_floor) return;
+    const auto by = [&](std::string_view rival) {
+      return find("crash", [&](const Measurement& x) { return x.rival == rival; });
+    };
+    const auto judge = [&](const Rule& rule, const Measurement* m, std::optional<double> must) {
+      make(rule, must, {}, m, m != nullptr ? m->recovery_ms : std::nullopt,
+           must ? "" : "when the lease ends");
+    };
+    judge(holder_killed, by("lockset"), kind_.killed_must);
+    // Its guard releases the hold.
+    judge(command_killed, by("lockset run"), 100);
+  }
+
+  void beside_the_native() {
+    if (!kind_.session) return;
+    const Measurement* own = find("uncontended", [](const Measurement&) { return true; });
+    const Measurement* native = nullptr;
+    for (const Measurement& m : results_.measurements) {
+      if (m.space == space_->id && m.role == "native" && m.workload == "uncontended") {
+        native = &m;
+        break;
+      }
+    }
+    std::vector<double> shares;
+    if (own != nullptr && native != nullptr) {
+      for (std::size_t i = 0; i < std::min(own->rates.size(), native->rates.size()); ++i) {
+        if (native->rates[i] > 0) shares.push_back(own->rates[i] / native->rates[i]);
+      }
+    }
+    make(share_of_native, 0.7, {}, own, spread_of(std::move(shares)),
+         native != nullptr ? native->rival : "");
+  }
+
   void many_held() {
     const Measurement* most = nullptr;
     for (const Measurement& m : results_.measurements) {
@@ -311,6 +395,8 @@ std::string_view to_string(Unit unit) noexcept {
       return "percent";
     case Unit::microseconds:
       return "us";
+    case Unit::milliseconds:
+      return "ms";
     case Unit::count:
       return "count";
   }

@@ -1,5 +1,5 @@
-// Verdicts on the performance promises P1-P8 by the measurements. The median decides; the spread is
-// shown next to it.
+// Verdicts on the performance promises P1 to P12 by the measurements. The median decides; the
+// spread is shown next to it.
 #pragma once
 
 #include <optional>
@@ -19,6 +19,7 @@ enum class Unit : std::uint8_t {
   times,    // 1.3 times as long
   percent,  // a share that is shown as one: 0.013 is 1.3%
   microseconds,
+  milliseconds,
   count,
 };
 
@@ -50,7 +51,7 @@ std::vector<Promise> judge(const Results& results);
 // The same as "promises" of the results' JSON.
 Json promises(const Json& results);
 
-std::string_view to_string(Unit unit) noexcept;        // "share", "times", "percent", "us", "count"
+std::string_view to_string(Unit unit) noexcept;  // "share", "times", "percent", "us", "ms", "count"
 std::string_view to_string(Verdict verdict) noexcept;  // "not measured"
 
 }  // namespace lockset::bench

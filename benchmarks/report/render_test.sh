@@ -45,7 +45,7 @@ browse() {
 "$bench" report "$results" --html "$page" >"$work/tables"
 
 sections=(promises share uncontended latency clients set-size read-mostly many-held contended
-  renewal crash cpu conditions)
+  starving renewal crash cpu conditions)
 for width in 1200 400; do
   browse "$width,900" --dump-dom >"$work/dom.html"
   grep -q '<html[^>]* data-rendered="yes"' "$work/dom.html" || fail "the script did not end ($width)"

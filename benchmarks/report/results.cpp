@@ -82,7 +82,10 @@ Measurement read_measurement(const Json& json) {
   m.processes = count(json, "processes");
   m.names = count(json, "names");
   m.holds = count(json, "holds");
-  m.repetitions = objects(json, "repetitions").size();
+  for (const Json* turn : objects(json, "repetitions")) {
+    m.rates.push_back(number(*turn, "per_second").value_or(0));
+  }
+  m.repetitions = m.rates.size();
   m.per_second = spread(json, "per_second");
   m.ratio = spread(json, "ratio");
   m.cpu_us = spread(json, "cpu_us");
@@ -102,6 +105,10 @@ Measurement read_measurement(const Json& json) {
                  number(*fairness, "longest_wait_us").value_or(0)};
   }
   m.attempts_per_grant = number(json, "attempts_per_grant");
+  m.among = text(json, "among");
+  m.grants = number(json, "grants");
+  m.longest_wait_us = number(json, "longest_wait_us");
+  m.others_per_second = spread(json, "others_per_second");
   m.renewals = number(json, "renewals");
   m.cpu_share = spread(json, "cpu_share");
   m.slowdown = spread(json, "slowdown");

@@ -45,6 +45,7 @@ struct Measurement {
   std::uint64_t holds = 0;
   std::size_t repetitions = 0;
 
+  std::vector<double> rates;  // cycles per second of each turn; 0: not known
   std::optional<Spread> per_second;
   std::optional<Spread> ratio;
   std::optional<Spread> cpu_us;
@@ -57,6 +58,10 @@ struct Measurement {
   std::optional<Spread> handover_cost;
   std::optional<Fairness> fairness;
   std::optional<double> attempts_per_grant;
+  std::string among;  // of starving: "singles" or "readers"
+  std::optional<double> grants;
+  std::optional<double> longest_wait_us;
+  std::optional<Spread> others_per_second;
   std::optional<double> renewals;
   std::optional<Spread> cpu_share;
   std::optional<Spread> slowdown;

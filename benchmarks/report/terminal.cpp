@@ -55,6 +55,7 @@ class Report {
     set_size();
     cycles("read-mostly", "16 clients, 8 names that all share: 95 % of the locks are reads");
     contended();
+    starving();
     many_held();
     renewal();
     crash();
@@ -253,6 +254,21 @@ class Report {
                   m.fairness ? whole(m.fairness->least) + "-" + whole(m.fairness->most) : "",
                   m.fairness ? duration(m.fairness->longest_wait_us) : "",
                   m.attempts_per_grant ? number(*m.attempts_per_grant, Unit::count) : ""};
+        });
+  }
+
+  void starving() {
+    list(
+        "starving",
+        "A set of 8 names among 8 clients that ask for one of them at a time, and a writer among 8 "
+        "readers of one name: its grants in all turns, how long it waited, what the 8 got",
+        {"grants", "wait p50", "p99", "longest", "others/s"},
+        [](const Measurement& m) { return m.among == "readers" ? ", writer" : ", set"; },
+        [](const Measurement& m) -> std::vector<std::string> {
+          return {m.grants ? whole(*m.grants) : "", duration_cell(m.lock_us, &Latency::p50),
+                  duration_cell(m.lock_us, &Latency::p99),
+                  m.longest_wait_us ? duration(*m.longest_wait_us) : "",
+                  rate_cell(m.others_per_second)};
         });
   }
 

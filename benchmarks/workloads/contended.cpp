@@ -56,12 +56,15 @@ void run(Notebook& notebook, const Target& space, std::size_t clients) {
     lane.order.shared = 1;
     lane.order.hold_us = hold_us;
     lane.order.trace = true;
+    if (crowded) lane.slice = notebook.plan().crowd_slice;
     lanes.push_back(lane);
     lane.order = {};
+    lane.slice.reset();
     lane.group = std::make_shared<Group>(space.url, lane.group->rival(), Group::Size{});
     lanes.push_back(std::move(lane));
   }
-  const auto results = race(notebook, space, contended_workload, lanes);
+  const auto turns = crowded ? std::optional(notebook.plan().crowd_turns) : std::nullopt;
+  const auto results = race(notebook, space, contended_workload, lanes, turns);
   for (std::size_t lane = 0; lane < lanes.size(); lane += 2) {
     auto json = measurement(space, contended_workload, lanes, results, lane);
     if (json.is_null()) continue;

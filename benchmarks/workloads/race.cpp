@@ -14,6 +14,11 @@ namespace {
 // first.
 constexpr Duration patience = std::chrono::seconds(120);
 
+// When a slice of this many processes can begin: they need time to get the order.
+TimePoint soon(std::size_t processes) {
+  return BootClock::now() + std::chrono::milliseconds(5 + 2 * processes);
+}
+
 }  // namespace
 
 Group::Group(const Url& url, const Rival& rival, Size size, bool count_events)
@@ -39,13 +44,37 @@ Group::~Group() {
 }
 
 CycleResult Group::run(CycleOrder order, Duration length) {
-  // Time for all of them to get the order.
-  const Duration notice = std::chrono::milliseconds(5 + 2 * workers_.size());
-  order.begin_ns = (BootClock::now() + notice).time_since_epoch().count();
+  start(order, soon(workers_.size()), length);
+  return finish();
+}
+
+std::pair<CycleResult, CycleResult> Group::run_beside(Group& others, CycleOrder order,
+                                                      CycleOrder others_order, Duration length) {
+  const TimePoint begin = soon(workers_.size() + others.workers_.size());
+  others.start(others_order, begin, length);
+  start(order, begin, length);
+  // All of them have ended on return, even if one group failed.
+  CycleResult theirs;
+  std::exception_ptr trouble;
+  try {
+    theirs = others.finish();
+  } catch (const std::exception&) {
+    trouble = std::current_exception();
+  }
+  CycleResult own = finish();
+  if (trouble) std::rethrow_exception(trouble);
+  return {std::move(own), std::move(theirs)};
+}
+
+void Group::start(CycleOrder order, TimePoint begin, Duration length) {
+  order.begin_ns = begin.time_since_epoch().count();
   order.length_ns = length.count();
   nlohmann::json text = order;
   text["do"] = "cycle";
   for (const auto& worker : workers_) worker->order(text);
+}
+
+CycleResult Group::finish() {
   CycleResult all;
   std::exception_ptr trouble;
   for (const auto& worker : workers_) {
@@ -60,14 +89,22 @@ CycleResult Group::run(CycleOrder order, Duration length) {
 }
 
 std::vector<LaneResult> race(Notebook& notebook, const Target& space, std::string_view workload,
-                             const std::vector<Racer>& lanes) {
+                             const std::vector<Racer>& lanes, std::optional<int> repetitions) {
   const Plan& plan = notebook.plan();
-  const double seconds = std::chrono::duration<double>(plan.slice).count();
+  const int turns = repetitions.value_or(plan.repetitions);
   std::vector<LaneResult> results(lanes.size());
-  const auto run = [&](std::size_t lane, Duration length) -> std::optional<CycleResult> {
+  struct Slice {
+    CycleResult result;
+    std::uint64_t others_cycles = 0;
+  };
+  const auto run = [&](std::size_t lane, Duration length) -> std::optional<Slice> {
     if (results[lane].failed) return {};
+    const Racer& racer = lanes[lane];
     try {
-      return lanes[lane].group->run(lanes[lane].order, length);
+      if (racer.others == nullptr) return Slice{racer.group->run(racer.order, length)};
+      auto [own, theirs] =
+          racer.group->run_beside(*racer.others, racer.order, racer.others_order, length);
+      return Slice{std::move(own), theirs.cycles};
     } catch (const std::exception& error) {
       results[lane] = {.turns = {}, .all = {}, .failed = true};
       notebook.failed(space, workload,
@@ -79,22 +116,25 @@ std::vector<LaneResult> race(Notebook& notebook, const Target& space, std::strin
   for (std::size_t lane = 0; lane < lanes.size() && !notebook.interrupted(); ++lane) {
     run(lane, plan.slice / 4);
   }
-  for (int turn = 0; turn < plan.repetitions; ++turn) {
+  const auto length = [&](std::size_t lane) { return lanes[lane].slice.value_or(plan.slice); };
+  for (int turn = 0; turn < turns; ++turn) {
     notebook.progress(space.id + ": " + std::string(workload) + ", turn " +
-                      std::to_string(turn + 1) + " of " + std::to_string(plan.repetitions));
-    std::vector<std::optional<CycleResult>> slices(lanes.size());
+                      std::to_string(turn + 1) + " of " + std::to_string(turns));
+    std::vector<std::optional<Slice>> slices(lanes.size());
     for (std::size_t i = 0; i < lanes.size(); ++i) {
       // A turn counts only if all have finished it.
       if (notebook.interrupted()) return results;
       const std::size_t lane = (i + static_cast<std::size_t>(turn)) % lanes.size();
-      slices[lane] = run(lane, plan.slice);
+      slices[lane] = run(lane, length(lane));
     }
     for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
       if (results[lane].failed || !slices[lane]) continue;
-      CycleResult& slice = *slices[lane];
+      CycleResult& slice = slices[lane]->result;
+      const double seconds = std::chrono::duration<double>(length(lane)).count();
       const double cycles = static_cast<double>(slice.cycles);
       const double cpu_us = cycles > 0 ? slice.cpu_seconds / cycles * 1e6 : 0;
-      results[lane].turns.push_back({cycles / seconds, cpu_us, slice});
+      results[lane].turns.push_back({cycles / seconds, cpu_us, slice,
+                                     static_cast<double>(slices[lane]->others_cycles) / seconds});
       slice.moments.clear();
       results[lane].all.add(slice);
     }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "benchmarks/rivals/rival.h"
@@ -30,11 +31,17 @@ class Group {
 
   // One slice: all clients begin at the same moment. Throws std::runtime_error.
   CycleResult run(CycleOrder order, Duration length);
+  // The same, with the clients of `others` at the same time: the results of both.
+  std::pair<CycleResult, CycleResult> run_beside(Group& others, CycleOrder order,
+                                                 CycleOrder others_order, Duration length);
 
   [[nodiscard]] const Rival& rival() const noexcept { return rival_; }
   [[nodiscard]] Size size() const noexcept { return size_; }
 
  private:
+  void start(CycleOrder order, TimePoint begin, Duration length);
+  CycleResult finish();
+
   const Rival& rival_;
   Size size_;
   std::vector<std::unique_ptr<Worker>> workers_;
@@ -45,12 +52,17 @@ struct Racer {
   CycleOrder order;                  // without begin and length
   std::optional<std::size_t> floor;  // the lane that is the basis of "ratio"
   nlohmann::ordered_json labels;     // added to the measurement: {"holds": 100}; null: none
+  // Others of the same rival that run at the same time; null: none.
+  std::shared_ptr<Group> others = nullptr;
+  CycleOrder others_order = {};
+  std::optional<Duration> slice = std::nullopt;  // instead of the plan's
 };
 
 struct Turn {
   double per_second = 0;
   double cpu_us = 0;  // used by the clients, per cycle
   CycleResult result;
+  double others_per_second = 0;
 };
 
 struct LaneResult {
@@ -60,9 +72,10 @@ struct LaneResult {
 };
 
 // Runs the turns. Reports failing lanes to the notebook and leaves them out from then on. Fewer
-// turns if interrupted.
+// turns if interrupted. `repetitions`: instead of the plan's.
 std::vector<LaneResult> race(Notebook& notebook, const Target& space, std::string_view workload,
-                             const std::vector<Racer>& lanes);
+                             const std::vector<Racer>& lanes,
+                             std::optional<int> repetitions = std::nullopt);
 
 // What every workload records about a lane; null if it has no turn.
 nlohmann::ordered_json measurement(const Target& space, std::string_view workload,

@@ -1,5 +1,4 @@
 #include "benchmarks/workloads/race.h"
-#include "lockset/lockset.h"
 
 namespace lockset::bench {
 namespace {
@@ -7,13 +6,6 @@ namespace {
 constexpr std::string_view read_mostly_workload = "read-mostly";
 constexpr std::size_t clients = 16;
 constexpr std::size_t names = 8;
-
-void permit_readers(const Target& space) {
-  auto locks = open(space.url.text);
-  if (!locks) throw std::runtime_error(locks.error().message);
-  const Status status = locks->set_permits("*", Mode::read, 100);
-  if (!status) throw std::runtime_error(status.error().message);
-}
 
 }  // namespace
 

@@ -26,7 +26,12 @@ struct Plan {
   std::uint64_t renewed = 0;           // the number of holds for renewal
   Duration renewal_lease{};
   Duration crash_lease{};
-  std::optional<std::uint32_t> max_overtakes = {};  // of the spaces; none: their default
+  Duration starving_slice{};  // longer than a wait may be
+  int starving_turns = 0;
+  // For contended with a crowd: long enough to serve each client several times.
+  Duration crowd_slice{};
+  int crowd_turns = 0;
+  std::optional<std::uint32_t> max_overtakes{};  // of the spaces; none: their default
 };
 Plan quick_plan();
 Plan full_plan();
@@ -61,6 +66,7 @@ void disjoint(Notebook& notebook, const Target& space);
 void set_size(Notebook& notebook, const Target& space);
 void read_mostly(Notebook& notebook, const Target& space);
 void contended(Notebook& notebook, const Target& space);
+void starving(Notebook& notebook, const Target& space);
 void many_held(Notebook& notebook, const Target& space);
 void renewal(Notebook& notebook, const Target& space);
 void crash(Notebook& notebook, const Target& space);

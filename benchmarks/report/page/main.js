@@ -20,6 +20,7 @@ const sections = [
   ['many-held', 'A full store', costSection('many-held', 'holds', 'P5',
     'The time of a cycle while the store keeps others’ live holds, in relation to an empty store.', 'live holds in the store', 0)],
   ['contended', 'Contention: hand-over', contendedSection],
+  ['starving', 'Contention: one among many', starvingSection],
   ['renewal', 'Renewal', renewalSection],
   ['crash', 'Crash recovery', crashSection],
   ['cpu', 'Client cost', cpuSection],

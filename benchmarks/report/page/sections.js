@@ -18,7 +18,7 @@ const bounds = (promise, format) => [
   isNumber(promise.must) ? {value: promise.must, name: `must ${format(promise.must)}`, colour: 'var(--must)'} : null,
   isNumber(promise.aim) ? {value: promise.aim, name: `aim ${format(promise.aim)}`, colour: 'var(--aim)'} : null,
 ].filter((bound) => bound !== null);
-const boundName = (format) => (value) => format(value).replace(/\.?0+(?=\D*$)/, '');
+const boundName = (format) => (value) => format(value).replace(/(\.\d*?)0+(?=\D*$)/, '$1').replace(/\.(?=\D*$)/, '');
 
 const percentiles = [['p50', 'circle', 'p50'], ['p99', 'square', 'p99'], ['p999', 'triangle', 'p99.9'], ['max', 'plus', 'max']];
 
@@ -46,7 +46,7 @@ function rateRow(m) {
 function promiseSection(run) {
   if (run.promises.length === 0) return null;
   const format = {
-    share, times, percent, us: (value) => duration(value), count: (value) => figures(value, 1),
+    share, times, percent, us: (value) => duration(value), ms: (value) => duration(1000 * value), count: (value) => figures(value, 1),
   };
   const shown = (p) => format[p.unit] || share;
   const short = (p) => boundName(shown(p));
@@ -64,7 +64,7 @@ function promiseSection(run) {
     'P3 percent': 'internal retries', 'P4 times': 'hand-over', 'P5 times': 'full store', 'P6 percent': 'renewal: CPU',
     'P6 times': 'renewal: others wait', 'P7 count': 'tries per grant', 'P9 share': 'least of most served',
     'P9 percent': 'the same, 200 clients',
-    'P8 us': 'memory',
+    'P8 us': 'memory', 'P12 share': 'share of the native lock',
   };
   const cell = (id, kind) => {
     const p = run.promises.find((one) => one.space === id && one.promise === kind.promise && one.what === kind.what);
@@ -254,6 +254,23 @@ function contendedSection(run) {
       {name: 'served, least–most', cell: (m) => (m.fairness ? `${grouped(m.fairness.least)}–${grouped(m.fairness.most)}` : '')},
       {name: 'longest wait', cell: (m) => (m.fairness ? duration(m.fairness.longest_wait_us) : '')},
       {name: 'tries per grant', cell: (m) => (isNumber(m.attempts_per_grant) ? figures(m.attempts_per_grant, 1) : '')}], items)];
+}
+
+function starvingSection(run) {
+  const items = measured(run, 'starving');
+  const panels = [['singles', 'A set of 8 names among 8 clients that ask for one of them at a time'],
+    ['readers', 'A writer among 8 readers of one name']].flatMap(([among, title]) => {
+    const rows = rivalRows(run, items.filter((m) => m.among === among), (m) => latencyRow(m, 'lock_us'));
+    return rows.length === 0 ? [] : [html('h3', {}, title), drawn((width) => rowChart({
+      name: title, x: 'wait of the one (log), less is better', tick: durationTick, log: true, rows, legend: percentileLegend,
+    }, width))];
+  });
+  if (panels.length === 0) return null;
+  return [
+    html('p', {class: 'soft'}, 'One client wants what eight others, who ask again at once, hardly ever leave free. How long it waits.'),
+    ...panels,
+    numbers([...nameColumns, {name: 'one among', words: true, cell: (m) => String(m.among ?? '')}, countColumn('grants', 'its grants'),
+      ...latencyColumns('lock_us', 'its lock'), {name: 'others, cycles/s', cell: (m) => spreadText(m.others_per_second, rate)}], items)];
 }
 
 function renewalSection(run) {
