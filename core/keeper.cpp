@@ -26,7 +26,9 @@ bool forgets_epoch(const SpaceConfig& config, const Owner& owner) {
 }
 
 Keeper::Keeper(Backend& backend, const Owner& owner, ConfigCache& config, Settings settings)
-    : backend_(backend), owner_(owner), config_(config), settings_(std::move(settings)) {}
+    : backend_(backend), owner_(owner), config_(config), settings_(std::move(settings)) {
+  backend_.watch_losses([this](Stamp stamp) { ended_in_store(stamp); });
+}
 
 Keeper::~Keeper() { stop(); }
 
@@ -50,7 +52,13 @@ Status Keeper::start_threads() {
   return {};
 }
 
+void Keeper::ended_in_store(Stamp stamp) {
+  const std::shared_ptr<HoldState> hold = find(stamp);
+  if (hold && hold->denied()) announce(hold);
+}
+
 void Keeper::stop() {
+  backend_.watch_losses({});
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;

@@ -87,6 +87,8 @@ class Keeper {
     bool busy_since = false;  // something was added since the last look
   };
 
+  // The store has told that this hold has ended.
+  void ended_in_store(Stamp stamp);
   Status start_threads();
   void renewer();
   void housekeeper();

@@ -54,6 +54,11 @@ Result<std::shared_ptr<Manager>> Manager::open(std::unique_ptr<Backend> backend,
         "the store counts leases on another clock than Options::clock, so that two holders could "
         "be valid at a time: give both the same one, as make_memory_store(clock) does");
   }
+  if (options.reclaim && !backend->traits().can_reclaim) {
+    return Error{Errc::unsupported,
+                 "with this backend holds end with their process, and there is no "
+                 "reclaim: leave it out"};
+  }
   auto manager = std::make_shared<Manager>(std::move(backend), std::move(options));
   Result<SpaceConfig> config = manager->load_config();
   if (!config) return std::move(config).error();

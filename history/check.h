@@ -71,6 +71,9 @@ struct Rules {
   // then still show the hold, and be busy because of it, for a moment or until its lease ends
   // there.
   bool denials_end = true;
+  // A store that frees what a client holds when the client is gone: how soon after a kill that has
+  // happened. What is held or busy later because of the dead one has no explanation (I4, I7).
+  Duration freed_after_kill = Duration::max();
   // What the run has to contain at least; the history's own Expect is added.
   Expect least{.grants = 1};
   // How many violations of one invariant are reported.

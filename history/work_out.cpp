@@ -49,7 +49,7 @@ TimePoint must_end(const Timeline& line, const Op& op, std::size_t index) {
   return end;
 }
 
-TimePoint may_end(const Timeline& line, const Rules& rules, const Op& op, std::size_t index) {
+TimePoint may_end_alive(const Timeline& line, const Rules& rules, const Op& op, std::size_t index) {
   const auto expiry = [&](TimePoint arrived) { return history::expiry(rules, op.lease, arrived); };
   if (!op.granted()) {
     // A request that never returned may have been on its way until its process died.
@@ -86,6 +86,12 @@ TimePoint may_end(const Timeline& line, const Rules& rules, const Op& op, std::s
     if (gone) end = std::min(end, each.returned);
   }
   return end;
+}
+
+TimePoint may_end(const Timeline& line, const Rules& rules, const Op& op, std::size_t index) {
+  const TimePoint end = may_end_alive(line, rules, op, index);
+  const auto& killed = line.processes[op.process].killed;
+  return killed ? std::min(end, later(*killed, rules.freed_after_kill)) : end;
 }
 
 // A hold that was perhaps in the store when a backup was taken may be there again when the backup

@@ -29,6 +29,9 @@ Traits weaker(const Backend* one, const Backend* other) {
   result.shared_between_processes = a.shared_between_processes && b.shared_between_processes;
   result.ends_with_process = a.ends_with_process || b.ends_with_process;
   result.floors = a.floors && b.floors;
+  result.counted_permits = a.counted_permits && b.counted_permits;
+  result.can_reclaim = a.can_reclaim && b.can_reclaim;
+  result.holds_outlive_connections = a.holds_outlive_connections && b.holds_outlive_connections;
   result.session_leases = a.session_leases || b.session_leases;
   result.clock = a.clock == b.clock ? a.clock : nullptr;
   result.renew_chunk = std::min(a.renew_chunk, b.renew_chunk);

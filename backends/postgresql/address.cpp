@@ -46,7 +46,8 @@ Parameters parameters_of(Options& options, std::string& conninfo) {
   Parameters parameters{
       {"space", schema_name(options.space)},
       {"strategy", one_of(options.strategy, {{"advisory", Strategy::advisory},
-                                             {"serializable", Strategy::serializable}})},
+                                             {"serializable", Strategy::serializable},
+                                             {"session", Strategy::session}})},
       {"pool", pool_size(options.pool)},
       {"connect_timeout", connect_timeout(options.connect_timeout)},
       {"pooler", on_or_off(options.pooler)},

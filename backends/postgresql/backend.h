@@ -17,6 +17,7 @@ namespace lockset::postgresql {
 class PostgresqlBackend final : public Backend {
  public:
   explicit PostgresqlBackend(std::unique_ptr<Store> store);
+  [[nodiscard]] Store& store() noexcept { return *store_; }
 
   [[nodiscard]] Traits traits() const override;
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override;

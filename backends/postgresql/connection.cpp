@@ -105,11 +105,12 @@ std::string sqlstate_of(const std::exception& error) {
 }  // namespace
 
 Connection::Connection(const Options& options, std::unique_ptr<Notices> notices,
-                       std::unique_ptr<NativeConnection> connection,
+                       std::unique_ptr<NativeConnection> connection, PGconn* raw,
                        std::unique_ptr<server::SocketWatchdog::Socket> socket)
     : options_(options),
       notices_(std::move(notices)),
       connection_(std::move(connection)),
+      raw_(raw),
       quiet_(std::make_unique<pqxx::quiet_errorhandler>(*connection_)),
       socket_(std::move(socket)) {}
 
@@ -154,7 +155,7 @@ Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
     }
     notices->listen_to(there);
     return std::unique_ptr<Connection>(
-        new Connection(options, std::move(notices), std::move(native), std::move(socket)));
+        new Connection(options, std::move(notices), std::move(native), there, std::move(socket)));
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {

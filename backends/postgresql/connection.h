@@ -94,10 +94,12 @@ class Connection {
   [[nodiscard]] std::string user() const;
   [[nodiscard]] NativeConnection& native() noexcept { return *connection_; }
   [[nodiscard]] server::SocketWatchdog::Socket* socket() noexcept { return socket_.get(); }
+  // For calls that libpqxx has not: a caller that uses it makes no call of libpqxx any more.
+  [[nodiscard]] PGconn* raw() noexcept { return raw_; }
 
  private:
   Connection(const Options& options, std::unique_ptr<Notices> notices,
-             std::unique_ptr<NativeConnection> connection,
+             std::unique_ptr<NativeConnection> connection, PGconn* raw,
              std::unique_ptr<server::SocketWatchdog::Socket> socket);
 
   void prepare(const Statement& statement);
@@ -132,6 +134,7 @@ class Connection {
   const Options& options_;
   std::unique_ptr<Notices> notices_;  // outlives the connection
   std::unique_ptr<NativeConnection> connection_;
+  PGconn* const raw_;                                // belongs to connection_
   std::unique_ptr<pqxx::quiet_errorhandler> quiet_;  // otherwise libpqxx prints notices
   std::unique_ptr<server::SocketWatchdog::Socket> socket_;
   std::vector<bool> prepared_;

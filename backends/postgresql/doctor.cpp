@@ -169,7 +169,7 @@ class Examination {
                      (version > schema_version ? ": use a newer program" : ": run lockset init")));
       return;
     }
-    const Strategy made = strategy == "serializable" ? Strategy::serializable : Strategy::advisory;
+    const Strategy made = strategy_from(strategy).value_or(Strategy::advisory);
     strategy_ = made;
     warn_unless(
         (*about)[0][2].as<std::string>("") == script_digest(options_.space, made), "space",
@@ -241,6 +241,9 @@ class Examination {
 
   // The connections of a process with one thread.
   [[nodiscard]] std::string need_of_one() const {
+    if (strategy_ == Strategy::session) {
+      return "a process keeps 2, and one for each set that it waits for or takes at the same time";
+    }
     const int acquires = strategy_ == Strategy::serializable ? 1 : 0;
     return "a process that waits keeps " + std::to_string(1 + acquires) + ", one that holds " +
            std::to_string(2 + acquires);

@@ -58,15 +58,16 @@ Status init(const Options& given, TimePoint by) {
   // Another role's function may be anything: the script says so, and uses none of it.
   const bool ask = found->there && found->trusted && found->about;
   const std::string present = ask ? about_of(**connection, options, by) : std::string();
-  for (const Strategy strategy : {Strategy::advisory, Strategy::serializable}) {
+  for (const Strategy strategy : {Strategy::advisory, Strategy::serializable, Strategy::session}) {
     const bool meant = !options.strategy || *options.strategy == strategy;
     if (!meant || present != about_when_current(options, strategy)) continue;
     // There is nothing to make, so anyone may ask for it. The owner's call checks what is there.
     return found->mine ? run(check_script(options.space)) : Status();
   }
   // An older space keeps its strategy.
-  if (!options.strategy && present.find("\x1Fserializable\x1F") != std::string::npos) {
-    options.strategy = Strategy::serializable;
+  for (const Strategy strategy : {Strategy::serializable, Strategy::session}) {
+    const std::string named = '\x1F' + std::string(to_string(strategy)) + '\x1F';
+    if (!options.strategy && present.find(named) != std::string::npos) options.strategy = strategy;
   }
   return run(install_script(options.space, options.strategy.value_or(Strategy::advisory)));
 }

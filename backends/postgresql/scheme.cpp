@@ -3,6 +3,7 @@
 #include "backends/postgresql/doctor.h"
 #include "backends/postgresql/rights.h"
 #include "backends/postgresql/schema.h"
+#include "backends/postgresql/session_backend.h"
 #include "backends/postgresql/store.h"
 #include "backends/schemes.h"
 
@@ -13,6 +14,11 @@ namespace {
 Result<std::unique_ptr<Backend>> open_space(const Options& options, TimePoint by) {
   Result<std::unique_ptr<Store>> store = Store::open(options, by);
   if (!store) return store.error();
+  if ((*store)->strategy() == Strategy::session) {
+    auto backend = std::make_unique<SessionBackend>(*std::move(store));
+    if (Status begun = backend->begin(by); !begun) return begun.error();
+    return std::unique_ptr<Backend>(std::move(backend));
+  }
   return std::unique_ptr<Backend>(new PostgresqlBackend(*std::move(store)));
 }
 

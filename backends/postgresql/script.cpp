@@ -29,8 +29,10 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
 
 // Alternatives of a regular expression, without the version. They include those of every version.
 constexpr std::string_view functions_of_programs =
-    "acquire|know|resolve|renew|release|end_wait|inspect|load_config|reclaim|sweep";
-constexpr std::string_view functions_of_operators = "break|change_config|change_config_at";
+    "acquire|know|resolve|renew|release|end_wait|inspect|load_config|reclaim|sweep|"
+    "session_acquire|session_register|session_publish|session_ask|session_answers";
+constexpr std::string_view functions_of_operators =
+    "break|change_config|change_config_at|session_force";
 
 // For an answer that relies on an earlier commit. The earlier commit's wait for a synchronous
 // standby may have been cut short. A record in the log makes this commit wait too, and the standby
@@ -79,12 +81,14 @@ std::string filled(std::string text, const std::string& space, Strategy strategy
   };
   const std::vector<std::pair<std::string, std::string>> values{
       {"@look@", paragraph(statements::look_sql)},
-      {"@tables@", "meta|lock_permits|epochs|locks|waiters|waiter_names|names"},
-      {"@sequences@", "stamps|config_version|last_wait"},
+      {"@tables@",
+       "meta|lock_permits|epochs|locks|waiters|waiter_names|names|session_clients|session_holds|"
+       "session_ended"},
+      {"@sequences@", "stamps|config_version|last_wait|session_requests|session_numbers"},
       {"@functions@", std::string(functions_of_programs) + "|" +
                           std::string(functions_of_operators) +
                           "|raise_stamp|record|settle|wake|wake_all|leave_line|sweep_line|"
-                          "config_rows|next_version"},
+                          "config_rows|next_version|session_undo"},
       {"@programs@", std::string(functions_of_programs)},
       {"@operators@", std::string(functions_of_operators)},
       {"@sure@", std::string(be_sure)},
@@ -98,6 +102,8 @@ std::string filled(std::string text, const std::string& space, Strategy strategy
       {"@version@", std::to_string(schema_version)},
       {"@class@", lock_class(space, "space")},
       {"@names@", lock_class(space, "names")},
+      {"@clients@", lock_class(space, "clients")},
+      {"@channel@", session_channel(space)},
       {"@slack@", std::to_string(stamp_slack_us)},
       {"@most_names@", std::to_string(most_name_locks)},
       {"@life@", interval(waiter_lifetime)},
@@ -111,8 +117,22 @@ std::string filled(std::string text, const std::string& space, Strategy strategy
   return text;
 }
 
+// There is no function of the other strategies: a program that knows only those can't call one.
+std::string session_body(const std::string& space) {
+  using namespace statements;
+  std::string text;
+  for (const std::string_view part :
+       {guard_sql, tables_sql, session_tables_sql, about_sql, raise_stamp_sql, session_acquire_sql,
+        session_clients_sql, wake_all_sql, config_rows_sql, load_config_sql, next_version_sql,
+        change_config_sql, change_config_at_sql, seal_sql}) {
+    text += paragraph(part);
+  }
+  return filled(std::move(text), space, Strategy::session);
+}
+
 std::string body(const std::string& space, Strategy strategy) {
   using namespace statements;
+  if (strategy == Strategy::session) return session_body(space);
   std::vector<std::string_view> parts{guard_sql,       tables_sql, about_sql,
                                       raise_stamp_sql, record_sql, settle_sql};
   if (strategy == Strategy::serializable) {
@@ -135,7 +155,25 @@ std::string body(const std::string& space, Strategy strategy) {
 }  // namespace
 
 std::string_view to_string(Strategy strategy) noexcept {
+  if (strategy == Strategy::session) return "session";
   return strategy == Strategy::advisory ? "advisory" : "serializable";
+}
+
+std::optional<Strategy> strategy_from(std::string_view name) noexcept {
+  for (const Strategy one : {Strategy::advisory, Strategy::serializable, Strategy::session}) {
+    if (name == to_string(one)) return one;
+  }
+  return {};
+}
+
+std::int64_t session_key(std::string_view space, std::string_view name) {
+  std::string text = "lockset/";
+  text.append(space).append("/session/").append(name);
+  return static_cast<std::int64_t>(text_hash(text));
+}
+
+std::string session_channel(std::string_view space) {
+  return "lockset_session_" + std::string(space);
 }
 
 std::string script_digest(const std::string& space, Strategy strategy) {

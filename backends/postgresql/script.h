@@ -5,6 +5,8 @@
 // its statement has a placeholder.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,10 +14,17 @@
 
 namespace lockset::postgresql {
 
-enum class Strategy { advisory, serializable };
+enum class Strategy { advisory, serializable, session };
 
-// "advisory" or "serializable".
+// As in an address: "advisory".
 std::string_view to_string(Strategy strategy) noexcept;
+// Unset: a strategy that this program does not know.
+std::optional<Strategy> strategy_from(std::string_view name) noexcept;
+
+// strategy=session: the advisory lock of a name. Other programs may rely on it; it never changes.
+std::int64_t session_key(std::string_view space, std::string_view name);
+// strategy=session: where the space's clients listen.
+std::string session_channel(std::string_view space);
 
 // The version of the tables and functions. It is part of the functions' names, so a program never
 // calls a function of another version, even if an upgrade runs meanwhile. Version 2 added rights of

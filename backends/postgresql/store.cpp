@@ -54,7 +54,8 @@ std::string set_up_sql(int pid, Isolation isolation) {
 std::string may_use_sql(const std::string& space) {
   return "(SELECT bool_and(has_function_privilege(p.oid, 'EXECUTE')) FROM pg_proc p "
          "JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = '" +
-         space + "' AND p.proname = 'acquire_v" + std::to_string(schema_version) + "')";
+         space + "' AND p.proname IN ('acquire_v" + std::to_string(schema_version) +
+         "', 'session_acquire_v" + std::to_string(schema_version) + "'))";
 }
 
 // Whether fewer than an eighth of the server's connections are left. Each waiting process keeps a
@@ -90,6 +91,22 @@ Status check_version(const About& about, const Options& options) {
       Errc::misconfigured,
       has + (about.version > schema_version ? ": use a newer program, or another space"
                                             : ": run lockset init to bring the space up to date")};
+}
+
+// strategy=session needs a session that is the client's own, and that the server ends itself.
+Status fit_for_sessions(int version, const Options& options) {
+  const std::string name = "PostgreSQL (" + options.shown + "): ";
+  if (options.pooler) {
+    return Error{Errc::misconfigured,
+                 name +
+                     "strategy=session needs a connection of its own to the server: leave "
+                     "pooler=on out and name the server itself"};
+  }
+  if (version < 140000) {
+    return Error{Errc::misconfigured,
+                 name + "strategy=session needs PostgreSQL 14 or newer (idle_session_timeout)"};
+  }
+  return {};
 }
 
 }  // namespace
@@ -209,8 +226,8 @@ Store::~Store() {
   plain_.reset();
 }
 
-Result<std::unique_ptr<Connection>> Store::connect(Isolation isolation) {
-  const TimePoint by = BootClock::now() + options_.connect_timeout;
+Result<std::unique_ptr<Connection>> Store::connect(Isolation isolation, TimePoint by) {
+  by = std::min(by, BootClock::now() + options_.connect_timeout);
   Result<std::unique_ptr<Connection>> connection =
       Connection::connect(options_, watchdog_, interrupt_, by);
   if (!connection) return connection;
@@ -267,8 +284,17 @@ Status Store::set_up(Connection& connection, Isolation isolation, TimePoint by) 
                  "PostgreSQL (" + options_.shown + "): " + finding.subject + ": " + finding.text};
   }
   const About about = parse_about(row[0].as<std::string>(""));
-  made_with_ = about.strategy == "serializable" ? Strategy::serializable : Strategy::advisory;
   if (Status status = check_version(about, options_); !status) return status;
+  const std::optional<Strategy> made_with = strategy_from(about.strategy);
+  if (!made_with) {
+    return Error{Errc::misconfigured, "PostgreSQL (" + options_.shown +
+                                          "): the space was made with strategy=" + about.strategy +
+                                          ", which this program does not know: use a newer one"};
+  }
+  made_with_ = *made_with;
+  if (*made_with == Strategy::session) {
+    if (Status status = fit_for_sessions(settings.version, options_); !status) return status;
+  }
   if (!row[2].as<bool>(false)) {
     return not_allowed(options_, Role::programs, connection.user(),
                        "permission denied for the functions of the space");

@@ -47,6 +47,11 @@ class Store {
   // Opens the connections that a waiter needs, unless there are some: crowded() is up to date after
   // this.
   Status connect_for_waiting(TimePoint by);
+  // A connection apart from the pools, checked and set up like theirs. It must not outlive this
+  // object.
+  Result<std::unique_ptr<Connection>> connect_apart(TimePoint by) {
+    return connect(Isolation::read_committed, by);
+  }
   // Closes connections that nobody uses now.
   void close_idle();
 
@@ -86,7 +91,7 @@ class Store {
   // Not server::Lanes: acquires may have their own connections, and other calls may use the
   // listening one.
   Result<Line> take(Lane lane, TimePoint by);
-  Result<std::unique_ptr<Connection>> connect(Isolation isolation);
+  Result<std::unique_ptr<Connection>> connect(Isolation isolation, TimePoint by = TimePoint::max());
   // Sets up the session, and refuses settings that would break a promise.
   Status set_up(Connection& connection, Isolation isolation, TimePoint by);
 

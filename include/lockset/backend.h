@@ -22,6 +22,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -66,6 +67,14 @@ struct Traits {
   // A hold lives in a session between the store and the client that took it. Only that client
   // renews it, over the connection of that session, and never beyond the lease that was granted.
   bool session_leases = false;
+  // Permits may be any number. Otherwise a name admits one write, and one read or any number of
+  // them (max_permits); SetPermits to another number is refused as unsupported.
+  bool counted_permits = true;
+  // An application may reclaim its holds. Otherwise reclaim() is unsupported.
+  bool can_reclaim = true;
+  // A hold outlives the connections of its client, and a restart of the store, until its lease
+  // ends.
+  bool holds_outlive_connections = true;
   // Can be one of the two stores of a migration: SetMigrationPhase is applied.
   bool can_migrate = true;
   // The most holds that one renew or release_all call should contain, so that the store does not
@@ -287,6 +296,12 @@ class Backend {
   // harmless. Errc::superseded if the application's epoch is higher, else Errc::not_held if the
   // hold `epoch` is not live.
   virtual Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) = 0;
+
+  // From now on `lost` is told each hold of this client that has ended in the store without this
+  // client's doing, as soon as the backend notices: only a hint, for a renewal finds out as well.
+  // It may be called on any thread. Empty: nobody is told any more; no call of an earlier one is
+  // under way when this returns. The default never tells.
+  virtual void watch_losses(std::function<void(Stamp)> /*lost*/) {}
 
   // Removes some expired holds, a bounded number per call, so that names which nobody asks for any
   // more leave nothing behind. Returns the number removed.

@@ -1,6 +1,7 @@
 // The base of decorators of a backend.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -45,6 +46,9 @@ class ForwardingBackend : public Backend {
   }
   Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) override {
     return inner_->reclaim(app, epoch, by);
+  }
+  void watch_losses(std::function<void(Stamp)> lost) override {
+    inner_->watch_losses(std::move(lost));
   }
   Result<std::size_t> sweep(TimePoint by) override { return inner_->sweep(by); }
 

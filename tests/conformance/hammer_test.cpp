@@ -11,6 +11,7 @@ namespace {
 class Hammer : public Conformance {};
 
 TEST_P(Hammer, KilledProcessesBreakNoPromise) {
+  if (skip_unless(traits().counted_permits, "counted permits")) return;
   if (skip_unless(!space().url().empty(), "other processes")) return;
   const std::uint64_t seed = test::test_seed();
   SCOPED_TRACE(test::describe_seed(seed));

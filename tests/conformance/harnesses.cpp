@@ -30,6 +30,7 @@ std::span<Harness* const> all_harnesses() {
 #ifdef LOCKSET_HAS_POSTGRESQL
       &postgresql_advisory_harness(),
       &postgresql_serializable_harness(),
+      &postgresql_session_harness(),
 #endif
 #ifdef LOCKSET_HAS_MYSQL
       &mariadb_select_for_update_harness(),

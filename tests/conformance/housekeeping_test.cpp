@@ -33,7 +33,7 @@ TEST_P(Housekeeping, TheVersionNeverComesBack) {
   Client c = client();
   std::int64_t last = c.config().version;
   for (int i = 0; i < 20; ++i) {
-    c.set_permits("a", Mode::read, 2);
+    c.set_permits("a", Mode::read, max_permits);
     EXPECT_GT(c.config().version, last);
     last = c.config().version;
     c.set_permits("a", Mode::read, {});
@@ -43,7 +43,7 @@ TEST_P(Housekeeping, TheVersionNeverComesBack) {
   }
   // A request made from any of those versions is stale, whatever the permits were.
   Client late = client();
-  c.set_permits("b", Mode::read, 2);
+  c.set_permits("b", Mode::read, max_permits);
   c.set_permits("b", Mode::read, {});
   const Result<AcquireOutcome> outcome = late.ask_once({write("a")});
   ASSERT_TRUE(outcome);

@@ -341,6 +341,7 @@ class Sequence {
 class Model : public Conformance {};
 
 TEST_P(Model, TheStoreAgreesWithTheModel) {
+  if (skip_unless(traits().counted_permits, "counted permits")) return;
   const std::uint64_t seed = test::test_seed();
   const std::uint64_t sequences = test::number_from_environment("LOCKSET_TEST_SEQUENCES", 300);
   // Fewer if a space takes long to make, but never so few that the test shows nothing.

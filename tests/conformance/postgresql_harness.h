@@ -9,5 +9,7 @@ namespace lockset::conformance {
 // look() reads the tables over a separate connection, without the backend.
 Harness& postgresql_advisory_harness();
 Harness& postgresql_serializable_harness();
+// look() asks a separate client: no table has the holds.
+Harness& postgresql_session_harness();
 
 }  // namespace lockset::conformance

@@ -8,6 +8,11 @@ namespace {
 
 class Reclaim : public Conformance {
  protected:
+  void SetUp() override {
+    Conformance::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    if (skip_unless(traits().can_reclaim, "reclaim")) return;
+  }
   // The first step of an instance that opens with reclaim: its hold on the application id, whose
   // stamp is its epoch.
   std::int64_t take_app(Client& c, Duration lease = 1min) {

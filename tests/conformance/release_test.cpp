@@ -203,7 +203,7 @@ TEST_P(Release, ClosingReleasesManyHolds) {
 // SEM 9: only the hold that is named
 TEST_P(Release, OneOfSeveralHoldsOnAName) {
   Client c = client();
-  c.set_permits("a", Mode::read, 3);
+  c.set_permits("a", Mode::read, max_permits);
   const Grant one = c.take({read("a")});
   const Grant two = c.take({read("a")});
   const Grant three = c.take({read("a")});

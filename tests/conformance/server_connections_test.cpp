@@ -12,6 +12,7 @@ class ServerConnections : public ServerConformance {};
 // core
 TEST_P(ServerConnections, AnIdleBrokenOneSpoilsNoAcquire) {
   if (lacks_server()) return;
+  if (skip_unless(traits().holds_outlive_connections, "holds that outlive connections")) return;
   const auto events = std::make_shared<EventCounts>();
   Client c = client();
   warm_up(c, {write("a")});

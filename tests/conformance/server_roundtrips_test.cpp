@@ -154,6 +154,7 @@ TEST_P(RoundTrips, ClosingWithManyHoldsIsOne) {
 // SEM 14
 TEST_P(RoundTrips, ResolvingIsOne) {
   if (lacks_server()) return;
+  if (skip_unless(traits().holds_outlive_connections, "holds that outlive connections")) return;
   Client c(proxied());
   warm_up(c, {write("a")});
   const Token token = Token::random();

@@ -25,7 +25,7 @@ TEST_P(Spaces, ShareNoConfiguration) {
   Client here = client();
   Client there(second->open().value());
   const SpaceConfig before = there.config();
-  here.set_permits("a", Mode::write, 5);
+  here.set_permits("a", Mode::read, max_permits);
   here.change(SetMaxLease{20s});
   there.reload();
   EXPECT_EQ(there.config(), before);
@@ -75,9 +75,9 @@ TEST_P(Spaces, AClientsEndEndsNoHold) {
 TEST_P(Spaces, TheConfigurationOutlivesItsClient) {
   {
     Client gone(open());
-    gone.set_permits("a", Mode::write, 5);
+    gone.set_permits("a", Mode::read, max_permits);
   }
-  EXPECT_EQ(client().config().permits_of("a"), (Permits{1, 5}));
+  EXPECT_EQ(client().config().permits_of("a"), (Permits{max_permits, 1}));
 }
 
 // Traits are constant, and the same for all clients

@@ -104,6 +104,7 @@ TEST_P(Waiting, ABreakWakesAWaiter) {
 
 // SEM 6, 13: so do raised permits
 TEST_P(Waiting, RaisedPermitsWakeAWaiter) {
+  if (skip_unless(traits().counted_permits, "counted permits")) return;
   if (skip_unless(traits().push_wakeup, "push wake-ups")) return;
   Client holder = client("holder");
   Client waiter(open(), "waiter");
@@ -118,6 +119,7 @@ TEST_P(Waiting, RaisedPermitsWakeAWaiter) {
 
 // SEM 12, 13: and so does a reclaim
 TEST_P(Waiting, AReclaimWakesAWaiter) {
+  if (skip_unless(traits().can_reclaim, "reclaim")) return;
   if (skip_unless(traits().push_wakeup, "push wake-ups")) return;
   Client dead = client("app");
   dead.take({write("a")});

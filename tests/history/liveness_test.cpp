@@ -44,6 +44,25 @@ TEST(Liveness, TheStoppedReturnWhenTheyGoOn) {
   expect_only(stopped(20001), Invariant::liveness, "did not return by 20000 ms");
 }
 
+// A store that frees the dead's holds at once: whoever waits for them longer waits for what is
+// free.
+TEST(Liveness, WhatTheDeadHeldIsFreeAtOnceIfTheStoreSaysSo) {
+  const auto waits_for_the_dead = [](Duration freed) {
+    Story story;
+    story.add("dead", 0, Ask{1, {w("a")}, seconds(60), {}});
+    story.add("dead", 10, Granted{1, Stamp{10}, ms(50000), {}}).add("c", 1000, Kill{"dead"});
+    story.ask("p", 1, 500, {w("a")}, seconds(30));
+    story.add("p", 20000, Granted{1, Stamp{20}, ms(21000), {}}).add("p", 20500, Lost{Stamp{20}});
+    Rules rules;
+    rules.freed_after_kill = freed;
+    rules.records_lost = false;
+    return story.check(rules);
+  };
+  expect_kept(waits_for_the_dead(Duration::max()));
+  expect_kept(waits_for_the_dead(seconds(10)));
+  expect_only(waits_for_the_dead(seconds(1)), Invariant::liveness, "waited for what was free");
+}
+
 // p gets this answer once a second, from 1000 to 1000 * `times`.
 Story told(std::int64_t times, const std::function<What(std::uint64_t op)>& answer) {
   Story story;

@@ -13,10 +13,7 @@
 SET LOCAL search_path = pg_catalog, pg_temp;
 GRANT USAGE ON SCHEMA "@space@" TO "@account@";
 GRANT EXECUTE ON FUNCTION
-  "@space@".acquire_v@version@, "@space@".renew_v@version@, "@space@".release_v@version@,
-  "@space@".resolve_v@version@, "@space@".end_wait_v@version@, "@space@".inspect_v@version@,
-  "@space@".load_config_v@version@, "@space@".reclaim_v@version@, "@space@".sweep_v@version@
-  TO "@account@";
+  "@space@".inspect_v@version@, "@space@".load_config_v@version@ TO "@account@";
 @give@ EXECUTE ON FUNCTION
   "@space@".break_v@version@, "@space@".change_config_v@version@,
   "@space@".change_config_at_v@version@
@@ -26,6 +23,7 @@ SELECT set_config('lockset.account', E'@literal@', true);
 DO $rights$
 DECLARE
   _account text := current_setting('lockset.account');
+  _one record;
 BEGIN
   -- Whoever passes rights on that are not his to give gets no more than a warning.
   IF NOT (SELECT pg_has_role(n.nspowner, 'USAGE') FROM pg_namespace n
@@ -33,9 +31,15 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = 'LS004', MESSAGE = 'only the owner of the schema @space@ gives '
       'rights on the space: run this as that';
   END IF;
-  -- A function that only strategy=serializable has.
-  IF to_regproc('"@space@".know_v@version@') IS NOT NULL THEN
-    EXECUTE format('GRANT EXECUTE ON FUNCTION "@space@".know_v@version@ TO %I', _account);
+  -- Functions that only some strategies have.
+  FOR _one IN SELECT p.oid::regprocedure AS what FROM pg_proc p
+                JOIN pg_namespace n ON n.oid = p.pronamespace
+               WHERE n.nspname = '@space@' AND p.proname ~ '^(@programs@)_v@version@$'
+  LOOP
+    EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', _one.what, _account);
+  END LOOP;
+  IF to_regproc('"@space@".session_force_v@version@') IS NOT NULL THEN
+    EXECUTE format('@give@ EXECUTE ON FUNCTION "@space@".session_force_v@version@ @to@ %I', _account);
   END IF;
   -- What comes another way can't be taken away here.
   IF NOT @operator@ AND (

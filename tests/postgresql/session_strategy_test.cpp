@@ -1,0 +1,312 @@
+// strategy=session: holds that are the server's own session-level locks (ADR 0065).
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <thread>
+
+#include "backends/postgresql/script.h"
+#include "tests/postgresql/fixture.h"
+
+namespace lockset::postgresql_tests {
+namespace {
+
+// A process with a hold on "a". It answers each byte that it gets with whether the hold is valid.
+class HolderProcess {
+ public:
+  HolderProcess(const std::string& url, Duration lease) {
+    if (::pipe(to_.data()) != 0 || ::pipe(from_.data()) != 0) throw std::runtime_error("pipe");
+    pid_ = ::fork();
+    if (pid_ == 0) run(url, lease);
+    ::close(to_[0]);
+    ::close(from_[1]);
+    if (answer() != 'g') throw std::runtime_error("the holder got nothing");
+  }
+  HolderProcess(const HolderProcess&) = delete;
+  HolderProcess& operator=(const HolderProcess&) = delete;
+  ~HolderProcess() {
+    kill(SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    ::close(to_[1]);
+    ::close(from_[0]);
+  }
+  void kill(int signal) const { ::kill(pid_, signal); }
+  bool valid() {
+    EXPECT_EQ(::write(to_[1], "v", 1), 1);
+    return answer() == 'v';
+  }
+
+ private:
+  char answer() {
+    char byte = 0;
+    return ::read(from_[0], &byte, 1) == 1 ? byte : 'x';
+  }
+  [[noreturn]] void run(const std::string& url, Duration lease) {
+    ::close(to_[1]);
+    ::close(from_[0]);
+    auto locks = lockset::open(url, {.app = "child", .lease = lease});
+    auto hold = locks ? locks->acquire({write("a")}) : Result<Hold>(locks.error());
+    char byte = hold ? 'g' : 'x';
+    while (::write(from_[1], &byte, 1) == 1 && ::read(to_[0], &byte, 1) == 1) {
+      byte = hold->valid() ? 'v' : 'n';
+    }
+    ::_exit(0);
+  }
+  std::array<int, 2> to_{};
+  std::array<int, 2> from_{};
+  pid_t pid_ = 0;
+};
+
+class SessionStrategy : public PostgresqlTest {
+ protected:
+  [[nodiscard]] std::string key(const std::string& name) const {
+    return std::to_string(postgresql::session_key(space(), name));
+  }
+  // The server's processes that hold the lock of this name.
+  [[nodiscard]] std::string holders(const std::string& name) const {
+    return "SELECT l.pid FROM pg_locks l WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND "
+           "l.granted AND l.classid::bigint << 32 | l.objid::bigint = " +
+           key(name);
+  }
+  bool try_raw(const std::string& name) {
+    return admin().text("SELECT pg_try_advisory_lock(" + key(name) + ")") == "t";
+  }
+  void unlock_raw(const std::string& name) {
+    EXPECT_EQ(admin().text("SELECT pg_advisory_unlock(" + key(name) + ")"), "t");
+  }
+};
+
+// SEM 10: "If a store can tell for certain that the process ... has ended"
+TEST_P(SessionStrategy, AKilledHoldersSetIsFreeAtOnce) {
+  Locks mine = lockset::open(url(), {.app = "mine"}).value();
+  HolderProcess holder(url(), 10min);
+  ASSERT_FALSE(mine.try_acquire({write("a")}).value());
+  const TimePoint killed = BootClock::now();
+  holder.kill(SIGKILL);
+  const Result<Hold> next = mine.acquire({write("a")}, {.wait = 30s});
+  ASSERT_TRUE(next) << next.error().message;
+  EXPECT_LT(BootClock::now() - killed, 1s);
+}
+
+// SEM 10, 20: a client that stands still: its validity ends before the server gives its lock away
+TEST_P(SessionStrategy, AStoppedHolderStopsBelievingFirst) {
+  Locks mine = lockset::open(url(), {.app = "mine"}).value();
+  HolderProcess holder(url(), 2s);
+  ASSERT_TRUE(holder.valid());
+  const TimePoint stopped = BootClock::now();
+  holder.kill(SIGSTOP);
+  const Result<Hold> next = mine.acquire({write("a")}, {.wait = 1min});
+  ASSERT_TRUE(next) << next.error().message;
+  // Its last renewal was at most a third of the lease before, and a busy machine's delay.
+  EXPECT_GE(BootClock::now() - stopped, 1s);
+  EXPECT_LT(BootClock::now() - stopped, 20s);
+  holder.kill(SIGCONT);
+  EXPECT_FALSE(holder.valid());
+  EXPECT_TRUE(next->valid());
+}
+
+// SEM 8, 10: an administrator ends the session: the holder learns of it at once, not at a renewal
+TEST_P(SessionStrategy, AnEndedSessionIsNoticedAtOnce) {
+  Locks mine = lockset::open(url(), {.app = "mine", .lease = 10min}).value();
+  Locks other = lockset::open(url(), {.app = "other"}).value();
+  const Hold hold = mine.acquire({write("a")}).value();
+  const std::stop_token lost = hold.lost();
+  const TimePoint ended = BootClock::now();
+  admin().run("SELECT pg_terminate_backend(pid) FROM (" + holders("a") + ") held");
+  EXPECT_TRUE(eventually([&] { return lost.stop_requested(); }));
+  EXPECT_LT(BootClock::now() - ended, 5s);
+  EXPECT_FALSE(hold.valid());
+  EXPECT_EQ(hold.lost_reason(), LostReason::gone);
+  const Hold next = other.acquire({write("a")}, {.wait = 30s}).value();
+  EXPECT_GT(next.stamp(), hold.stamp());
+}
+
+// SEM 15: the server would grant a lock again to a session that has it
+TEST_P(SessionStrategy, ThreadsOfOneClientExcludeEachOther) {
+  const std::shared_ptr<Backend> shared = open("pool=3");
+  std::atomic<int> inside = 0;
+  std::atomic<int> grants = 0;
+  test::run_threads(4, [&](std::size_t i) {
+    Client c(shared, "app" + std::to_string(i));
+    for (int round = 0; round < 100; ++round) {
+      const std::optional<Grant> grant = c.try_take({write("a")});
+      if (!grant) continue;
+      if (++inside > 1) ADD_FAILURE() << "two at a time";
+      ++grants;
+      --inside;
+      if (!c.release(grant->stamp)) ADD_FAILURE() << "not held any more";
+    }
+  });
+  EXPECT_GT(grants, 50);
+  EXPECT_EQ(admin().run(holders("a")).size(), 0U);
+}
+
+// SEM 4: the readers of one client share a lock; the writer comes when the last one has gone
+TEST_P(SessionStrategy, ManyReadersOfOneClientShareItsSessions) {
+  Client c = client();
+  c.set_permits("a", Mode::read, max_permits);
+  std::vector<Stamp> readers;
+  for (int i = 0; i < 40; ++i) readers.push_back(c.take({read("a")}).stamp);
+  Client other = client("other");
+  EXPECT_TRUE(other.release(other.take({read("a")}).stamp));
+  for (const Stamp reader : readers) {
+    c.meet_busy({write("a")});
+    EXPECT_TRUE(c.release(reader));
+  }
+  EXPECT_TRUE(other.release(other.take({write("a")}).stamp));
+}
+
+// Names that share a key wait for each other, and for anybody else who uses it
+TEST_P(SessionStrategy, AnothersLockOfTheSameKeyIsWaitedFor) {
+  Locks mine = lockset::open(url(), {.app = "mine"}).value();
+  ASSERT_TRUE(try_raw("a"));
+  EXPECT_FALSE(mine.try_acquire({write("a")}).value());
+  std::jthread later([&] {
+    std::this_thread::sleep_for(100ms);
+    unlock_raw("a");
+  });
+  EXPECT_TRUE(mine.acquire({write("a")}, {.wait = 30s}));
+}
+
+// SEM 5, 13: nothing of a set is held by who did not get it, and by who waits for it
+TEST_P(SessionStrategy, NothingOfASetIsHeldMeanwhile) {
+  Client c = client();
+  for (const char* taken : {"a", "b", "c"}) {
+    ASSERT_TRUE(try_raw(taken));
+    c.meet_busy({write("a"), write("b"), write("c")});
+    for (const char* name : {"a", "b", "c"}) {
+      if (std::string(name) == taken) continue;
+      EXPECT_TRUE(try_raw(name)) << name << " is held, and " << taken << " is in the way";
+      unlock_raw(name);
+    }
+    unlock_raw(taken);
+  }
+  ASSERT_TRUE(try_raw("b"));
+  Locks waiter = lockset::open(url(), {.app = "waiter"}).value();
+  std::atomic<bool> granted = false;
+  std::jthread waits([&] {
+    const Result<Hold> hold = waiter.acquire({write("a"), write("b")}, {.wait = 30s});
+    granted = hold.ok();
+  });
+  ASSERT_TRUE(eventually([&] {
+    return admin().number(
+               "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT "
+               "granted") == 1;
+  }));
+  EXPECT_TRUE(try_raw("a"));
+  unlock_raw("a");
+  unlock_raw("b");
+  EXPECT_TRUE(eventually([&] { return granted.load(); }));
+}
+
+// A waiter that gives up leaves the server's queue at once
+TEST_P(SessionStrategy, AWaiterThatGivesUpLeavesTheQueue) {
+  Client holder = client();
+  holder.take({write("a")});
+  Locks waiter = lockset::open(url(), {.app = "waiter"}).value();
+  const auto late = waiter.acquire({write("a")}, {.wait = 300ms});
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Errc::timeout);
+  EXPECT_EQ(admin().number("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT "
+                           "granted"),
+            0);
+}
+
+// SEM 17: the client of a broken hold ends it; if it stands still, its session is ended
+TEST_P(SessionStrategy, AStoppedHoldersHoldCanBeBroken) {
+  Locks mine = lockset::open(url(), {.app = "mine"}).value();
+  HolderProcess holder(url(), 10min);
+  // Holds that last are published.
+  const std::string published = "SELECT count(*) FROM " + space() + ".session_holds";
+  ASSERT_TRUE(eventually([&] { return admin().number(published) == 1; }));
+  holder.kill(SIGSTOP);
+  const auto holds = mine.inspect().value().holds;
+  ASSERT_EQ(holds.size(), 1U);
+  EXPECT_EQ(holds[0].owner.app, "child");
+  EXPECT_TRUE(mine.break_hold(holds[0].stamp));
+  EXPECT_TRUE(mine.acquire({write("a")}, {.wait = 10s}));
+  holder.kill(SIGCONT);
+  EXPECT_TRUE(eventually([&] { return !holder.valid(); }));
+}
+
+// SEM 8: a crash forgets the sequence's last steps, and no stamp comes again
+TEST_P(SessionStrategy, StampsGrowOverACrash) {
+  test::PrivateServer own("postgresql");
+  const std::string there = own.admin_url() + "?space=crash&strategy=session";
+  init_space(there, soon()).value();
+  Stamp last;
+  {
+    Client c(open_backend(there, soon()).value());
+    for (int i = 0; i < 200; ++i) {
+      last = c.take({write("a")}).stamp;
+      ASSERT_TRUE(c.release(last));
+    }
+  }
+  own.kill();
+  own.start();
+  Client c(open_backend(there, soon()).value());
+  EXPECT_GT(c.take({write("a")}).stamp, last);
+}
+
+// SEM 18: a child that ends takes nothing from its parent
+TEST_P(SessionStrategy, AChildsEndEndsNoHoldOfItsParent) {
+  Locks mine = lockset::open(url(), {.app = "mine"}).value();
+  Hold hold = mine.acquire({write("a")}).value();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Hold copy = std::move(hold);
+    ::_exit(copy.valid() ? 1 : 0);
+  }
+  int status = 1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(hold.valid());
+  EXPECT_TRUE(hold.renew());
+  EXPECT_EQ(admin().run(holders("a")).size(), 1U);
+  EXPECT_TRUE(hold.release());
+}
+
+TEST_P(SessionStrategy, WhatItCantKeepIsRefused) {
+  Locks mine = lockset::open(url(), {.app = "mine"}).value();
+  const auto code = [](const auto& result) {
+    return result ? Errc::internal : result.error().code;
+  };
+  EXPECT_EQ(code(mine.set_permits("a", Mode::write, 2)), Errc::unsupported);
+  EXPECT_EQ(code(mine.set_permits("a", Mode::read, 2)), Errc::unsupported);
+  EXPECT_TRUE(mine.set_permits("a", Mode::read, max_permits));
+  EXPECT_TRUE(mine.set_permits("a", Mode::read, 1));
+  EXPECT_EQ(code(lockset::open(url(), {.app = "mine", .reclaim = true})), Errc::unsupported);
+  EXPECT_EQ(code(mine.acquire({write("a")}, {.lease = no_lease})), Errc::unsupported);
+  Hold hold = mine.acquire({write("a")}).value();
+  EXPECT_EQ(code(std::move(hold).detach()), Errc::unsupported);
+  Client c = client();
+  EXPECT_EQ(code(c.backend().change_config(SetMigrationPhase{1}, soon())), Errc::unsupported);
+  EXPECT_EQ(code(c.backend().change_config(SetMaxOvertakes{3}, soon())), Errc::unsupported);
+  refused(url("pooler=on"), Errc::misconfigured);
+}
+
+// A program that does not know the strategy finds nothing to call
+TEST_P(SessionStrategy, TheOtherStrategiesFunctionsAreNotThere) {
+  EXPECT_EQ(admin().number("SELECT count(*) FROM pg_proc p JOIN pg_namespace n ON n.oid = "
+                           "p.pronamespace WHERE n.nspname = '" +
+                           space() + "' AND p.proname ~ '^(acquire|release|renew)_'"),
+            0);
+}
+
+// A program's user needs no more than `lockset init --program` gives
+TEST_P(SessionStrategy, AProgramsRightsSuffice) {
+  Client c(open_backend(runtime_user().url(), soon()).value());
+  const Grant grant = c.take({write("a"), write("b")});
+  EXPECT_TRUE(c.is_live(grant.stamp));
+  EXPECT_TRUE(c.renew(grant.stamp, 1min));
+  EXPECT_FALSE(c.backend().break_hold(grant.stamp, soon()));
+  EXPECT_TRUE(c.release(grant.stamp));
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, SessionStrategy, testing::Values(std::string("session")),
+                         [](const auto& each) { return each.param; });
+
+}  // namespace
+}  // namespace lockset::postgresql_tests
