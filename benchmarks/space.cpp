@@ -120,11 +120,17 @@ std::vector<Target> spaces(std::span<const std::string> operands,
   return result;
 }
 
+bool can_fill(const Target& space) {
+  // The holds of server sessions are no rows.
+  return space.store->fill != nullptr &&
+         space.url.text.find("strategy=session") == std::string::npos;
+}
+
 void prepare(const Target& space, std::optional<std::uint32_t> max_overtakes) {
   if (space.url.scheme == "sqlite") clean(space);
   make(space.url);
   if (max_overtakes) bound_overtaking(space.url, *max_overtakes);
-  if (space.store->fill != nullptr) {
+  if (can_fill(space)) {
     make(space.filled);
     space.store->fill(space.filled, 0);
   }
@@ -134,6 +140,7 @@ void prepare(const Target& space, std::optional<std::uint32_t> max_overtakes) {
 void permit_readers(const Target& space) {
   auto locks = open(space.url.text);
   if (!locks) throw std::runtime_error(locks.error().message);
+  if (!locks->traits().counted_permits) return;  // there all readers share
   const Status status = locks->set_permits("*", Mode::read, 100);
   if (!status) throw std::runtime_error(status.error().message);
 }

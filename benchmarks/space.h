@@ -26,6 +26,8 @@ struct Target {
 std::vector<Target> spaces(std::span<const std::string> operands,
                            std::vector<std::string>& complaints);
 
+// Whether holds of nobody can be put into its second space.
+bool can_fill(const Target& space);
 // Makes both spaces, and what the rivals need. `max_overtakes`: of the first space, if given and
 // the store keeps a bound. Throws std::runtime_error with one line.
 void prepare(const Target& space, std::optional<std::uint32_t> max_overtakes = {});

@@ -13,7 +13,7 @@ constexpr std::string_view many_held_workload = "many-held";
 
 void many_held(Notebook& notebook, const Target& space) {
   const RivalStore& store = *space.store;
-  if (store.fill == nullptr) return;
+  if (!can_fill(space)) return;
   std::uint64_t last = 0;
   for (const std::uint64_t wanted : notebook.plan().holds) {
     const std::uint64_t holds = std::min(wanted, store.most_holds);

@@ -266,6 +266,9 @@ BEGIN
     PERFORM "@space@".wake_v@version@(f.name, 0::bigint, NULL::"char")
        FROM (SELECT DISTINCT unnest(_freed)) f(name);
   END IF;
+  -- Nobody was granted anything. If a crash loses this commit, it loses waiters, whose connections
+  -- it has ended as well, and brings back holds that have expired.
+  PERFORM set_config('synchronous_commit', 'off', true);
   RETURN concat_ws(chr(31), 'B', _waiter,
     CASE WHEN isfinite(_in_the_way.first_end)
          THEN greatest(0, (date_part('epoch', _in_the_way.first_end - _now) * 1000000)::bigint)
