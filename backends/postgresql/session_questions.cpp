@@ -179,6 +179,8 @@ bool SessionBackend::answer(TimePoint by) {
       const std::optional<SessionHold> hold = slots_->find(question->stamp);
       if (!hold || (question->app && *question->app != hold->owner.app)) continue;
       const Result<bool> done = slots_->end(question->stamp, by);
+      // Not ended for certain, and not held either: its session may have been ended meanwhile.
+      if (!done && done.error().may_have_applied()) slots_->tell_loss(question->stamp);
       if (!done || !*done) continue;
       ended.push_back(question->request);
       slots_->tell_loss(question->stamp);
