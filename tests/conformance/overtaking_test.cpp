@@ -266,6 +266,24 @@ TEST_P(Overtaking, WhoGaveUpWakesThoseBehind) {
   });
 }
 
+// SEM 13: an older waiter is never held up by a younger one. Its set is not simply free: another
+// client reads a name of it.
+TEST_P(Overtaking, NothingIsKeptFromAnOlderReader) {
+  Client holder = client("holder");
+  Client older(open(), "older");
+  Client younger(open(), "younger");
+  holder.set_permits("*", Mode::read, 2);
+  bound(0, {&holder, &older, &younger});
+  holder.take({read("a")});
+  const Stamp held = holder.take({write("b")}).stamp;
+  const Wanted wanted{read("a"), write("b")};
+  const Busy first = older.meet_busy(wanted, {.will_wait = true});
+  const Busy second = younger.meet_busy({write("a")}, {.will_wait = true});
+  ASSERT_TRUE(holder.release(held));
+  EXPECT_TRUE(older.take(wanted, {.will_wait = true, .ticket = first.ticket}).stamp);
+  younger.backend().end_wait(*second.ticket, soon());
+}
+
 // A bound that is set applies to all who ask afterwards, as every change of the configuration.
 TEST_P(Overtaking, TheBoundIsAPartOfTheConfiguration) {
   Client c = client();

@@ -174,25 +174,6 @@ TEST_P(Waking, ACallDuringAnAttemptIsNotForgotten) {
   EXPECT_TRUE(holder.release(stamp));
 }
 
-// SEM 13: an older waiter is never held up by a younger one; here its set is not simply free, for
-// others read a name of it
-TEST_P(Waking, NothingIsKeptFromAnOlderReader) {
-  Client holder = client("holder");
-  Client older = client("older");
-  Client younger = client("younger");
-  holder.set_permits("*", Mode::read, 2);
-  holder.change(SetMaxOvertakes{0});
-  for (Client* each : {&holder, &older, &younger}) each->reload();
-  holder.take({read("a")});
-  const Stamp held = holder.take({write("b")}).stamp;
-  const test::Wanted wanted{read("a"), write("b")};
-  const Busy first = older.meet_busy(wanted, {.will_wait = true});
-  const Busy second = younger.meet_busy({write("a")}, {.will_wait = true});
-  ASSERT_TRUE(holder.release(held));
-  EXPECT_TRUE(older.take(wanted, {.will_wait = true, .ticket = first.ticket}).stamp);
-  younger.backend().end_wait(*second.ticket, soon());
-}
-
 LOCKSET_MYSQL_SERVERS(Waking);
 
 }  // namespace

@@ -164,7 +164,11 @@ TEST_P(SessionStrategy, AnothersLockOfTheSameKeyIsWaitedFor) {
   ASSERT_TRUE(try_raw("a"));
   EXPECT_FALSE(mine.try_acquire({write("a")}).value());
   std::jthread later([&] {
-    std::this_thread::sleep_for(100ms);
+    EXPECT_TRUE(eventually([&] {
+      return admin().number(
+                 "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT "
+                 "granted") == 1;
+    }));
     unlock_raw("a");
   });
   EXPECT_TRUE(mine.acquire({write("a")}, {.wait = 30s}));

@@ -37,24 +37,6 @@ TEST_P(WaitingTest, ListensFromTheFirstWaitOn) {
   c.backend().end_wait(*busy.ticket, soon());
 }
 
-// Whose set is not simply free: others read a name of it already
-TEST_P(WaitingTest, NothingIsKeptFromAnOlderReader) {
-  Client holder = client("holder");
-  Client older = client("older");
-  Client younger = client("younger");
-  holder.set_permits("*", Mode::read, 2);
-  holder.change(SetMaxOvertakes{0});
-  for (Client* each : {&holder, &older, &younger}) each->reload();
-  holder.take({read("a")});
-  const Stamp held = holder.take({write("b")}).stamp;
-  const test::Wanted wanted{read("a"), write("b")};
-  const Busy first = older.meet_busy(wanted, {.will_wait = true});
-  const Busy second = younger.meet_busy({write("a")}, {.will_wait = true});
-  ASSERT_TRUE(holder.release(held));
-  EXPECT_TRUE(older.take(wanted, {.will_wait = true, .ticket = first.ticket}).stamp);
-  younger.backend().end_wait(*second.ticket, soon());
-}
-
 // A waiter gives up just when another registers, for whom only that one was in the way
 TEST_P(WaitingTest, WhoGivesUpFindsWhoIsJustRegistering) {
   Client holder = client("holder");
