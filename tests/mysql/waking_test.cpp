@@ -174,6 +174,65 @@ TEST_P(Waking, ACallDuringAnAttemptIsNotForgotten) {
   EXPECT_TRUE(holder.release(stamp));
 }
 
+// What calls a waiter that is marked already sends no KILL of its own. So the waiter's attempt
+// tells its own listener, which has told the earlier call and sleeps again.
+TEST_P(Waking, ACallDuringAnAttemptIsHeardAtOnce) {
+  Client holder = client();
+  Client waiter = client("waiter");
+  const Stamp stamp = holder.take({write("a")}).stamp;
+  const auto ticket = waiter.meet_busy({write("a")}, {.will_wait = true}).ticket;
+  const auto rude = session();
+  rude->rows("UPDATE " + table("_waiters") + " SET woken = since, calls = calls + 1");
+  EXPECT_TRUE(waiter.backend().await_change(*ticket, BootClock::now() + 30s, {}));
+  const std::int64_t kills = status("Com_kill");
+  rude->rows("START TRANSACTION");
+  rude->rows("UPDATE " + table("_waiters") + " SET calls = calls + 1");
+  std::jthread attempt([&] {
+    EXPECT_TRUE(waiter.meet_busy({write("a")}, {.will_wait = true, .ticket = ticket}).ticket !=
+                nullptr);
+  });
+  EXPECT_TRUE(rows_are_waited_for());
+  rude->rows("COMMIT");
+  attempt.join();
+  EXPECT_EQ(status("Com_kill") - kills, 1);
+  EXPECT_TRUE(waiter.backend().await_change(*ticket, BootClock::now() + 30s, {}));
+  EXPECT_TRUE(holder.release(stamp));
+}
+
+// Each KILL of a connection that just wakes can hold up the server.
+TEST_P(Waking, TwoReleasesEndOneSleepOnce) {
+  Client holder = client();
+  Client waiter = client("waiter");
+  const Stamp a = holder.take({write("a")}).stamp;
+  const Stamp b = holder.take({write("b")}).stamp;
+  const auto ticket = waiter.meet_busy({write("a"), write("b")}, {.will_wait = true}).ticket;
+  const std::int64_t kills = status("Com_kill");
+  EXPECT_TRUE(holder.release(a));
+  EXPECT_TRUE(holder.release(b));
+  EXPECT_EQ(status("Com_kill") - kills, 1);
+  EXPECT_TRUE(waiter.take({write("a"), write("b")}, {.will_wait = true, .ticket = ticket}).stamp);
+}
+
+// All SLEEPs share one mutex, which a KILL tries for two seconds on MariaDB.
+TEST_P(Waking, OneListenerSleepsAndTheOthersWaitForItsLock) {
+  Client holder = client();
+  const Stamp stamp = holder.take({write("a")}).stamp;
+  std::vector<Client> waiters;
+  for (int i = 0; i < 4; ++i) {
+    waiters.push_back(client("waiter"));
+    waiters.back().meet_busy({write("a")}, {.will_wait = true});
+  }
+  EXPECT_TRUE(eventually([&] {
+    return admin().number(
+               "SELECT COUNT(*) FROM information_schema.processlist "
+               "WHERE state LIKE 'User%lock%'") == 3 &&
+           admin().number(
+               "SELECT COUNT(*) FROM information_schema.processlist "
+               "WHERE state LIKE 'User sleep%'") == 1;
+  }));
+  EXPECT_TRUE(holder.release(stamp));
+}
+
 LOCKSET_MYSQL_SERVERS(Waking);
 
 }  // namespace

@@ -245,8 +245,10 @@ main: BEGIN
         SELECT CAST(j.name AS BINARY), v_waiter, j.mode FROM {items} j;
       SET v_changed = v_changed + 1;
     ELSEIF v_calls > v_called THEN
-      -- It was woken after the look: it comes again.
+      -- It was called after the look: it comes again. What called it found the mark set, and may
+      -- not have woken the listener.
       SET v_woken = NULL;
+      SET @lockset_wake = CONCAT_WS(',', @lockset_wake, p_listener);
     ELSEIF v_woken IS NOT NULL OR v_now - (v_expires - {life}) >= {prod_after} THEN
       UPDATE {space}_waiters SET woken = NULL, expires = v_now + {life} WHERE id = v_waiter;
       SET v_changed = v_changed + 1;

@@ -12,7 +12,6 @@ BEGIN
   DECLARE mine CURSOR FOR
     SELECT name FROM {space}_waiter_names FORCE INDEX (by_id) WHERE id = p_waiter ORDER BY name;
   DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_done = 1;
-  DELETE FROM {space}_waiters WHERE id = p_waiter;
   SET v_done = 0;
   OPEN mine;
   FETCH mine INTO v_name;
@@ -23,4 +22,6 @@ BEGIN
     FETCH mine INTO v_name;
   END WHILE;
   CLOSE mine;
+  -- The row last: a grant that counts itself locks the names first, too.
+  DELETE FROM {space}_waiters WHERE id = p_waiter;
 END

@@ -1,8 +1,13 @@
 -- # Where a client's listening connection stays until one of its waiters is woken, for
 -- # p_seconds at most. Answers the marks that p_told does not name: 'ticket:calls,...'.
 -- #
--- # Whoever has set a mark ends the sleep by KILL QUERY. A mark that was set before the look is
--- # seen by it; a KILL after the look ends the sleep, or the whole call (error 1317).
+-- # What has set a mark ends the wait by KILL QUERY. The look and the wait are one statement: a
+-- # mark that was committed before it began is seen by the look, and a KILL that comes later ends
+-- # it. Between two statements of a procedure, a KILL can be lost.
+-- #
+-- # It waits for a user-level lock that another listener holds. Only that one sleeps: all SLEEPs
+-- # of a server share one mutex, and on MariaDB a KILL of a sleeper that is just waking holds up
+-- # all of them for two seconds.
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures
@@ -11,18 +16,20 @@ CREATE PROCEDURE {space}_park(
   p_listener VARBINARY(32), p_told TEXT CHARACTER SET utf8mb4, p_seconds DECIMAL(9,3))
 READS SQL DATA SQL SECURITY DEFINER
 BEGIN
-  DECLARE v_look INT DEFAULT 0;
+  DECLARE v_ended INT;
   DECLARE v_woken MEDIUMTEXT CHARACTER SET utf8mb4;
-  WHILE v_look < 2 DO
+  SELECT t.woken, CASE WHEN t.woken IS NOT NULL THEN 0
+                       WHEN COALESCE(IS_USED_LOCK('lockset sleep') = CONNECTION_ID(), FALSE)
+                         THEN SLEEP(p_seconds)
+                       ELSE GET_LOCK('lockset sleep', p_seconds)
+                  END INTO v_woken, v_ended
+    FROM (SELECT GROUP_CONCAT(ticket, ':', calls) AS woken FROM {space}_waiters
+           WHERE listener = p_listener AND woken IS NOT NULL
+             AND FIND_IN_SET(CONCAT(ticket, ':', calls), p_told) = 0) t;
+  IF v_woken IS NULL THEN
     SELECT GROUP_CONCAT(ticket, ':', calls) INTO v_woken FROM {space}_waiters
       WHERE listener = p_listener AND woken IS NOT NULL
         AND FIND_IN_SET(CONCAT(ticket, ':', calls), p_told) = 0;
-    SET v_look = v_look + 1;
-    IF v_woken IS NOT NULL THEN
-      SET v_look = 2;
-    ELSEIF v_look = 1 THEN
-      DO SLEEP(p_seconds);
-    END IF;
-  END WHILE;
+  END IF;
   SELECT v_woken;
 END
