@@ -439,6 +439,23 @@ TEST_P(SessionStrategy, AProgramsRightsSuffice) {
   EXPECT_TRUE(c.release(grant.stamp));
 }
 
+// What a doctor says of the strategy, to a program's user
+TEST_P(SessionStrategy, ADoctorLooksAtWhatSessionsNeed) {
+  const auto said = [](const std::string& url, const std::string& subject) {
+    std::string levels;
+    for (const Finding& each : examine_space(url, soon()).value()) {
+      if (each.subject != subject) continue;
+      levels += each.level == Finding::Level::good     ? 'g'
+                : each.level == Finding::Level::unsafe ? 'u'
+                                                       : 'w';
+    }
+    return levels;
+  };
+  EXPECT_EQ(said(runtime_user().url(), "rights"), "g");
+  EXPECT_EQ(said(url(), "sessions"), "g");
+  EXPECT_EQ(said(url("pooler=on"), "sessions"), "u");
+}
+
 INSTANTIATE_TEST_SUITE_P(Strategies, Starving, testing::Values(std::string("session")),
                          [](const auto& each) { return each.param; });
 INSTANTIATE_TEST_SUITE_P(Strategies, SessionStrategy, testing::Values(std::string("session")),
