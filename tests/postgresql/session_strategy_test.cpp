@@ -149,6 +149,26 @@ TEST_P(SessionStrategy, ThreadsOfOneClientExcludeEachOther) {
   EXPECT_EQ(admin().run(holders("a")).size(), 0U);
 }
 
+// The same where all of them have to use one session, one after the other
+TEST_P(SessionStrategy, ThreadsInOneSessionExcludeEachOther) {
+  const std::shared_ptr<Backend> shared = open("pool=1");
+  std::atomic<int> inside = 0;
+  std::atomic<int> grants = 0;
+  test::run_threads(4, [&](std::size_t i) {
+    Client c(shared, "app" + std::to_string(i));
+    for (int round = 0; round < 100; ++round) {
+      const std::optional<Grant> grant = c.try_take({write("a")});
+      if (!grant) continue;
+      if (++inside > 1) ADD_FAILURE() << "two at a time";
+      ++grants;
+      --inside;
+      if (!c.release(grant->stamp)) ADD_FAILURE() << "not held any more";
+    }
+  });
+  EXPECT_GT(grants, 0);
+  EXPECT_EQ(admin().run(holders("a")).size(), 0U);
+}
+
 // SEM 4: the readers of one client share a lock; the writer comes when the last one has gone
 TEST_P(SessionStrategy, ManyReadersOfOneClientShareItsSessions) {
   Client c = client();
@@ -159,6 +179,7 @@ TEST_P(SessionStrategy, ManyReadersOfOneClientShareItsSessions) {
   EXPECT_TRUE(other.release(other.take({read("a")}).stamp));
   for (const Stamp reader : readers) {
     c.meet_busy({write("a")});
+    other.meet_busy({write("a")});
     EXPECT_TRUE(c.release(reader));
   }
   EXPECT_TRUE(other.release(other.take({write("a")}).stamp));
