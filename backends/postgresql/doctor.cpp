@@ -24,9 +24,10 @@ using namespace findings;
 // about(); whether another role may put something into the schema, or has done so.
 std::string rights_columns(const std::string& space) {
   const std::string version = "_v" + std::to_string(schema_version);
+  // A space with strategy=session has its acquire under another name.
   const auto may = [&](const std::string& function) {
-    return "bool_and(has_function_privilege(p.oid, 'EXECUTE')) FILTER (WHERE p.proname = '" +
-           function + version + "'), ";
+    return "bool_and(has_function_privilege(p.oid, 'EXECUTE')) FILTER (WHERE p.proname IN ('" +
+           function + version + "', 'session_" + function + version + "')), ";
   };
   return "SELECT " + may("acquire") + may("change_config") +
          "bool_or(p.proname <> 'about' AND EXISTS (SELECT FROM aclexplode(coalesce(p.proacl, "
@@ -55,6 +56,7 @@ class Examination {
     look_at_encryption();
     look_at_pooler();
     look_at_space();
+    look_at_sessions();
     look_at_replication();
     look_at_room();
     look_at_upkeep();
@@ -206,6 +208,23 @@ class Examination {
     }
   }
 
+  // What strategy=session needs of the server and of what stands between.
+  void look_at_sessions() {
+    if (strategy_ != Strategy::session) return;
+    if (options_.pooler) {
+      add(unsafe("sessions",
+                 "strategy=session keeps its holds in sessions of the server, which a pooler gives "
+                 "to others: name the server itself, without pooler=on"));
+      return;
+    }
+    const auto row = row_of("sessions", "SELECT current_setting('server_version_num')::int");
+    if (!row) return;
+    const bool ends_idle = (*row)[0].as<int>() >= 140000;
+    add(good_if(ends_idle, Level::unsafe, "sessions",
+                "the server ends those of stopped clients (idle_session_timeout)",
+                "strategy=session needs idle_session_timeout, which PostgreSQL has since 14"));
+  }
+
   void look_at_replication() {
     const auto row =
         row_of("replication",
@@ -215,6 +234,12 @@ class Examination {
     if (!row) return;
     const bool synchronous = (*row)[0].as<bool>();
     const bool followed = (*row)[1].as<std::int64_t>() > 0;
+    if (strategy_ == Strategy::session) {
+      warn_unless(!followed, "replication", "no standby is connected",
+                  "standbys follow: a failover, a synchronous one too, ends all holds before their "
+                  "holders notice, so that a name may be granted twice");
+      return;
+    }
     warn_unless(
         synchronous || !followed, "replication",
         synchronous ? "synchronous" : "no standby is connected",

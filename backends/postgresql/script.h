@@ -23,6 +23,8 @@ std::optional<Strategy> strategy_from(std::string_view name) noexcept;
 
 // strategy=session: the advisory lock of a name. Other programs may rely on it; it never changes.
 std::int64_t session_key(std::string_view space, std::string_view name);
+// strategy=session: the key of the line (session_line.h). No name is empty, so no name has it.
+inline std::int64_t session_line_key(std::string_view space) { return session_key(space, ""); }
 // strategy=session: where the space's clients listen.
 std::string session_channel(std::string_view space);
 

@@ -173,12 +173,20 @@ Result<Session::Rows> Session::prepare_unlocks(TimePoint by) {
 
 bool Session::unlock(std::span<const LockKey> keys, TimePoint by) {
   if (keys.empty()) return true;
-  if (keys.size() == 1) {
-    const std::string key = std::to_string(keys.front().key);
-    return call(keys.front().shared ? unlock_shared : unlock_one, {&key, 1}, Sent::change, by).ok();
-  }
   const std::array<std::string, 2> arguments{array_of_keys(keys), array_of_shared(keys)};
-  return call(unlock_all, arguments, Sent::change, by).ok();
+  const std::string key = std::to_string(keys.front().key);
+  const auto ask = [&] {
+    if (keys.size() > 1) return call(unlock_all, arguments, Sent::change, by).ok();
+    const SessionStatement& one = keys.front().shared ? unlock_shared : unlock_one;
+    return call(one, {&key, 1}, Sent::change, by).ok();
+  };
+  // Somebody may have it cancelled. What was unlocked by then is not unlocked twice.
+  for (int tries = 0; tries < 3; ++tries) {
+    if (ask()) return true;
+    if (outcome_ != Outcome::answered) return false;
+  }
+  shut();
+  return false;
 }
 
 std::string array_of_keys(std::span<const LockKey> keys) {

@@ -61,6 +61,12 @@ SessionBackend::SessionBackend(std::unique_ptr<Store> store)
                         "$9::pg_catalog.int4[],$10::pg_catalog.\"char\"[],$11::pg_catalog.text[],"
                         "$12::pg_catalog.text[],$13::pg_catalog.text[],$14::pg_catalog.text[])"),
                14},
+      // For the transaction, so that there is nothing to unlock.
+      pass_{9, "pass", "SELECT pg_catalog.pg_advisory_xact_lock_shared($1::pg_catalog.int8)", 1},
+      try_line_{10, "try_line", "SELECT pg_catalog.pg_try_advisory_lock($1::pg_catalog.int8)", 1},
+      notify_{11, "notify", "SELECT pg_catalog.pg_notify($1::pg_catalog.text,$2::pg_catalog.text)",
+              2},
+      line_key_{session_line_key(store_.options().space), false},
       slots_(std::make_shared<Slots>(store_, store_.options().pool)) {}
 
 SessionBackend::~SessionBackend() {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backends/postgresql/backend.h"
+#include "backends/postgresql/session_line.h"
 #include "backends/postgresql/session_slots.h"
 #include "backends/postgresql/store.h"
 #include "core/machine.h"
@@ -58,6 +59,11 @@ class SessionBackend final : public Backend {
   };
   Result<AcquireOutcome> busy(const AcquireRequest& request, const LockKey& key, InTheWay holder,
                               std::shared_ptr<Ticket> ticket);
+  // Unset: no starving waiter stands before this attempt.
+  std::optional<AcquireOutcome> behind_line(const AcquireRequest& request,
+                                            const std::vector<LockKey>& keys,
+                                            std::shared_ptr<Ticket>& ticket);
+  bool wait_in_spare_session(Ticket& ticket, const LockKey& key, TimePoint by);
   void begin_wait(Ticket& ticket, const LockKey& key, TimePoint by);
   void stop_waiting(Ticket& ticket, TimePoint by);
 
@@ -70,6 +76,9 @@ class SessionBackend final : public Backend {
   static std::int64_t boot_us(TimePoint at) {
     return std::chrono::duration_cast<std::chrono::microseconds>(at.time_since_epoch()).count();
   }
+  // Takes the place in the line for a waiter of this client, or gives it back. False: the
+  // connection failed.
+  bool tend_line(TimePoint by);
   bool publish(std::int64_t answered, const std::vector<std::int64_t>& ended, TimePoint by);
   // Waits until all clients have answered, but not for long. True: one of them ended a hold for it.
   Result<bool> answers_to(std::int64_t request, TimePoint by, bool& all);
@@ -86,8 +95,11 @@ class SessionBackend final : public Backend {
   PostgresqlBackend common_;
   Store& store_;
   const Statement ask_, break_, answers_, force_, cancel_, clock_;
-  const SessionStatement acquire_, wait_, wait_shared_, ping_, register_, publish_;
+  const SessionStatement acquire_, wait_, wait_shared_, ping_, register_, publish_, pass_,
+      try_line_, notify_;
+  const LockKey line_key_;
   const std::shared_ptr<Slots> slots_;
+  const std::shared_ptr<SessionLine> line_ = std::make_shared<SessionLine>();
   // The server's calendar less this machine's BootClock, at the last grant.
   std::atomic<std::int64_t> clock_offset_us_{0};
 

@@ -132,13 +132,16 @@ void SessionBackend::watch() {
     } else if (again == TimePoint::max()) {
       again = now + seconds(1);
     }
-    if (main_fd >= 0 && !answer(BootClock::now() + answers_within)) {
+    // The answer comes last: calls over the connection also receive what others ask.
+    if (main_fd >= 0 && !(tend_line(BootClock::now() + answers_within) &&
+                          answer(BootClock::now() + answers_within))) {
       const std::lock_guard lock(main_mutex_);
       main_.reset();
+      line_->given_back();
       connected_ = false;
       continue;
     }
-    until = std::min(until, again);
+    until = std::min({until, again, line_->due()});
     slots_->sleeps_until(until);
 
     std::vector<pollfd> look{{slots_->bell(), POLLIN, 0}, {main_fd, POLLIN | POLLRDHUP, 0}};
@@ -171,7 +174,11 @@ bool SessionBackend::answer(TimePoint by) {
     std::int64_t answered = 0;
     std::vector<std::int64_t> ended;
     while (PGnotify* const notified = PQnotifies(raw)) {
-      const std::optional<Question> question = read_question(notified->extra);
+      const std::string_view text = notified->extra;
+      if (text.starts_with(line_notice)) {
+        line_->heard(text.substr(line_notice.size()), BootClock::now());
+      }
+      const std::optional<Question> question = read_question(text);
       PQfreemem(notified);
       if (!question) continue;
       answered = std::max(answered, question->request);
@@ -188,6 +195,24 @@ bool SessionBackend::answer(TimePoint by) {
     if (answered == 0) return true;
     if (!publish(answered, ended, by)) return false;
   }
+}
+
+bool SessionBackend::tend_line(TimePoint by) {
+  const std::lock_guard lock(main_mutex_);
+  if (line_->to_give_back(BootClock::now())) {
+    if (!main_->unlock({&line_key_, 1}, by)) return false;
+    line_->given_back();
+  }
+  const std::string notice = line_->to_take();
+  if (notice.empty()) return true;
+  const std::string key = std::to_string(line_key_.key);
+  const Result<Session::Rows> answer = main_->call(try_line_, {&key, 1}, Sent::reading, by);
+  const bool done = answer.ok() && PQgetvalue(answer->get(), 0, 0)[0] == 't';
+  line_->taken(done, BootClock::now());
+  if (!done) return answer.ok();
+  // Told once the lock is held: a client that finds it free knows that the notice is over.
+  const std::array<std::string, 2> arguments{session_channel(store_.options().space), notice};
+  return main_->call(notify_, arguments, Sent::reading, by).ok();
 }
 
 bool SessionBackend::publish(std::int64_t answered, const std::vector<std::int64_t>& ended,

@@ -2,7 +2,8 @@
 //
 // An attempt takes all locks of a set or none. A waiter then waits for one of them, in the server's
 // own queue, in a session that holds nothing: the server serves in turn. Once it has that lock, the
-// next attempt takes the others, or gives it back.
+// next attempt takes the others, or gives it back. If it was beaten to them often, it asks for the
+// place that others let pass (session_line.h).
 #include <sys/eventfd.h>
 
 #include <algorithm>
@@ -22,9 +23,13 @@ namespace lockset::postgresql {
 namespace {
 
 using std::chrono::milliseconds;
+using std::chrono::seconds;
 
 // How often a waiter without a session looks.
 constexpr milliseconds poll_without_session{100};
+// How often a waiter got one lock and found another taken, before it asks for the place in the
+// line.
+constexpr int most_beats = 8;
 
 // Each once, in order; exclusive if any of its names is.
 Result<std::vector<LockKey>> keys_of(const AcquireRequest& request, const std::string& space) {
@@ -62,6 +67,14 @@ std::int64_t next_number(std::string_view& rest) {
   return number;
 }
 
+// The name of that key, for people.
+std::string name_of(const AcquireRequest& request, const LockKey& key, const std::string& space) {
+  for (const LockRequest& item : request.set->items()) {
+    if (session_key(space, item.name) == key.key) return item.name;
+  }
+  return {};
+}
+
 // Readable once a stop is requested.
 class StopSignal {
  public:
@@ -77,12 +90,18 @@ class StopSignal {
 
 class SessionBackend::Ticket : public WaitTicket {
  public:
-  explicit Ticket(std::shared_ptr<Slots> slots) : slots_(std::move(slots)) {}
+  Ticket(std::shared_ptr<Slots> slots, std::shared_ptr<SessionLine> line)
+      : slots_(std::move(slots)), line_(std::move(line)) {}
   Ticket(const Ticket&) = delete;
   Ticket& operator=(const Ticket&) = delete;
   // The wait was not ended: its session is closed, and the server forgets it.
   ~Ticket() override {
     if (slot != nullptr) slots_->abandon(slot);
+    leave_line();
+  }
+
+  void leave_line() {
+    if (line_->leave(this)) slots_->end_tending();
   }
 
   // The session leaves the ticket.
@@ -97,6 +116,10 @@ class SessionBackend::Ticket : public WaitTicket {
     if (answer) {
       state = State::has;
     } else if (slot->session->outcome() != Session::Outcome::late) {
+      // It may have been cancelled just after it was served, and a session-level lock outlives
+      // that. It holds nothing else.
+      static_cast<void>(slot->session->run("SELECT pg_catalog.pg_advisory_unlock_all()",
+                                           Sent::reading, later(by, seconds(1))));
       slots_->give_back(let_go());
     }
   }
@@ -105,9 +128,11 @@ class SessionBackend::Ticket : public WaitTicket {
   State state = State::none;
   Slot* slot = nullptr;  // taken, unless the state is none
   LockKey key;           // that it waits for, or has
+  int beaten = 0;        // how often it had its key and found another one taken
 
  private:
   const std::shared_ptr<Slots> slots_;
+  const std::shared_ptr<SessionLine> line_;
 };
 
 Result<AcquireOutcome> SessionBackend::try_acquire(const AcquireRequest& request) {
@@ -120,8 +145,9 @@ Result<AcquireOutcome> SessionBackend::try_acquire(const AcquireRequest& request
     }
   }
   if (Status there = connect_main(request.by); !there) return there.error();
-  if (ticket) {
-    ticket->look(BootClock::now());
+  if (ticket) ticket->look(BootClock::now());
+  if (auto behind = behind_line(request, *keys, ticket)) return *std::move(behind);
+  if (ticket && ticket->state != Ticket::State::none) {
     const auto same = std::find_if(keys->begin(), keys->end(), [&](const LockKey& key) {
       return key.key == ticket->key.key && key.shared == ticket->key.shared;
     });
@@ -228,9 +254,12 @@ Result<AcquireOutcome> SessionBackend::ask(const AcquireRequest& request,
   const LockKey key = wanted.at(std::clamp<std::size_t>(index, 1, wanted.size()) - 1);
   const Stamp holder{next_number(text)};
   const Mode mode = mode_from(next_field(text));
+  if (have > 0 && ++ticket->beaten >= most_beats && line_->ask(ticket.get(), keys)) {
+    slots_->end_tending();
+  }
   // A waiter goes on in the session that has answered, if nothing is held there.
   if (request.will_wait && (!ticket || ticket->state == Ticket::State::none)) {
-    if (!ticket) ticket = std::make_shared<Ticket>(slots_);
+    if (!ticket) ticket = std::make_shared<Ticket>(slots_, line_);
     if (slots_->begins_to_wait(*slot)) {
       ticket->slot = std::exchange(slot, nullptr);
       begin_wait(*ticket, key, request.by);
@@ -240,17 +269,52 @@ Result<AcquireOutcome> SessionBackend::ask(const AcquireRequest& request,
   return busy(request, key, {holder, mode, std::string(text)}, std::move(ticket));
 }
 
+std::optional<AcquireOutcome> SessionBackend::behind_line(const AcquireRequest& request,
+                                                          const std::vector<LockKey>& keys,
+                                                          std::shared_ptr<Ticket>& ticket) {
+  const bool waits = ticket && ticket->state != Ticket::State::none;
+  const bool here = waits && ticket->key.key == line_key_.key;
+  if (here && ticket->state == Ticket::State::has) {
+    line_->passed();
+    slots_->give_back(ticket->let_go());
+    return {};
+  }
+  // A try is not told that a free name is taken. A waiter that has its place keeps it.
+  if (!request.will_wait || (waits && !here)) return {};
+  const TimePoint now = BootClock::now();
+  const std::optional<SessionLine::Notice> notice = line_->before(keys, now);
+  if (!notice) {
+    if (here) stop_waiting(*ticket, request.by);
+    return {};
+  }
+  if (ticket && line_->is_for(ticket.get())) return {};
+  if (!ticket) ticket = std::make_shared<Ticket>(slots_, line_);
+  if (!here && !wait_in_spare_session(*ticket, {line_key_.key, true}, request.by)) return {};
+  Busy found;
+  found.name = name_of(request, notice->key, store_.options().space);
+  found.retry_after = notice->lapses - now;
+  found.ticket = ticket;
+  return AcquireOutcome(std::move(found));
+}
+
+bool SessionBackend::wait_in_spare_session(Ticket& ticket, const LockKey& key, TimePoint by) {
+  ticket.slot = slots_->take_empty(by);
+  if (ticket.slot == nullptr) return false;
+  if (!slots_->begins_to_wait(*ticket.slot)) {
+    slots_->give_back(ticket.let_go());
+    return false;
+  }
+  begin_wait(ticket, key, by);
+  return ticket.state == Ticket::State::waits;
+}
+
 Result<AcquireOutcome> SessionBackend::busy(const AcquireRequest& request, const LockKey& key,
                                             InTheWay holder, std::shared_ptr<Ticket> ticket) {
   Busy found;
   found.holder = holder.stamp;
   found.mode = holder.mode;
   found.holder_label = std::move(holder.label);
-  for (const LockRequest& item : request.set->items()) {
-    if (session_key(store_.options().space, item.name) != key.key) continue;
-    found.name = item.name;
-    break;
-  }
+  found.name = name_of(request, key, store_.options().space);
   if (const auto mine = slots_->on_key(key.key)) {
     found.holder = mine->stamp;
     for (const LockRequest& item : mine->set.items()) {
@@ -260,18 +324,10 @@ Result<AcquireOutcome> SessionBackend::busy(const AcquireRequest& request, const
     found.retry_after = std::max<Duration>(mine->ends - BootClock::now(), Duration::zero());
   }
   if (!request.will_wait) return AcquireOutcome(std::move(found));
-  if (!ticket) ticket = std::make_shared<Ticket>(slots_);
-  if (ticket->state == Ticket::State::none) {
-    ticket->slot = slots_->take_empty(request.by);
-    if (ticket->slot != nullptr && !slots_->begins_to_wait(*ticket->slot)) {
-      slots_->give_back(ticket->let_go());
-    }
-    if (ticket->slot != nullptr) {
-      begin_wait(*ticket, key, request.by);
-    } else {
-      found.retry_after = std::min<Duration>(found.retry_after.value_or(poll_without_session),
-                                             poll_without_session);
-    }
+  if (!ticket) ticket = std::make_shared<Ticket>(slots_, line_);
+  if (ticket->state == Ticket::State::none && !wait_in_spare_session(*ticket, key, request.by)) {
+    found.retry_after =
+        std::min<Duration>(found.retry_after.value_or(poll_without_session), poll_without_session);
   }
   found.ticket = std::move(ticket);
   return AcquireOutcome(std::move(found));
@@ -281,7 +337,10 @@ Result<AcquireOutcome> SessionBackend::busy(const AcquireRequest& request, const
 void SessionBackend::begin_wait(Ticket& ticket, const LockKey& key, TimePoint by) {
   const std::string argument = std::to_string(key.key);
   ticket.key = key;
-  if (ticket.slot->session->send(key.shared ? wait_shared_ : wait_, {&argument, 1}, by)) {
+  const SessionStatement& wait = key.key == line_key_.key ? pass_
+                                 : key.shared             ? wait_shared_
+                                                          : wait_;
+  if (ticket.slot->session->send(wait, {&argument, 1}, by)) {
     ticket.state = Ticket::State::waits;
   } else {
     ticket.slot->session->shut();
@@ -307,6 +366,7 @@ void SessionBackend::end_wait(WaitTicket& ticket, TimePoint by) {
 }
 
 void SessionBackend::stop_waiting(Ticket& ticket, TimePoint by) {
+  ticket.leave_line();
   ticket.look(BootClock::now());
   if (ticket.state == Ticket::State::none) return;
   Session& session = *ticket.slot->session;
@@ -316,7 +376,12 @@ void SessionBackend::stop_waiting(Ticket& ticket, TimePoint by) {
     // It answers that it was cancelled: the session is free, and the ticket has let it go.
     if (ticket.state == Ticket::State::none) return;
   }
-  if (ticket.state != Ticket::State::has || !session.unlock({&ticket.key, 1}, by)) session.shut();
+  const bool has_passed =
+      ticket.state == Ticket::State::has && ticket.key.key == line_key_.key;  // nothing to unlock
+  if (!has_passed &&
+      (ticket.state != Ticket::State::has || !session.unlock({&ticket.key, 1}, by))) {
+    session.shut();
+  }
   slots_->give_back(ticket.let_go());
 }
 

@@ -13,16 +13,18 @@
 namespace lockset::postgresql_tests {
 namespace {
 
-// A process with a hold on "a". It answers each byte that it gets with whether the hold is valid.
+// A process with a hold on "a", or another set. It answers each byte that it gets with whether the
+// hold is valid. `waits`: nobody waits until it has the hold.
 class HolderProcess {
  public:
-  HolderProcess(const std::string& url, Duration lease) {
+  HolderProcess(const std::string& url, Duration lease,
+                const std::vector<LockRequest>& set = {write("a")}, bool waits = false) {
     if (::pipe(to_.data()) != 0 || ::pipe(from_.data()) != 0) throw std::runtime_error("pipe");
     pid_ = ::fork();
-    if (pid_ == 0) run(url, lease);
+    if (pid_ == 0) run(url, lease, set);
     ::close(to_[0]);
     ::close(from_[1]);
-    if (answer() != 'g') throw std::runtime_error("the holder got nothing");
+    if (!waits && answer() != 'g') throw std::runtime_error("the holder got nothing");
   }
   HolderProcess(const HolderProcess&) = delete;
   HolderProcess& operator=(const HolderProcess&) = delete;
@@ -43,11 +45,12 @@ class HolderProcess {
     char byte = 0;
     return ::read(from_[0], &byte, 1) == 1 ? byte : 'x';
   }
-  [[noreturn]] void run(const std::string& url, Duration lease) {
+  [[noreturn]] void run(const std::string& url, Duration lease,
+                        const std::vector<LockRequest>& set) {
     ::close(to_[1]);
     ::close(from_[0]);
     auto locks = lockset::open(url, {.app = "child", .lease = lease});
-    auto hold = locks ? locks->acquire({write("a")}) : Result<Hold>(locks.error());
+    auto hold = locks ? locks->acquire(set) : Result<Hold>(locks.error());
     char byte = hold ? 'g' : 'x';
     while (::write(from_[1], &byte, 1) == 1 && ::read(to_[0], &byte, 1) == 1) {
       byte = hold->valid() ? 'v' : 'n';
@@ -66,9 +69,12 @@ class SessionStrategy : public PostgresqlTest {
   }
   // The server's processes that hold the lock of this name.
   [[nodiscard]] std::string holders(const std::string& name) const {
-    return "SELECT l.pid FROM pg_locks l WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND "
-           "l.granted AND l.classid::bigint << 32 | l.objid::bigint = " +
-           key(name);
+    return locks(key(name), true);
+  }
+  static std::string locks(const std::string& key, bool granted) {
+    return std::string("SELECT l.pid FROM pg_locks l WHERE l.locktype = 'advisory' AND ") +
+           "l.objsubid = 1 AND " + (granted ? "" : "NOT ") +
+           "l.granted AND l.classid::bigint << 32 | l.objid::bigint = " + key;
   }
   bool try_raw(const std::string& name) {
     return admin().text("SELECT pg_try_advisory_lock(" + key(name) + ")") == "t";
@@ -143,6 +149,26 @@ TEST_P(SessionStrategy, ThreadsOfOneClientExcludeEachOther) {
   EXPECT_EQ(admin().run(holders("a")).size(), 0U);
 }
 
+// The same where all of them have to use one session, one after the other
+TEST_P(SessionStrategy, ThreadsInOneSessionExcludeEachOther) {
+  const std::shared_ptr<Backend> shared = open("pool=1");
+  std::atomic<int> inside = 0;
+  std::atomic<int> grants = 0;
+  test::run_threads(4, [&](std::size_t i) {
+    Client c(shared, "app" + std::to_string(i));
+    for (int round = 0; round < 100; ++round) {
+      const std::optional<Grant> grant = c.try_take({write("a")});
+      if (!grant) continue;
+      if (++inside > 1) ADD_FAILURE() << "two at a time";
+      ++grants;
+      --inside;
+      if (!c.release(grant->stamp)) ADD_FAILURE() << "not held any more";
+    }
+  });
+  EXPECT_GT(grants, 0);
+  EXPECT_EQ(admin().run(holders("a")).size(), 0U);
+}
+
 // SEM 4: the readers of one client share a lock; the writer comes when the last one has gone
 TEST_P(SessionStrategy, ManyReadersOfOneClientShareItsSessions) {
   Client c = client();
@@ -153,6 +179,7 @@ TEST_P(SessionStrategy, ManyReadersOfOneClientShareItsSessions) {
   EXPECT_TRUE(other.release(other.take({read("a")}).stamp));
   for (const Stamp reader : readers) {
     c.meet_busy({write("a")});
+    other.meet_busy({write("a")});
     EXPECT_TRUE(c.release(reader));
   }
   EXPECT_TRUE(other.release(other.take({write("a")}).stamp));
@@ -203,6 +230,130 @@ TEST_P(SessionStrategy, NothingOfASetIsHeldMeanwhile) {
   unlock_raw("a");
   unlock_raw("b");
   EXPECT_TRUE(eventually([&] { return granted.load(); }));
+}
+
+// One who wants "a" and "b", and is beaten to one of them again and again, by a test that takes
+// each name when the waiter waits for the other one.
+class Starving : public SessionStrategy {
+ protected:
+  void SetUp() override {
+    SessionStrategy::SetUp();
+    ASSERT_TRUE(try_raw("b"));
+  }
+  // Until the waiter has asked for the place in the line and got it.
+  void starve() {
+    const char* held = "b";
+    const char* free = "a";
+    for (int beats = 0; !in_line() && beats < 100; ++beats) {
+      ASSERT_TRUE(waited_for(held));
+      ASSERT_TRUE(eventually([&] { return try_raw(free); })) << free << " is held meanwhile";
+      unlock_raw(held);
+      std::swap(held, free);
+    }
+    ASSERT_TRUE(waited_for(held));
+    ASSERT_TRUE(eventually([&] { return in_line(); }));
+    held_ = held;
+    free_ = free;
+  }
+  bool waited_for(const std::string& name) {
+    return eventually([&] { return waiters(name) > 0; });
+  }
+  std::int64_t waiters(const std::string& name) {
+    return admin().number("SELECT count(*) FROM (" + locks(key(name), false) + ") w");
+  }
+  bool in_line() { return !admin().run(locks(line(), true)).empty(); }
+  std::int64_t behind_line() {
+    return admin().number("SELECT count(*) FROM (" + locks(line(), false) + ") w");
+  }
+  // The first one is held by the test's own session.
+  std::string held_, free_;
+
+ private:
+  [[nodiscard]] std::string line() const {
+    return std::to_string(postgresql::session_line_key(space()));
+  }
+};
+
+// SEM 13: a set that was beaten often gets its turn: those who come later wait, and with nothing of
+// it held meanwhile
+TEST_P(Starving, ASetThatWasBeatenOftenIsLetPass) {
+  Locks waiter = lockset::open(url(), {.app = "waiter"}).value();
+  Locks other = lockset::open(url(), {.app = "other"}).value();
+  ASSERT_TRUE(other.acquire({write("c")}));  // it is connected, and hears of the line
+  Stamp first;
+  Stamp second;
+  std::jthread waits([&] {
+    Result<Hold> hold = waiter.acquire({write("a"), write("b")}, {.wait = 1min});
+    ASSERT_TRUE(hold) << hold.error().message;
+    first = hold->stamp();
+  });
+  starve();
+  ASSERT_FALSE(testing::Test::HasFatalFailure());
+  EXPECT_TRUE(other.acquire({write("c")}));  // nobody wants it
+  std::jthread comes([&] {
+    Result<Hold> hold = other.acquire({write(free_)}, {.wait = 1min});
+    ASSERT_TRUE(hold) << hold.error().message;
+    second = hold->stamp();
+  });
+  // It waits although the name is free.
+  EXPECT_TRUE(eventually([&] { return behind_line() == 1; }));
+  EXPECT_TRUE(try_raw(free_));
+  unlock_raw(free_);
+  unlock_raw(held_);
+  waits.join();
+  comes.join();
+  EXPECT_GT(second, first);
+  EXPECT_FALSE(in_line());
+}
+
+// SEM 13: while one name of the waiter's is held for long, others get the free one
+TEST_P(Starving, ALongHoldEndsThePlaceInTheLine) {
+  Locks waiter = lockset::open(url(), {.app = "waiter"}).value();
+  Locks other = lockset::open(url(), {.app = "other"}).value();
+  ASSERT_TRUE(other.acquire({write("c")}));
+  std::jthread waits([&] {
+    const Result<Hold> hold = waiter.acquire({write("a"), write("b")}, {.wait = 1min});
+    EXPECT_TRUE(hold) << hold.error().message;
+  });
+  starve();
+  ASSERT_FALSE(testing::Test::HasFatalFailure());
+  const Result<Hold> hold = other.acquire({write(free_)}, {.wait = 30s});
+  EXPECT_TRUE(hold) << hold.error().message;
+  EXPECT_TRUE(eventually([&] { return !in_line(); }));
+  unlock_raw(held_);
+}
+
+// SEM 10: the place ends with its waiter, and with the waiter's process
+TEST_P(Starving, AWaiterThatGivesUpLeavesTheLine) {
+  Locks waiter = lockset::open(url(), {.app = "waiter"}).value();
+  std::stop_source stop;
+  std::jthread waits([&] {
+    const Result<Hold> hold =
+        waiter.acquire({write("a"), write("b")}, {.wait = 1min, .stop = stop.get_token()});
+    EXPECT_FALSE(hold);
+  });
+  starve();
+  ASSERT_FALSE(testing::Test::HasFatalFailure());
+  stop.request_stop();
+  waits.join();
+  EXPECT_TRUE(eventually([&] { return !in_line(); }));
+}
+
+TEST_P(Starving, AKilledWaitersPlaceIsFreeAtOnce) {
+  Locks other = lockset::open(url(), {.app = "other"}).value();
+  ASSERT_TRUE(other.acquire({write("c")}));
+  HolderProcess waiter(url(), 10min, {write("a"), write("b")}, true);
+  starve();
+  ASSERT_FALSE(testing::Test::HasFatalFailure());
+  std::jthread comes([&] {
+    const Result<Hold> hold = other.acquire({write(free_)}, {.wait = 1min});
+    EXPECT_TRUE(hold) << hold.error().message;
+  });
+  EXPECT_TRUE(eventually([&] { return behind_line() == 1; }));
+  waiter.kill(SIGKILL);
+  EXPECT_TRUE(eventually([&] { return !in_line(); }));
+  comes.join();
+  unlock_raw(held_);
 }
 
 // A waiter that gives up leaves the server's queue at once
@@ -309,6 +460,25 @@ TEST_P(SessionStrategy, AProgramsRightsSuffice) {
   EXPECT_TRUE(c.release(grant.stamp));
 }
 
+// What a doctor says of the strategy, to a program's user
+TEST_P(SessionStrategy, ADoctorLooksAtWhatSessionsNeed) {
+  const auto said = [](const std::string& url, const std::string& subject) {
+    std::string levels;
+    for (const Finding& each : examine_space(url, soon()).value()) {
+      if (each.subject != subject) continue;
+      levels += each.level == Finding::Level::good     ? 'g'
+                : each.level == Finding::Level::unsafe ? 'u'
+                                                       : 'w';
+    }
+    return levels;
+  };
+  EXPECT_EQ(said(runtime_user().url(), "rights"), "g");
+  EXPECT_EQ(said(url(), "sessions"), "g");
+  EXPECT_EQ(said(url("pooler=on"), "sessions"), "u");
+}
+
+INSTANTIATE_TEST_SUITE_P(Strategies, Starving, testing::Values(std::string("session")),
+                         [](const auto& each) { return each.param; });
 INSTANTIATE_TEST_SUITE_P(Strategies, SessionStrategy, testing::Values(std::string("session")),
                          [](const auto& each) { return each.param; });
 

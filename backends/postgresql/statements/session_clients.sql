@@ -127,11 +127,15 @@ BEGIN
   RETURN QUERY
   WITH held AS MATERIALIZED (
     SELECT DISTINCT l.pid, l.classid::bigint << 32 | l.objid::bigint AS key FROM pg_locks l
-     WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted)
+     WHERE l.locktype = 'advisory' AND l.objsubid = 1 AND l.granted),
+  -- A release unlocks one key after the other: a set is shown as a whole, or not at all.
+  gone AS MATERIALIZED (
+    SELECT DISTINCT o.stamp FROM "@space@".session_holds o
+     WHERE NOT EXISTS (SELECT FROM held WHERE held.pid = o.pid AND held.key = o.key))
   SELECT 'h'::"char", h.stamp, h.app, h.instance, h.epoch, h.label, h.since, h.ends - _now,
          h.name, h.mode
-    FROM "@space@".session_holds h JOIN held ON held.pid = h.pid AND held.key = h.key
-   WHERE h.ends > _now
+    FROM "@space@".session_holds h
+   WHERE h.ends > _now AND h.stamp NOT IN (SELECT gone.stamp FROM gone)
      AND (_match = 'a' OR h.stamp IN (
             SELECT m.stamp FROM "@space@".session_holds m
              WHERE _match = 'n' AND m.name = _text
