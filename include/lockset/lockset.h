@@ -14,6 +14,7 @@
 #include "lockset/migration.h"
 #include "lockset/migration_phase.h"
 #include "lockset/observer.h"
+#include "lockset/patterns/reentrant.h"
 #include "lockset/registry.h"
 #include "lockset/space_config.h"
 #include "lockset/stamp.h"

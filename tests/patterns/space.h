@@ -1,0 +1,60 @@
+// A space for one test of a pattern, on memory or in a SQLite file, and clients of it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lockset/lockset.h"
+#include "tests/sqlite/folder.h"
+
+namespace lockset::patterns_tests {
+
+using namespace std::chrono_literals;
+
+// Reached only if something is broken.
+inline constexpr Duration longest_wait = 30s;
+
+class SpaceTest : public testing::TestWithParam<std::string> {
+ protected:
+  // One more client of the space; all are of one application.
+  Locks open_locks(Options options = {}) {
+    if (options.app.empty()) options.app = "app";
+    if (GetParam() == "memory")
+      return open(make_memory_backend(store_), std::move(options)).value();
+    return open(folder_.url("locks.db"), options).value();
+  }
+
+  // Another client could take these now. (It gives them back.)
+  bool is_free(std::vector<LockRequest> names) {
+    return other_.try_acquire(std::move(names)).value().has_value();
+  }
+
+  // As a person would; the holder learns of it at its next renewal.
+  void break_hold(Stamp stamp) { other_.break_hold(stamp).value(); }
+
+  std::vector<HoldInfo> holds() { return other_.inspect().value().holds; }
+
+ private:
+  test::Folder folder_;
+  std::shared_ptr<MemoryStore> store_ = make_memory_store();
+  Locks other_ = open_locks({.app = "other"});
+};
+
+inline std::vector<std::string> spaces() {
+#ifdef LOCKSET_HAS_SQLITE
+  return {"memory", "sqlite"};
+#else
+  return {"memory"};
+#endif
+}
+
+}  // namespace lockset::patterns_tests
+
+#define LOCKSET_PATTERN_SUITE(suite)                                   \
+  INSTANTIATE_TEST_SUITE_P(Spaces, suite, testing::ValuesIn(spaces()), \
+                           [](const auto& each) { return each.param; })
