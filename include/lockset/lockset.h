@@ -14,6 +14,8 @@
 #include "lockset/migration.h"
 #include "lockset/migration_phase.h"
 #include "lockset/observer.h"
+#include "lockset/patterns/aggregates.h"
+#include "lockset/patterns/named_mutex.h"
 #include "lockset/patterns/reentrant.h"
 #include "lockset/registry.h"
 #include "lockset/space_config.h"
