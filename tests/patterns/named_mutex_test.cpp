@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <concepts>
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <shared_mutex>
@@ -125,15 +124,6 @@ TEST_P(NamedMutexTest, SeveralAtOnceInAnyOrder) {
   });
   EXPECT_EQ(counter, 40);
   EXPECT_TRUE(is_free({write("x"), write("y")}));
-}
-
-Errc thrown(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const LockError& error) {
-    return error.error().code;
-  }
-  return Errc::internal;
 }
 
 // SEM 23

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,6 +46,16 @@ class SpaceTest : public testing::TestWithParam<std::string> {
   std::shared_ptr<MemoryStore> store_ = make_memory_store();
   Locks other_ = open_locks({.app = "other"});
 };
+
+// The code of the LockError that the call throws; unset if it throws none.
+inline std::optional<Errc> thrown(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const LockError& error) {
+    return error.error().code;
+  }
+  return std::nullopt;
+}
 
 inline std::vector<std::string> spaces() {
 #ifdef LOCKSET_HAS_SQLITE
