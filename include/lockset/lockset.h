@@ -19,6 +19,7 @@
 #include "lockset/patterns/named_mutex.h"
 #include "lockset/patterns/reentrant.h"
 #include "lockset/patterns/under_locks.h"
+#include "lockset/patterns/user_sessions.h"
 #include "lockset/registry.h"
 #include "lockset/space_config.h"
 #include "lockset/stamp.h"

@@ -21,13 +21,27 @@ using namespace std::chrono_literals;
 // Reached only if something is broken.
 inline constexpr Duration longest_wait = 30s;
 
+// A memory store as if it were a server: what its clients leave stays until its lease ends.
+class LastingMemory final : public ForwardingBackend {
+ public:
+  using ForwardingBackend::ForwardingBackend;
+  [[nodiscard]] Traits traits() const override {
+    Traits traits = ForwardingBackend::traits();
+    traits.holds_outlive_process = true;
+    return traits;
+  }
+};
+
+inline std::unique_ptr<Backend> lasting_memory(const std::shared_ptr<MemoryStore>& store) {
+  return std::make_unique<LastingMemory>(make_memory_backend(store));
+}
+
 class SpaceTest : public testing::TestWithParam<std::string> {
  protected:
   // One more client of the space; all are of one application.
   Locks open_locks(Options options = {}) {
     if (options.app.empty()) options.app = "app";
-    if (GetParam() == "memory")
-      return open(make_memory_backend(store_), std::move(options)).value();
+    if (GetParam() == "memory") return open(lasting_memory(store_), std::move(options)).value();
     return open(folder_.url("locks.db"), options).value();
   }
 
