@@ -1,6 +1,8 @@
 // Optimistic locking in the program's own tables: examples/version_column.
 #include "tests/support/version_column.h"
 
+#include <cstdlib>
+
 #include "tests/postgresql/fixture.h"
 #include "tests/support/requirement.h"
 
@@ -53,6 +55,30 @@ TEST_F(VersionColumnTest, WhatAChangeDependsOnIsCheckedAsWell) {
   example_->what_a_change_depends_on_is_checked_as_well();
 }
 TEST_F(VersionColumnTest, AnAggregateHasOneVersion) { example_->an_aggregate_has_one_version(); }
+
+// examples/psql_job.sh: a stale job changes nothing, and fails
+TEST(FencedJob, PsqlRefusesAStaleStamp) {
+  if (!test::have_server("postgresql")) return;
+  Session admin;
+  admin.run("SET client_min_messages = warning");
+  admin.run("DROP TABLE IF EXISTS prices");
+  admin.run("CREATE TABLE prices (id INT PRIMARY KEY, price INT, fence BIGINT NOT NULL DEFAULT 0)");
+  admin.run("INSERT INTO prices VALUES (1, 10)");
+  const auto job = [](int stamp, int price) {
+    const std::string command = "LOCKSET_STAMP=" + std::to_string(stamp) +
+                                " " LOCKSET_EXAMPLES "/psql_job.sh '" + server().admin_url() +
+                                "' " + std::to_string(price);
+    return std::system(command.c_str());
+  };
+  EXPECT_EQ(job(34, 20), 0);
+  EXPECT_EQ(job(34, 21), 0);  // a holder may write again
+  EXPECT_NE(job(33, 99), 0);
+  EXPECT_EQ(admin.number("SELECT price FROM prices"), 21);
+  EXPECT_EQ(job(35, 22), 0);
+  EXPECT_EQ(admin.number("SELECT price FROM prices"), 22);
+  EXPECT_EQ(admin.number("SELECT fence FROM prices"), 35);
+  admin.run("DROP TABLE prices");
+}
 
 }  // namespace
 }  // namespace lockset::postgresql_tests
