@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "tests/patterns/space.h"
+#include "tests/support/forked.h"
 #include "tests/support/threads.h"
 #include "tests/support/wait.h"
 
@@ -244,6 +245,24 @@ TEST_P(Reentrant, HandlesOutliveTheDecorator) {
   EXPECT_TRUE(is_free({write("b")}));
   EXPECT_FALSE(three.valid());
   EXPECT_EQ(three.release().error().code, Errc::not_held);
+}
+
+// SEM 18
+TEST_P(Reentrant, AChildOfForkHasNothingOfIt) {
+  ReentrantHold outer = locks_.acquire({write("a")}).value();
+  ReentrantHold inner = locks_.acquire({write("a")}).value();
+  EXPECT_EQ(test::in_child([&] {
+              if (outer.valid() || outer.count() != 0) return 1;
+              if (locks_.acquire({write("a")}).error().code != Errc::invalid) return 2;
+              if (locks_.try_acquire({write("b")}).error().code != Errc::invalid) return 3;
+              if (inner.release().error().code != Errc::not_held) return 4;
+              outer = {};
+              return 0;
+            }),
+            0);
+  EXPECT_TRUE(outer.valid());
+  EXPECT_EQ(outer.count(), 2U);
+  EXPECT_FALSE(is_free({write("a")}));
 }
 
 // The core stays as it is. SEM 15
