@@ -3,15 +3,16 @@
 //
 //   lockset::NamedMutex ledger(locks, {"ledger"});
 //   std::scoped_lock lock(ledger);        // write, until the end of the scope
-//   std::shared_lock reading(ledger);     // read
+//   std::shared_lock reading(ledger);     // or read
 //
 // What the mutexes of the language can't express, and what happens instead:
 // - A lock that is lost. The guard knows nothing of it: ask valid() before each step that must not
 //   be done twice, or pass on lost(). unlock() of a lost lock says nothing.
 // - Errors. They are thrown, as LockError with the errors of Locks::acquire. Only `timeout` is the
 //   answer false of a timed call, and contention the answer false of a try.
-// - A release that is not confirmed. unlock() does not throw: the hold ends with its lease.
-// - Options: a lease, a label and a stop token are given to Locks, or use Locks::acquire and Hold.
+// - A release that is not confirmed. unlock() says nothing of it: the hold ends with its lease.
+// - Options. The lease and the label are those of the Locks (Options); lock() waits for ever, and
+//   nothing cancels it. For more, use Locks::acquire and Hold.
 #pragma once
 
 #include <chrono>
