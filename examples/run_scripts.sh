@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Runs the shell examples as several hosts would, and checks what they promise. For CTest; `lockset`
+# is in PATH.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+export HOME=$work XDG_STATE_HOME=$work XDG_CONFIG_HOME=$work LOCKSET_URL=sqlite:$work/locks.db
+
+fail() {
+  echo "run_scripts: $*" >&2
+  exit 1
+}
+
+# Once a day: five hosts, one run; a failure leaves it to the next one.
+! "$here/once_a_day.sh" mark false || fail 'the exit code of the job is lost'
+[ ! -e mark ] || fail 'a failed job left a mark'
+for _ in 1 2 3 4 5; do "$here/once_a_day.sh" mark sh -c 'echo ran >>runs' & done
+wait
+[ "$(wc -l <runs)" = 1 ] || fail "once a day: $(wc -l <runs) runs"
+
+# At most two of five at a time. Each counts those that run beside it.
+cat >job <<'JOB'
+mkdir "running.$$"
+ls -d running.* | wc -l >>counts
+sleep 0.2
+rmdir "running.$$"
+JOB
+for _ in 1 2 3 4 5; do "$here/at_most_n.sh" 2 sh ./job & done
+wait
+[ "$(wc -l <counts)" = 5 ] || fail "at most n: $(wc -l <counts) of 5 ran"
+[ "$(sort -n counts | tail -n 1)" -le 2 ] || fail 'at most n: more than two at a time'
+
+# A stale writer is refused.
+printf old >in
+stamp=$(lockset run --write report -- sh -c 'echo "$LOCKSET_STAMP"')
+printf new | lockset run --write report -- "$here/fenced_job.sh" put out
+! LOCKSET_STAMP=$stamp "$here/fenced_job.sh" put out <in || fail 'a stale writer was not refused'
+[ "$(cat out)" = new ] || fail 'a stale writer has written'
+echo 'all as they promise'
