@@ -162,11 +162,11 @@ TEST_P(ServerRestart, HoldsStayValidAndWaitersGoOnWaiting) {
     SCOPED_TRACE(to_string(kind));
     const auto events = std::make_shared<EventCounts>();
     // Long enough for a server that starts slowly on a busy machine; a quarantine takes as long.
-    const Duration lease = quarantines() ? 10s : 30s;
+    const Duration lease = quarantines() ? 10s : 60s;
     Client admin = client();
     limit_quarantine(admin, lease);
-    Locks mine = locks({.app = "mine", .lease = lease, .observer = events});
-    Locks other = locks({.app = "other", .observer = events});
+    Locks mine = locks({.app = "mine", .lease = lease, .store_patience = 1min, .observer = events});
+    Locks other = locks({.app = "other", .store_patience = 1min, .observer = events});
     Hold hold = mine.acquire({write("a"), read("b")}).value();
     Result<Hold> next = Error{Errc::internal, "not asked"};
     {
