@@ -11,7 +11,22 @@
 namespace lockset::mysql_tests {
 namespace {
 
-class Waking : public MysqlTest {};
+class Waking : public MysqlTest {
+ protected:
+  // The attempt looks, finds the hold, and waits for its own row, which is changed meanwhile.
+  void be_called_during_an_attempt(Client& waiter, const std::shared_ptr<WaitTicket>& ticket,
+                                   const std::string& changes) {
+    const auto rude = session();
+    rude->rows("START TRANSACTION");
+    rude->rows("UPDATE " + table("_waiters") + " SET " + changes);
+    std::jthread attempt([&] {
+      EXPECT_TRUE(waiter.meet_busy({write("a")}, {.will_wait = true, .ticket = ticket}).ticket !=
+                  nullptr);
+    });
+    EXPECT_TRUE(rows_are_waited_for());
+    rude->rows("COMMIT");
+  }
+};
 
 constexpr std::size_t crowd = 200;
 
@@ -158,17 +173,7 @@ TEST_P(Waking, ACallDuringAnAttemptIsNotForgotten) {
   Client waiter = client("waiter");
   const Stamp stamp = holder.take({write("a")}).stamp;
   const auto ticket = waiter.meet_busy({write("a")}, {.will_wait = true}).ticket;
-  // The attempt looks, finds the hold, and waits for its own row. Its mark is set meanwhile.
-  const auto rude = session();
-  rude->rows("START TRANSACTION");
-  rude->rows("UPDATE " + table("_waiters") + " SET woken = since, calls = calls + 1");
-  std::jthread attempt([&] {
-    EXPECT_TRUE(waiter.meet_busy({write("a")}, {.will_wait = true, .ticket = ticket}).ticket !=
-                nullptr);
-  });
-  EXPECT_TRUE(rows_are_waited_for());
-  rude->rows("COMMIT");
-  attempt.join();
+  be_called_during_an_attempt(waiter, ticket, "woken = since, calls = calls + 1");
   EXPECT_EQ(
       admin().number("SELECT COUNT(*) FROM " + table("_waiters") + " WHERE woken IS NOT NULL"), 1);
   EXPECT_TRUE(holder.release(stamp));
@@ -181,19 +186,10 @@ TEST_P(Waking, ACallDuringAnAttemptIsHeardAtOnce) {
   Client waiter = client("waiter");
   const Stamp stamp = holder.take({write("a")}).stamp;
   const auto ticket = waiter.meet_busy({write("a")}, {.will_wait = true}).ticket;
-  const auto rude = session();
-  rude->rows("UPDATE " + table("_waiters") + " SET woken = since, calls = calls + 1");
+  session()->rows("UPDATE " + table("_waiters") + " SET woken = since, calls = calls + 1");
   EXPECT_TRUE(waiter.backend().await_change(*ticket, BootClock::now() + 30s, {}));
   const std::int64_t kills = status("Com_kill");
-  rude->rows("START TRANSACTION");
-  rude->rows("UPDATE " + table("_waiters") + " SET calls = calls + 1");
-  std::jthread attempt([&] {
-    EXPECT_TRUE(waiter.meet_busy({write("a")}, {.will_wait = true, .ticket = ticket}).ticket !=
-                nullptr);
-  });
-  EXPECT_TRUE(rows_are_waited_for());
-  rude->rows("COMMIT");
-  attempt.join();
+  be_called_during_an_attempt(waiter, ticket, "calls = calls + 1");
   EXPECT_EQ(status("Com_kill") - kills, 1);
   EXPECT_TRUE(waiter.backend().await_change(*ticket, BootClock::now() + 30s, {}));
   EXPECT_TRUE(holder.release(stamp));

@@ -1,7 +1,7 @@
 -- # Wakes the first waiter for a name behind the waiter p_after (0: of all), of one mode if
 -- # p_mode is not NULL: marks its row. If it was not marked yet, adds its listener to
--- # @lockset_wake, which the procedure of the call answers. Passes over those who were woken a while ago and did not
--- # come: they are stopped or dead.
+-- # @lockset_wake, which the procedure of the call answers. Passes over waiters that were woken a
+-- # while ago and did not come: they are stopped or dead.
 -- #
 -- # It counts each call. An attempt of that waiter that is under way may not have seen what has
 -- # been freed here: it clears the mark only if it was not called since its look, and wakes

@@ -77,8 +77,8 @@ class NamedMutex {
     return try_lock_shared_for(moment - SomeClock::now());
   }
 
-  // Of the calling thread's lock: as Hold::valid, Hold::stamp and Hold::lost. false, 0 and a token
-  // that never stops if this thread has not locked it.
+  // About the calling thread's lock, as Hold::valid, Hold::stamp and Hold::lost. A thread that has
+  // not locked it gets false, 0, and a token that never stops.
   [[nodiscard]] bool valid() const;
   [[nodiscard]] Stamp stamp() const;
   [[nodiscard]] std::stop_token lost() const;
