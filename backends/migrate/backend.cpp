@@ -57,6 +57,7 @@ Status MigrateBackend::open(TimePoint by) {
   const bool new_alone = !in_old((*view)->stage.phase);
   traits_ = new_alone ? new_store->traits() : weaker(old_store, new_store);
   traits_.can_migrate = false;
+  traits_.observing = false;
   return {};
 }
 
