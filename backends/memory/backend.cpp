@@ -66,7 +66,7 @@ class MemoryStore {
   void announce_change();
   std::optional<Grant> twin(const AcquireRequest& request, TimePoint now);
   Grant live_grant(Holds::const_iterator hold, TimePoint now);
-  void remove_expired_on(const LockSet& set, TimePoint now);
+  void remove_expired_on(const std::string& name, TimePoint now);
   std::optional<Busy> blocker(const AcquireRequest& request, TimePoint now);
   std::optional<Busy> kept(const AcquireRequest& request, std::uint64_t waiter, TimePoint now);
   [[nodiscard]] Trace trace_of(const std::string& name, TimePoint now) const;
@@ -156,13 +156,11 @@ void MemoryStore::announce_change() {
   if (waiting_ > 0) changed_.notify_all();
 }
 
-void MemoryStore::remove_expired_on(const LockSet& set, TimePoint now) {
-  for (const LockRequest& item : set.items()) {
-    const auto name = names_.find(item.name);
-    if (name == names_.end()) continue;
-    const std::vector<Stamp> stamps = name->second.stamps;  // end_hold changes the original
-    for (const Stamp stamp : stamps) find_live(stamp, now);
-  }
+void MemoryStore::remove_expired_on(const std::string& name, TimePoint now) {
+  const auto state = names_.find(name);
+  if (state == names_.end()) return;
+  const std::vector<Stamp> stamps = state->second.stamps;  // end_hold changes the original
+  for (const Stamp stamp : stamps) find_live(stamp, now);
 }
 
 std::optional<Busy> MemoryStore::blocker(const AcquireRequest& request, TimePoint now) {
@@ -249,6 +247,7 @@ ObserveOutcome MemoryStore::observe(const ObserveRequest& request) {
   const TimePoint now = clock_.now();
   std::vector<Trace> traces;
   for (const std::string& name : request.names) {
+    remove_expired_on(name, now);
     const auto [record, made] = traces_.try_emplace(name);
     if (made) record->second.last_write = draw_stamp({}, clock_.wall());
     record->second.observed = now;
@@ -311,7 +310,7 @@ Result<AcquireOutcome> MemoryStore::try_acquire(const AcquireRequest& request) {
   const std::lock_guard lock(mutex_);
   if (request.config_version != config_.version) return AcquireOutcome(Stale{});
   const TimePoint now = clock_.now();
-  remove_expired_on(*request.set, now);
+  for (const LockRequest& item : request.set->items()) remove_expired_on(item.name, now);
   const std::uint64_t waiter = waiter_of(request);
   if (std::optional<Changed> found = changed(request, now)) {
     if (line_.leave(waiter)) announce_change();

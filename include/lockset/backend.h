@@ -110,9 +110,10 @@ struct Trace {
   // The stamp of the last write grant, or a stamp drawn when the trace was made if that is greater;
   // at least the stamp base. So no two values of a name are equal if a write was granted between
   // them. 0: there is no trace.
-  Stamp last_write;
-  std::string label;                   // of who was granted it; empty if not known
-  std::optional<std::int64_t> age_us;  // since that grant, by the store's clock; unset if not known
+  Stamp last_write{};
+  std::string label{};  // of who was granted it; empty if not known
+  std::optional<std::int64_t>
+      age_us{};  // since that grant, by the store's clock; unset if not known
   // A write hold was on the name. It may have expired, if no step had removed it.
   bool being_written = false;
 };
@@ -132,7 +133,7 @@ struct ObserveRequest {
 // A condition of an acquire: this item of its set still has a trace with this value.
 struct Expected {
   std::size_t item = 0;
-  Stamp last_write;
+  Stamp last_write{};
 };
 
 // One attempt. All pointers and spans are valid during the call only.
@@ -353,6 +354,8 @@ class Backend {
   //  1. If config_version differs from the store's: Stale, and nothing is done.
   //  2. A missing trace is made, with a stamp drawn for it as for a grant, without a label or time.
   //  3. It is noted when the name was observed (trace_grain), and the trace is read.
+  // Expired holds on these names are removed, by this step or soon after it: perhaps nobody else
+  // asks for the names, and they would be "being written" for ever.
   // No write may slip between a trace and its reader: making a trace keeps the same order of locks
   // as a write grant, and to read one without a lock is enough, because a grant and its change of
   // the trace are one step. If a store forgets holds and lets clients register them again, that

@@ -145,8 +145,7 @@ TEST_P(Observing, OnlyAGrantChangesIt) {
   const Grant third = c.take({write("a")}, {.lease = 20ms});
   ASSERT_TRUE(expired(c, {third}));
   EXPECT_EQ(c.observe_one("a").last_write, third.stamp);
-  while (c.backend().sweep(soon()).value() > 0) {
-  }
+  // Although nobody else comes who would remove the hold.
   ASSERT_TRUE(eventually([&] { return !c.observe_one("a").being_written; }));
   EXPECT_EQ(c.observe_one("a").last_write, third.stamp);
 }
@@ -207,6 +206,7 @@ TEST_P(Observing, AsManyNamesAsASetMayHave) {
 TEST_P(Observing, KnowsItsConfiguration) {
   if (cannot()) return;
   Client c = client();
+  c.observe_one("a");
   c.set_permits("a", Mode::read, 2);
   const std::vector<std::string> names{"a"};
   const ObserveOutcome old = c.backend().observe({names, c.config().version - 1, soon()}).value();
@@ -336,7 +336,8 @@ TEST_P(Observing, NoWriteIsOverlooked) {
   constexpr std::size_t writers = 2;
   constexpr std::size_t readers = 2;
   constexpr std::size_t names = 4;
-  const int tries = rounds(1500, 150);
+  const int tries = rounds(1000, 150);
+  const int often = tries / 20;  // each outcome, at least
   struct Pair {
     std::atomic<int> one = 0, two = 0;
   };
@@ -370,7 +371,10 @@ TEST_P(Observing, NoWriteIsOverlooked) {
       }
       return;
     }
-    for (int round = 0; round < tries && !progress.stuck(); ++round) {
+    const auto goes_on = [&](int round) {
+      return (round < tries || unchanged < often || changed < often) && round < 200 * tries;
+    };
+    for (int round = 0; goes_on(round) && !progress.stuck(); ++round) {
       if (round % 10 == 0 && first + 2 * names < content.size()) ++first;
       const std::size_t i = pick();
       const Trace seen = c.observe_one(name(i));
@@ -385,8 +389,8 @@ TEST_P(Observing, NoWriteIsOverlooked) {
     }
     --reading;
   });
-  EXPECT_GT(unchanged, tries / 20);
-  EXPECT_GT(changed, tries / 100);
+  EXPECT_GE(unchanged, often);
+  EXPECT_GE(changed, often);
   RecordProperty("unchanged", unchanged.load());
   RecordProperty("changed", changed.load());
 }
