@@ -51,7 +51,9 @@ class AcquireLoop {
   struct Contended {
     Busy busy;
   };
-  using Finish = std::variant<Granted, Contended, Error>;
+  // Changed: if doubts() are left, one of them may have been granted, made the change, and ended
+  // since.
+  using Finish = std::variant<Granted, Contended, Changed, Error>;
   using Action = std::variant<Attempt, Resolve, Discard, Wait, Finish>;
 
   // An attempt whose outcome is not known; it may still be granted later. After the loop, the
@@ -84,6 +86,7 @@ class AcquireLoop {
   Action resolve_one(TimePoint now);
   Action grant(Grant grant, TimePoint sent, TimePoint now);
   Action busy(Busy busy, TimePoint now);
+  Action changed(Changed changed, TimePoint now);
   Action trouble(Error error, TimePoint now);
 
   Settings settings_;
@@ -97,6 +100,10 @@ class AcquireLoop {
   Duration next_backoff_;
   std::vector<Doubt> doubts_;
   std::size_t next_doubt_ = 0;
+  // The condition is not met. The rest is to ask what became of earlier attempts, because one of
+  // them may have made the change: so many of them one after the other.
+  std::optional<Changed> changed_;
+  std::size_t still_to_ask_ = 0;
 };
 
 }  // namespace lockset

@@ -10,6 +10,8 @@ std::string_view to_string(Errc code) noexcept {
       return "cancelled";
     case Errc::not_held:
       return "not_held";
+    case Errc::changed:
+      return "changed";
     case Errc::app_in_use:
       return "app_in_use";
     case Errc::superseded:

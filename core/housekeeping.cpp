@@ -11,6 +11,7 @@ namespace lockset {
 void Keeper::plan_housekeeping(TimePoint now) {
   next_refresh_ = later(now, settings_.refresh_config);
   next_sweep_ = now + settings_.sweep_every;
+  next_trace_sweep_ = next_sweep_;
 }
 
 void Keeper::tidy_later(KnownHold hold, TimePoint until) {
@@ -79,6 +80,11 @@ void Keeper::refresh() {
 // Sweeps for all clients; if it fails, the next one tries again.
 void Keeper::sweep() {
   static_cast<void>(backend_.sweep(later(BootClock::now(), settings_.io_timeout)).ok());
+  const TimePoint now = BootClock::now();
+  if (!observing_ || now < next_trace_sweep_) return;
+  const TimePoint by = later(now, settings_.io_timeout);
+  static_cast<void>(backend_.sweep_traces(trace_lifetime + trace_grain, by).ok());
+  next_trace_sweep_ = now + settings_.sweep_traces_every;
 }
 
 }  // namespace lockset

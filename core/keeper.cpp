@@ -26,7 +26,11 @@ bool forgets_epoch(const SpaceConfig& config, const Owner& owner) {
 }
 
 Keeper::Keeper(Backend& backend, const Owner& owner, ConfigCache& config, Settings settings)
-    : backend_(backend), owner_(owner), config_(config), settings_(std::move(settings)) {
+    : backend_(backend),
+      owner_(owner),
+      config_(config),
+      settings_(std::move(settings)),
+      observing_(backend.traits().observing) {
   backend_.watch_losses([this](Stamp stamp) { ended_in_store(stamp); });
 }
 

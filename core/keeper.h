@@ -40,6 +40,8 @@ class Keeper {
     std::shared_ptr<Observer> observer;
     LeaseClock clock{};  // of the holds
     Duration sweep_every = std::chrono::seconds(30);
+    // Traces live for days, so they are looked at less often.
+    Duration sweep_traces_every = std::chrono::hours(1);
   };
 
   Keeper(Backend& backend, const Owner& owner, ConfigCache& config, Settings settings);
@@ -115,6 +117,7 @@ class Keeper {
   const Owner& owner_;
   ConfigCache& config_;
   const Settings settings_;
+  const bool observing_;
 
   mutable std::mutex mutex_;
   std::unordered_map<Stamp, std::shared_ptr<HoldState>> holds_;
@@ -123,6 +126,7 @@ class Keeper {
   Chores chores_;
   TimePoint next_refresh_{};
   TimePoint next_sweep_{};
+  TimePoint next_trace_sweep_{};  // only the housekeeper uses it, once it runs
   std::unique_ptr<Sleep> renewer_sleep_;
   std::unique_ptr<Sleep> housekeeper_sleep_;
   std::unique_ptr<Sleep> watchdog_sleep_;

@@ -49,7 +49,8 @@ Tried<std::optional<Hold>> Locks::try_acquire(const LockSet& set, const TryOptio
       manager_->acquire(set,
                         {.lease = options.lease,
                          .label = options.label,
-                         .outlives_process = options.outlives_process},
+                         .outlives_process = options.outlives_process,
+                         .unchanged_since = options.unchanged_since},
                         true);
   if (!hold) return std::move(hold).error();
   if (!*hold) return std::optional<Hold>();
@@ -79,7 +80,8 @@ Tried<Stamp> Locks::try_locks(std::vector<LockRequest> wanted, const TryOptions&
   return stamp_of(manager_->acquire(*set,
                                     {.lease = options.lease,
                                      .label = options.label,
-                                     .outlives_process = options.outlives_process},
+                                     .outlives_process = options.outlives_process,
+                                     .unchanged_since = options.unchanged_since},
                                     true));
 }
 
@@ -105,6 +107,39 @@ std::stop_token Locks::lost(Stamp stamp) const noexcept {
   if (manager_->in_child()) return {};
   const auto hold = manager_->keeper().find(stamp);
   return hold ? hold->lost() : std::stop_token{};
+}
+
+Result<Observation> Locks::observe(std::vector<std::string> names) {
+  std::vector<LockRequest> wanted;
+  for (std::string& name : names) wanted.push_back(write(std::move(name)));
+  const Result<LockSet> set = LockSet::make(std::move(wanted));
+  if (!set) return set.error();
+  names.clear();
+  for (const LockRequest& item : set->items()) names.push_back(item.name);
+  Result<std::vector<Trace>> traces = manager_->observe(names);
+  if (!traces) return std::move(traces).error();
+  std::vector<Observation::Item> items;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    items.push_back({std::move(names[i]), (*traces)[i].last_write, (*traces)[i].being_written});
+  }
+  return Observation::make(std::move(items));
+}
+
+Result<std::vector<Change>> Locks::changes_since(const Observation& observation) {
+  return manager_->changes_since(observation);
+}
+
+Result<bool> Locks::validate(const Observation& observation) {
+  const auto items = observation.items();
+  const bool refuted = std::any_of(
+      items.begin(), items.end(), [](const Observation::Item& item) { return item.being_written; });
+  if (refuted) {
+    if (Status status = manager_->usable(); !status) return std::move(status).error();
+    return false;
+  }
+  const Result<std::vector<Change>> changes = manager_->changes_since(observation);
+  if (!changes) return changes.error();
+  return changes->empty();
 }
 
 Result<Inspection> Locks::inspect(const InspectQuery& query) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "core/acquire_loop.h"
 #include "core/config_cache.h"
@@ -39,6 +40,10 @@ class Manager : public std::enable_shared_from_this<Manager> {
 
   // This object is never destroyed after this: for a forked child, to which it does not belong.
   void leak() noexcept { self_ = shared_from_this(); }
+
+  // For names in canonical order.
+  Result<std::vector<Trace>> observe(std::span<const std::string> names);
+  Result<std::vector<Change>> changes_since(const Observation& observation);
 
   Status change_config(const ConfigChange& change);
   Result<SpaceConfig> load_config();
@@ -87,7 +92,12 @@ class Manager : public std::enable_shared_from_this<Manager> {
   Status may_be_permanent(Stamp stamp);
   // Releases a grant that nobody uses; in the background if the store does not answer.
   void give_back(KnownHold hold, Duration lease);
-  Status may_take_here(std::shared_ptr<const SpaceConfig>& config, const Call& call);
+  Status may_take_here(std::shared_ptr<const SpaceConfig>& config, TimePoint by);
+  // The condition for the store. Errc::changed if it can't be met.
+  Result<std::vector<Expected>> condition(const LockSet& set,
+                                          const std::optional<Observation>& seen) const;
+  [[nodiscard]] Change change_of(std::string name, const Trace& trace) const;
+  Error refused_as_changed(const Call& call, const Changed& changed) const;
   void raise_high_water(Stamp stamp) noexcept;
   // Releases the remaining holds when the manager closes.
   void release_all(std::span<const std::shared_ptr<HoldState>> holds, TimePoint by);

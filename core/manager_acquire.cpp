@@ -5,7 +5,7 @@
 
 #include "core/identity.h"
 #include "core/machine.h"
-#include "core/manager.h"
+#include "core/manager_call.h"
 #include "core/migration_mark.h"
 #include "core/time_math.h"
 
@@ -31,50 +31,6 @@ std::string describe(const Busy& busy) {
 }
 
 }  // namespace
-
-// One acquire under way.
-struct Manager::Call {
-  Call(const LockSet& wanted, const Owner& for_owner, Duration with_lease, std::stop_token until,
-       const AcquireLoop::Settings& settings, Stamp above, TimePoint called)
-      : set(wanted),
-        owner(for_owner),
-        lease(with_lease),
-        stop(std::move(until)),
-        single_try(settings.single_try),
-        last_answer(later(settings.deadline, seconds(1))),
-        high_water(above),
-        began(called),
-        now(called),
-        loop(settings, thread_random(), [] { return Token::random(); }) {}
-
-  const LockSet& set;
-  const Owner& owner;
-  const Duration lease;  // no_lease: permanent
-  const std::stop_token stop;
-  const bool single_try;
-  // A hanging store must not keep the caller far beyond its deadline; but the last try at the
-  // deadline needs time for its round trip.
-  const TimePoint last_answer;
-  const Stamp high_water;  // at the beginning
-  const TimePoint began;
-  TimePoint now;  // when the action under way was decided
-  // When the attempt or question under way was sent, by the holds' clock.
-  TimePoint sent;
-  AcquireLoop loop;
-  Token token;  // of the last attempt or question
-  std::vector<std::uint32_t> permits;
-  std::shared_ptr<WaitTicket> ticket;
-  bool ends_with_process = false;
-  // The configuration for the first attempt, if it was read before.
-  std::shared_ptr<const SpaceConfig> known_config;
-
-  TimePoint read_clock() { return now = BootClock::now(); }
-
-  // The lease to ask the store for: a permanent hold begins with a finite one.
-  [[nodiscard]] Duration first_lease(const SpaceConfig& config) const {
-    return lease == no_lease ? finite_lease(config) : lease;
-  }
-};
 
 Status Manager::may_ask(const Call& call, const SpaceConfig& config) const {
   if (call.lease == no_lease) {
@@ -138,6 +94,8 @@ Result<std::shared_ptr<HoldState>> Manager::acquire(const LockSet& set,
     return Error{Errc::invalid, "the lease must be at least 1s, not " + format_duration(lease)};
   }
   if (options.wait < Duration::zero()) return Error{Errc::invalid, "a negative wait"};
+  Result<std::vector<Expected>> condition = this->condition(set, options.unchanged_since);
+  if (!condition) return std::move(condition).error();
   // During a takeover the application's epoch is not known, and nobody may renew.
   if (!options_.reclaim || app_hold_) {
     if (Status status = keeper_.start(); !status) return std::move(status).error();
@@ -156,6 +114,7 @@ Result<std::shared_ptr<HoldState>> Manager::acquire(const LockSet& set,
   Call call(set, labelled ? *labelled : owner_, lease, options.stop, settings,
             Stamp{high_water_.load()}, now);
   call.known_config = std::move(config);
+  call.condition = *std::move(condition);
   call.ends_with_process = lease != no_lease && !options.outlives_process;
   return acquire(call);
 }
@@ -187,7 +146,8 @@ Result<std::shared_ptr<HoldState>> Manager::acquire(Call& call) {
 AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Attempt& attempt) {
   std::shared_ptr<const SpaceConfig> config =
       call.known_config ? std::exchange(call.known_config, nullptr) : config_.get();
-  if (Status status = may_take_here(config, call); !status) {
+  const TimePoint config_by = std::min(io_deadline(), call.last_answer);
+  if (Status status = may_take_here(config, config_by); !status) {
     return call.loop.attempted(std::move(status).error(), call.read_clock());
   }
   if (Status status = may_ask(call, *config); !status) {
@@ -213,6 +173,7 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Attempt& a
   request.will_wait = !call.single_try;
   request.ends_with_process = call.ends_with_process;
   request.ticket = call.ticket;
+  request.unchanged_since = call.condition;
   request.by = std::min(io_deadline(call.now), call.last_answer);
 
   const Stamp above{high_water_.load()};
@@ -239,15 +200,15 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Attempt& a
     if (Status loaded = load_newer_config(request.by); !loaded) outcome = std::move(loaded).error();
     call.read_clock();
   } else {
-    call.ticket.reset();  // the grant ended its registration
+    call.ticket.reset();  // the answer ended its registration
   }
   return call.loop.attempted(std::move(outcome), call.now);
 }
 
 // The reason to refuse may be gone since `config` was read: then `config` is the new one.
-Status Manager::may_take_here(std::shared_ptr<const SpaceConfig>& config, const Call& call) {
+Status Manager::may_take_here(std::shared_ptr<const SpaceConfig>& config, TimePoint by) {
   if (config->migration_phase == 0 || may_use_alone(config->migration_phase)) return {};
-  Status loaded = load_newer_config(std::min(io_deadline(), call.last_answer));
+  Status loaded = load_newer_config(by);
   if (!loaded) return loaded;
   config = config_.get();
   return may_use_alone(config->migration_phase);
@@ -305,6 +266,10 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Resolve& r
 
 AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Discard& discard) {
   give_back(granted_to(call, discard.stamp), call.lease);
+  // It met the condition and wrote nothing: the next attempt continues from it.
+  for (Expected& each : call.condition) {
+    if (call.set.items()[each.item].mode == Mode::write) each.last_write = discard.stamp;
+  }
   return call.loop.discarded(call.read_clock());
 }
 
@@ -330,6 +295,9 @@ Result<std::shared_ptr<HoldState>> Manager::finish(Call& call, AcquireLoop::Fini
     return keep(call, std::move(*granted));
   }
   if (std::holds_alternative<AcquireLoop::Contended>(finish)) return std::shared_ptr<HoldState>();
+  if (const auto* changed = std::get_if<Changed>(&finish)) {
+    return refused_as_changed(call, *changed);
+  }
   Error& error = std::get<Error>(finish);
   if (error.code == Errc::timeout) {
     keeper_.tell({.kind = Event::Kind::timed_out,

@@ -10,6 +10,8 @@ std::string_view to_string(Event::Kind kind) noexcept {
       return "busy";
     case Event::Kind::timed_out:
       return "timed_out";
+    case Event::Kind::changed:
+      return "changed";
     case Event::Kind::stale:
       return "stale";
     case Event::Kind::retried:

@@ -4,29 +4,11 @@
 #include <cctype>
 #include <optional>
 
+#include "core/percent.h"
 #include "lockset/lock_set.h"
 
 namespace lockset {
 namespace {
-
-std::optional<std::string> percent_decoded(std::string_view text) {
-  const auto digit = [](char c) -> int {
-    if (c >= '0' && c <= '9') return c - '0';
-    const char lower = static_cast<char>(c | 0x20);
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-  };
-  std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      result += text[i];
-      continue;
-    }
-    if (i + 2 >= text.size() || digit(text[i + 1]) < 0 || digit(text[i + 2]) < 0) return {};
-    result += static_cast<char>(digit(text[i + 1]) * 16 + digit(text[i + 2]));
-    i += 2;
-  }
-  return result;
-}
 
 std::string lower_case(std::string_view text) {
   std::string lower(text);

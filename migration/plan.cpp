@@ -35,6 +35,9 @@ void compare_traits(const Traits& of_old, const Traits& of_new, std::vector<Find
   lost(of_old.floors, of_new.floors, "floors",
        "the new store gives no floors: resources that compare against them must not rely on them "
        "from dual-new on");
+  lost(of_old.observing, of_new.observing, "observing",
+       "the new store keeps no traces of writes: programs that observe names are refused from "
+       "dual-new on, and those that open both stores at once");
   lost(of_old.push_wakeup, of_new.push_wakeup, "waking",
        "the new store does not announce a release: waiters look again by themselves, and wait a "
        "little longer");

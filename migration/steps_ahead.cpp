@@ -217,6 +217,15 @@ Migration::Impl::Maybe<MigrationPhase> Migration::Impl::switch_to_new(const Seen
     return !migrate::is_bookkeeping(hold.items) && hold.stamp > raised->stamp_base;
   });
   if (above) return std::optional<MigrationPhase>();
+  // What was observed so far has to count as changed (semantics 27): it names stamps of the old
+  // store, and some clients still wrote there alone. Nothing is granted or observed there since
+  // `raised` was read, if the change succeeds; so this stamp is above all of them.
+  const Maybe<Stamp> top = old_store.draw_stamp(raised->version, me, by);
+  if (!top) return top.error();
+  if (!*top) return std::optional<MigrationPhase>();
+  if (const Result<SpaceConfig> new_raised = new_store.raise_stamps(**top, by); !new_raised) {
+    return new_raised.error();
+  }
   return set(old_store, *raised, mark(seen, Step::dual_new), MigrationPhase::dual_new, by);
 }
 

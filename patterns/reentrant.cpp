@@ -81,6 +81,11 @@ Error lost_hold(const Hold& hold, std::string_view name) {
                               std::string(why) + "; release it before you ask again"};
 }
 
+Error has_it_already(const Hold& hold) {
+  return {Errc::invalid, "this owner holds the set (stamp " + std::to_string(hold.stamp().value) +
+                             "), so it can't take it on a condition: validate the observation"};
+}
+
 Error holds_nothing_here() {
   return {Errc::not_held, "this ReentrantHold holds nothing: released already, or moved from"};
 }
@@ -95,9 +100,10 @@ class ReentrantState : public std::enable_shared_from_this<ReentrantState> {
  public:
   [[nodiscard]] bool in_child() const noexcept { return fork_guard_.in_child(); }
 
-  // An empty optional: busy. `until`: unset for a single try.
+  // An empty optional: busy. `until`: unset for a single try. `conditional`: the store is to decide
+  // something else besides.
   Result<std::optional<ReentrantHold>> take(const LockSet& set, ReentrantOwner owner,
-                                            std::optional<TimePoint> until,
+                                            std::optional<TimePoint> until, bool conditional,
                                             const std::stop_token& stop, const Asking& ask) {
     if (in_child()) return in_child_of_fork();
     std::unique_lock lock(mutex_);
@@ -115,6 +121,7 @@ class ReentrantState : public std::enable_shared_from_this<ReentrantState> {
       }
     }
     if (look.refusal) return std::move(*look.refusal);
+    if (look.same && conditional) return has_it_already(look.same->hold);
     if (look.same) return std::optional(count(std::move(look.same)));
     const auto entry = std::make_shared<ReentrantEntry>(ReentrantEntry{.set = set, .owner = owner});
     entries_[owner].push_back(entry);
@@ -256,7 +263,7 @@ Result<ReentrantHold> ReentrantLocks::acquire(std::vector<LockRequest> wanted,
   Result<LockSet> set = LockSet::make(std::move(wanted));
   if (!set) return std::move(set).error();
   const TimePoint until = later(BootClock::now(), options.wait);
-  auto taken = state_->take(*set, owner, until, options.stop,
+  auto taken = state_->take(*set, owner, until, options.unchanged_since.has_value(), options.stop,
                             [&](Duration left) -> Result<std::optional<Hold>> {
                               AcquireOptions rest = options;
                               rest.wait = left;
@@ -274,7 +281,7 @@ Tried<std::optional<ReentrantHold>> ReentrantLocks::try_acquire(std::vector<Lock
   Result<LockSet> set = LockSet::make(std::move(wanted));
   if (!set) return std::move(set).error();
   auto taken = state_->take(
-      *set, owner, std::nullopt, {},
+      *set, owner, std::nullopt, options.unchanged_since.has_value(), {},
       [&](Duration) -> Result<std::optional<Hold>> { return locks_->try_acquire(*set, options); });
   if (!taken) return std::move(taken).error();
   return std::move(*taken);

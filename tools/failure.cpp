@@ -11,6 +11,8 @@ int exit_code_of(Errc code) noexcept {
       return exit_timeout;
     case Errc::not_held:
       return exit_not_held;
+    case Errc::changed:
+      return exit_changed;
     case Errc::invalid:
     // The store is fit, but can't do what was asked.
     case Errc::unsupported:

@@ -24,6 +24,7 @@ enum Exit : int {
   exit_conflict = 75,
   exit_config = 78,
   exit_lost = 79,
+  exit_changed = 80,
   exit_timeout = 124,
   exit_cannot_execute = 126,
   exit_not_found = 127,

@@ -30,6 +30,8 @@ class MemoryStore {
   SpaceConfig change_config(const ConfigChange& change);
   Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch);
   std::size_t sweep();
+  ObserveOutcome observe(const ObserveRequest& request);
+  std::size_t sweep_traces(Duration unobserved);
   // Null: the machine's clock.
   [[nodiscard]] const Clock* clock() const noexcept {
     return &clock_ == &real_clock() ? nullptr : &clock_;
@@ -50,6 +52,12 @@ class MemoryStore {
     Mode mode = Mode::read;
   };
   using Holds = std::unordered_map<Stamp, HoldRecord>;
+  struct TraceRecord {
+    Stamp last_write;
+    std::string label;
+    std::optional<TimePoint> written;  // unset: not known
+    TimePoint observed;
+  };
 
   // All of these REQUIRE mutex_. `now` is the moment of the step, which reads the clock once.
   static bool expired(const HoldRecord& hold, TimePoint now) { return hold.expires <= now; }
@@ -58,9 +66,11 @@ class MemoryStore {
   void announce_change();
   std::optional<Grant> twin(const AcquireRequest& request, TimePoint now);
   Grant live_grant(Holds::const_iterator hold, TimePoint now);
-  void remove_expired_on(const LockSet& set, TimePoint now);
+  void remove_expired_on(const std::string& name, TimePoint now);
   std::optional<Busy> blocker(const AcquireRequest& request, TimePoint now);
   std::optional<Busy> kept(const AcquireRequest& request, std::uint64_t waiter, TimePoint now);
+  [[nodiscard]] Trace trace_of(const std::string& name, TimePoint now) const;
+  std::optional<Changed> changed(const AcquireRequest& request, TimePoint now) const;
   [[nodiscard]] std::size_t held(std::string_view name, Mode mode) const;
   void raise_version(std::int64_t before);
   Stamp draw_stamp(Stamp at_least, std::chrono::system_clock::time_point wall);
@@ -78,6 +88,8 @@ class MemoryStore {
   // Names without holds have no entry.
   std::unordered_map<std::string, NameState> names_;
   Line line_;
+  // Of the names that somebody observed.
+  std::unordered_map<std::string, TraceRecord> traces_;
 };
 
 namespace {
@@ -116,6 +128,7 @@ MemoryStore::MemoryStore(MemoryStore& other, const Clock& clock) : clock_(clock)
   holds_ = other.holds_;
   last_owner_ = other.last_owner_;
   names_ = other.names_;
+  traces_ = other.traces_;
 }
 
 MemoryStore::Holds::iterator MemoryStore::find_live(Stamp stamp, TimePoint now) {
@@ -143,13 +156,11 @@ void MemoryStore::announce_change() {
   if (waiting_ > 0) changed_.notify_all();
 }
 
-void MemoryStore::remove_expired_on(const LockSet& set, TimePoint now) {
-  for (const LockRequest& item : set.items()) {
-    const auto name = names_.find(item.name);
-    if (name == names_.end()) continue;
-    const std::vector<Stamp> stamps = name->second.stamps;  // end_hold changes the original
-    for (const Stamp stamp : stamps) find_live(stamp, now);
-  }
+void MemoryStore::remove_expired_on(const std::string& name, TimePoint now) {
+  const auto state = names_.find(name);
+  if (state == names_.end()) return;
+  const std::vector<Stamp> stamps = state->second.stamps;  // end_hold changes the original
+  for (const Stamp stamp : stamps) find_live(stamp, now);
 }
 
 std::optional<Busy> MemoryStore::blocker(const AcquireRequest& request, TimePoint now) {
@@ -202,6 +213,56 @@ std::optional<Busy> MemoryStore::kept(const AcquireRequest& request, std::uint64
   return {};
 }
 
+// Without a trace its last_write is 0.
+Trace MemoryStore::trace_of(const std::string& name, TimePoint now) const {
+  Trace trace;
+  const auto record = traces_.find(name);
+  if (record != traces_.end()) {
+    // A base above it says that later stamps may be missing here.
+    const bool known = record->second.last_write >= config_.stamp_base;
+    trace.last_write = std::max(record->second.last_write, config_.stamp_base);
+    if (known) trace.label = record->second.label;
+    if (known && record->second.written) {
+      trace.age_us = duration_cast<microseconds>(now - *record->second.written).count();
+    }
+  }
+  const auto state = names_.find(name);
+  trace.being_written = state != names_.end() && state->second.mode == Mode::write;
+  return trace;
+}
+
+std::optional<Changed> MemoryStore::changed(const AcquireRequest& request, TimePoint now) const {
+  for (const Expected& expected : request.unchanged_since) {
+    Trace trace = trace_of(request.set->items()[expected.item].name, now);
+    if (!trace.last_write || trace.last_write != expected.last_write) {
+      return Changed{expected.item, std::move(trace)};
+    }
+  }
+  return {};
+}
+
+ObserveOutcome MemoryStore::observe(const ObserveRequest& request) {
+  const std::lock_guard lock(mutex_);
+  if (request.config_version != config_.version) return Stale{};
+  const TimePoint now = clock_.now();
+  std::vector<Trace> traces;
+  for (const std::string& name : request.names) {
+    remove_expired_on(name, now);
+    const auto [record, made] = traces_.try_emplace(name);
+    if (made) record->second.last_write = draw_stamp({}, clock_.wall());
+    record->second.observed = now;
+    traces.push_back(trace_of(name, now));
+  }
+  return traces;
+}
+
+std::size_t MemoryStore::sweep_traces(Duration unobserved) {
+  const std::lock_guard lock(mutex_);
+  const TimePoint now = clock_.now();
+  return std::erase_if(traces_,
+                       [&](const auto& each) { return now - each.second.observed >= unobserved; });
+}
+
 Stamp MemoryStore::draw_stamp(Stamp at_least, std::chrono::system_clock::time_point wall) {
   const Stamp next{last_stamp_.value + 1};
   const Stamp above_base{config_.stamp_base.value + 1};
@@ -249,8 +310,12 @@ Result<AcquireOutcome> MemoryStore::try_acquire(const AcquireRequest& request) {
   const std::lock_guard lock(mutex_);
   if (request.config_version != config_.version) return AcquireOutcome(Stale{});
   const TimePoint now = clock_.now();
-  remove_expired_on(*request.set, now);
+  for (const LockRequest& item : request.set->items()) remove_expired_on(item.name, now);
   const std::uint64_t waiter = waiter_of(request);
+  if (std::optional<Changed> found = changed(request, now)) {
+    if (line_.leave(waiter)) announce_change();
+    return AcquireOutcome(std::move(*found));
+  }
   std::optional<Busy> busy = blocker(request, now);
   if (!busy) {
     if (std::optional<Grant> again = twin(request, now)) {
@@ -278,6 +343,11 @@ Result<AcquireOutcome> MemoryStore::try_acquire(const AcquireRequest& request) {
     name.mode = item.mode;
     name.stamps.push_back(grant.stamp);
     grant.floors.push_back(name.stamps.front());
+    const auto trace = item.mode == Mode::write ? traces_.find(item.name) : traces_.end();
+    if (trace == traces_.end()) continue;
+    trace->second.last_write = grant.stamp;
+    trace->second.label = request.owner->label;
+    trace->second.written = now;
   }
   holds_.emplace(grant.stamp, HoldRecord{*request.set, request.token, shared(*request.owner), wall,
                                          later(now, request.lease)});
@@ -360,7 +430,7 @@ SpaceConfig MemoryStore::load_config() {
 SpaceConfig MemoryStore::change_config(const ConfigChange& change) {
   const std::lock_guard lock(mutex_);
   const std::int64_t before = config_.version;
-  config_ = changed(std::move(config_), change);
+  config_ = lockset::changed(std::move(config_), change);
   if (config_.version != before) {
     raise_version(before);
     announce_change();
@@ -419,6 +489,7 @@ class MemoryBackend final : public Backend {
     traits.bounded_overtaking = true;
     traits.permanent_leases = true;
     traits.floors = true;
+    traits.observing = true;
     traits.clock = store_->clock();
     return traits;
   }
@@ -456,6 +527,12 @@ class MemoryBackend final : public Backend {
     return store_->reclaim(app, epoch);
   }
   Result<std::size_t> sweep(TimePoint) override { return store_->sweep(); }
+  Result<ObserveOutcome> observe(const ObserveRequest& request) override {
+    return store_->observe(request);
+  }
+  Result<std::size_t> sweep_traces(Duration unobserved, TimePoint) override {
+    return store_->sweep_traces(unobserved);
+  }
 
  private:
   std::shared_ptr<MemoryStore> store_;

@@ -68,17 +68,9 @@ struct Inner {
 }  // namespace
 
 Result<AcquireOutcome> MigrateBackend::try_acquire(const AcquireRequest& request) {
-  Now view = now();
-  const bool look_again = old_is_silent_.exchange(false);
-  if (!view || view->stage.switching || look_again) {
-    if (view && view->stage.switching) set_back_if_stuck(*view, request.by);
-    Result<Now> read = refresh(request.by);
-    if (!read) return std::move(read).error();
-    view = *std::move(read);
-  }
-  if (view->stage.switching) {
-    return being_switched();
-  }
+  const Result<Now> found = view_to_ask_by(request.by);
+  if (!found) return found.error();
+  const Now& view = *found;
   if (request.config_version != view->together.version) {
     return AcquireOutcome(Stale{});
   }
@@ -97,6 +89,8 @@ Result<AcquireOutcome> MigrateBackend::take_in_one(const AcquireRequest& request
   Inner inner(request, owner_in(which, *request.owner, tag_in(view, {})),
               old_store ? *view.old_config : *view.new_config);
   const auto ticket = open_ticket(request);
+  const std::vector<Expected> condition = given_back_.condition(request);
+  if (old_store) inner.request.unchanged_since = condition;
   if (ticket && ticket->in_old == old_store) {
     inner.request.ticket = ticket->there;
   } else if (ticket) {
@@ -108,6 +102,10 @@ Result<AcquireOutcome> MigrateBackend::take_in_one(const AcquireRequest& request
     return outcome;
   }
   if (std::holds_alternative<Stale>(*outcome)) return outcome;
+  if (std::holds_alternative<Changed>(*outcome)) {
+    if (ticket) ticket->over = true;
+    return outcome;
+  }
   if (Busy* busy = std::get_if<Busy>(&*outcome)) {
     if (busy->ticket) busy->ticket = std::make_shared<Ticket>(old_store, busy->ticket);
     return outcome;
@@ -137,6 +135,10 @@ Result<AcquireOutcome> MigrateBackend::take_in_both(const AcquireRequest& reques
   Inner first(request, owner_in(Which::old_store, *request.owner, tag_in(view, {})),
               *view.old_config);
   if (ticket && ticket->in_old) first.request.ticket = ticket->there;
+  // The store that gives the stamp decides on the condition.
+  const std::vector<Expected> condition = given_back_.condition(request);
+  first.request.unchanged_since = {};
+  if (phase == MigrationPhase::dual_old) first.request.unchanged_since = condition;
   const TimePoint sent = BootClock::now();
   Result<AcquireOutcome> old_outcome = (*old_store)->try_acquire(first.request);
   const TimePoint old_at = BootClock::now();
@@ -146,7 +148,21 @@ Result<AcquireOutcome> MigrateBackend::take_in_both(const AcquireRequest& reques
     return old_outcome;
   }
   if (std::holds_alternative<Stale>(*old_outcome)) return old_outcome;
+  if (std::holds_alternative<Changed>(*old_outcome)) {
+    if (ticket && ticket->in_old) ticket->over = true;
+    if (ticket) end_wait(*ticket, for_goodbye(request.by));
+    return old_outcome;
+  }
   if (Busy* busy = std::get_if<Busy>(&*old_outcome)) {
+    // The new store is not asked, and waiting would be pointless if it refused.
+    if (phase == MigrationPhase::dual_new) {
+      if (std::optional<Changed> changed = changed_in_new(request, view)) {
+        if (busy->ticket) (*old_store)->end_wait(*busy->ticket, for_goodbye(request.by));
+        if (ticket && ticket->in_old) ticket->over = true;
+        if (ticket) end_wait(*ticket, for_goodbye(request.by));
+        return AcquireOutcome(*std::move(changed));
+      }
+    }
     name_holder(*busy, Which::old_store, view, request.by);
     // The client waits in the old store now, and must not use up a wake-up of the new one.
     if (ticket && !ticket->in_old) end_wait(*ticket, for_goodbye(request.by));
@@ -160,9 +176,11 @@ Result<AcquireOutcome> MigrateBackend::take_in_both(const AcquireRequest& reques
   Inner second(request, owner_in(Which::new_store, *request.owner, tag_in(view, of_old.stamp)),
                *view.new_config);
   if (ticket && !ticket->in_old) second.request.ticket = ticket->there;
+  if (phase == MigrationPhase::dual_old) second.request.unchanged_since = {};
   second.request.min_stamp = std::max(request.min_stamp, of_old.stamp);
   Result<AcquireOutcome> outcome = (*new_store)->try_acquire(second.request);
   const Grant* const of_new = outcome ? std::get_if<Grant>(&*outcome) : nullptr;
+  if (ticket && outcome && std::holds_alternative<Changed>(*outcome)) ticket->over = true;
   if (of_new == nullptr) {
     return give_back(request, **old_store, of_old.stamp, view, std::move(outcome));
   }
@@ -188,6 +206,7 @@ Result<AcquireOutcome> MigrateBackend::give_back(const AcquireRequest& request, 
     doubt(request, view, in_old);
     return outcome;
   }
+  if (view.stage.phase == MigrationPhase::dual_old) given_back_.note(request, in_old);
   HoldRef part(in_old);
   part.token = request.token;
   part.set = request.set;
@@ -201,7 +220,9 @@ Result<AcquireOutcome> MigrateBackend::give_back(const AcquireRequest& request, 
                      given_back.error().message};
   }
   if (!outcome) return outcome;
-  if (std::holds_alternative<Stale>(*outcome)) return outcome;
+  if (std::holds_alternative<Stale>(*outcome) || std::holds_alternative<Changed>(*outcome)) {
+    return outcome;
+  }
   Busy& busy = std::get<Busy>(*outcome);
   name_holder(busy, Which::new_store, view, request.by);
   if (busy.ticket) busy.ticket = std::make_shared<Ticket>(false, busy.ticket);

@@ -29,6 +29,7 @@ Traits weaker(const Backend* one, const Backend* other) {
   result.shared_between_processes = a.shared_between_processes && b.shared_between_processes;
   result.ends_with_process = a.ends_with_process || b.ends_with_process;
   result.floors = a.floors && b.floors;
+  result.observing = a.observing && b.observing;
   result.counted_permits = a.counted_permits && b.counted_permits;
   result.can_reclaim = a.can_reclaim && b.can_reclaim;
   result.holds_outlive_connections = a.holds_outlive_connections && b.holds_outlive_connections;

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "backends/migrate/given_back.h"
 #include "backends/migrate/parts.h"
 #include "backends/migrate/shadow.h"
 #include "backends/migrate/side.h"
@@ -45,6 +46,8 @@ class MigrateBackend final : public Backend {
   Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override;
   Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) override;
   Result<std::size_t> sweep(TimePoint by) override;
+  Result<ObserveOutcome> observe(const ObserveRequest& request) override;
+  Result<std::size_t> sweep_traces(Duration unobserved, TimePoint by) override;
 
  private:
   using Now = std::shared_ptr<const View>;
@@ -65,6 +68,15 @@ class MigrateBackend final : public Backend {
   void set_back_if_stuck(const View& view, TimePoint by);
   // The error for acquires during a switch.
   [[nodiscard]] Error being_switched() const;
+
+  // The view for one request. Errc::unavailable during a switch.
+  Result<Now> view_to_ask_by(TimePoint by);
+
+  // --- observe.cpp ---
+  Result<ObserveOutcome> observe_in(Which which, const ObserveRequest& request, const View& view);
+  // The first broken condition of the request, by the new store. It is a look: the granting step
+  // decides.
+  std::optional<Changed> changed_in_new(const AcquireRequest& request, const View& view);
 
   // --- acquire.cpp ---
   Result<AcquireOutcome> take_in_one(const AcquireRequest& request, const View& view, Which store);
@@ -111,6 +123,7 @@ class MigrateBackend final : public Backend {
   Side new_;
   Traits traits_;
   Shadow shadow_{new_};
+  GivenBack given_back_;
   PartsBook parts_;
   StoreTime store_time_;
 

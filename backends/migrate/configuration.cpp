@@ -38,6 +38,19 @@ MigrateBackend::Now MigrateBackend::now() const {
   return now_;
 }
 
+Result<MigrateBackend::Now> MigrateBackend::view_to_ask_by(TimePoint by) {
+  Now view = now();
+  const bool look_again = old_is_silent_.exchange(false);
+  if (!view || view->stage.switching || look_again) {
+    if (view && view->stage.switching) set_back_if_stuck(*view, by);
+    Result<Now> read = refresh(by);
+    if (!read) return std::move(read).error();
+    view = *std::move(read);
+  }
+  if (view->stage.switching) return being_switched();
+  return view;
+}
+
 MigrateBackend::Now MigrateBackend::learn(std::optional<SpaceConfig> of_old,
                                           std::optional<SpaceConfig> of_new) {
   const std::lock_guard lock(mutex_);

@@ -1,9 +1,9 @@
-#include <cctype>
 #include <string>
 #include <utility>
 
 #include "backends/migrate/backend.h"
 #include "backends/schemes.h"
+#include "core/percent.h"
 #include "lockset/migration.h"
 
 namespace lockset {
@@ -11,20 +11,6 @@ namespace {
 
 constexpr std::string_view example =
     "migrate:?from=mysql%3A%2F%2Fapp%40old%2Flocks&to=postgresql%3A%2F%2Fapp%40new%2Flocks";
-
-std::string percent_encoded(std::string_view text) {
-  constexpr char digits[] = "0123456789ABCDEF";
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) != 0 || c == '-' || c == '.' || c == '_' || c == '~') {
-      result += c;
-    } else {
-      result += {'%', digits[byte >> 4], digits[byte & 0xF]};
-    }
-  }
-  return result;
-}
 
 struct Addresses {
   std::string from;

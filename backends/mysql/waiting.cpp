@@ -20,7 +20,7 @@ constexpr std::chrono::seconds look_for_room_every{5};
 constexpr std::chrono::seconds park_within{10};
 
 // The error of a call that was ended by KILL QUERY.
-constexpr int query_interrupted = 1317;
+constexpr int code_of_interruption = 1317;
 
 // Marks that were told already, as "ticket:calls".
 using Told = std::set<std::string, std::less<>>;
@@ -98,7 +98,7 @@ void Parking::park(Connection& connection, server::Listener& listener) {
                        Sent::reading, BootClock::now() + park_within, failure);
     if (answer && answer->rows.size() == 1) {
       tell(listener, answer->text(0), told);
-    } else if (answer || failure.code != query_interrupted) {
+    } else if (answer || failure.code != code_of_interruption) {
       return;
     }
   }

@@ -5,6 +5,8 @@
 
 #include "backends/sqlite/config.h"
 #include "backends/sqlite/holds.h"
+#include "backends/sqlite/space_row.h"
+#include "backends/sqlite/traces.h"
 #include "backends/sqlite/waiting.h"
 
 namespace lockset::sqlite {
@@ -12,18 +14,6 @@ namespace {
 
 using std::chrono::duration_cast;
 using std::chrono::microseconds;
-
-struct SpaceRow {
-  std::int64_t version = 0;
-  std::int64_t last_stamp = 0;
-  std::int64_t stamp_base = 0;
-};
-
-SpaceRow read_space(Transaction& transaction) {
-  Query row = transaction.db.use("SELECT config_version, last_stamp, stamp_base FROM space");
-  if (!row.next()) return {};
-  return {row.integer(0), row.integer(1), row.integer(2)};
-}
 
 std::string label_of(Transaction& transaction, Stamp stamp) {
   Query row = transaction.db.use("SELECT label FROM holds WHERE stamp = ?");
@@ -57,6 +47,9 @@ class Step {
       const Items items = remove_hold(transaction_, stamp);
       freed_.insert(freed_.end(), items.begin(), items.end());
     }
+    for (const Expected& expected : request_.unchanged_since) {
+      if (std::optional<Changed> found = changed(expected)) return refuse(*std::move(found));
+    }
     bool blocked = false;
     for (std::size_t i = 0; i < names_.size(); ++i) {
       verdicts_.push_back(judge(item(i).mode, names_[i], request_.permits[i]));
@@ -77,6 +70,19 @@ class Step {
 
   [[nodiscard]] std::int64_t waiter() const {
     return attempt_.ticket != nullptr ? attempt_.ticket->waiter : 0;
+  }
+
+  std::optional<Changed> changed(const Expected& expected) {
+    Trace trace = read_trace(transaction_, item(expected.item).name, space_);
+    if (trace.last_write && trace.last_write == expected.last_write) return {};
+    trace.being_written = names_[expected.item].writes.count > 0;
+    return Changed{expected.item, std::move(trace)};
+  }
+
+  AttemptResult refuse(Changed changed) {
+    wake_for(transaction_, freed_);
+    if (attempt_.ticket) leave_line(transaction_, attempt_.ticket->waiter);
+    return {std::move(changed)};
   }
 
   // A waiter that was overtaken often enough counts as a hold towards those who came after it.
@@ -106,15 +112,13 @@ class Step {
   }
 
   AttemptResult grant() {
-    const std::int64_t stamp = std::max({space_.last_stamp + 1, space_.stamp_base + 1,
-                                         request_.min_stamp.value, transaction_.wall_us});
-    transaction_.db.use("UPDATE space SET last_stamp = ?").bind(stamp).run();
+    const Stamp stamp = draw_stamp(transaction_, space_, request_.min_stamp);
     const std::int64_t lease_us = duration_cast<microseconds>(request_.lease).count();
     add_hold(transaction_,
-             NewHold{Stamp{stamp}, request_.token, *request_.owner, *request_.set, lease_us,
+             NewHold{stamp, request_.token, *request_.owner, *request_.set, lease_us,
                      request_.ends_with_process ? transaction_.liveness.own() : std::nullopt});
     Grant grant;
-    grant.stamp = Stamp{stamp};
+    grant.stamp = stamp;
     grant.lease = microseconds(lease_us);
     grant.store_time_us = transaction_.now_us;
     for (const NameState& name : names_) {

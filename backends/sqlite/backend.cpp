@@ -7,6 +7,7 @@
 #include "backends/sqlite/acquire.h"
 #include "backends/sqlite/config.h"
 #include "backends/sqlite/holds.h"
+#include "backends/sqlite/traces.h"
 #include "backends/sqlite/waiting.h"
 
 namespace lockset::sqlite {
@@ -69,6 +70,7 @@ Traits SqliteBackend::traits() const {
   traits.ends_with_process = true;
   traits.shared_between_processes = true;
   traits.floors = true;
+  traits.observing = true;
   return traits;
 }
 
@@ -226,10 +228,7 @@ void SqliteBackend::end_wait(WaitTicket& ticket, TimePoint by) {
   const auto* mine = dynamic_cast<const Ticket*>(&ticket);
   if (mine == nullptr || mine->waiter == 0) return;
   const Result<bool> done = store_->write<bool>(by, [&](Transaction& transaction) -> Result<bool> {
-    const std::optional<WaiterState> state = find_waiter(transaction, mine->waiter);
-    const Items items = remove_waiter(transaction, mine->waiter);
-    // Any of these names may have woken it.
-    if (state && state->woken) wake_for(transaction, items);
+    leave_line(transaction, mine->waiter);
     return true;
   });
   static_cast<void>(done);  // the row expires on its own
@@ -323,6 +322,33 @@ Result<std::size_t> SqliteBackend::sweep(TimePoint by) {
     }
     remove_expired_waiters(transaction);
     return removed;
+  });
+}
+
+// Usually a look is enough, which blocks no writer and costs no fsync.
+Result<ObserveOutcome> SqliteBackend::observe(const ObserveRequest& request) {
+  Result<std::optional<ObserveOutcome>> seen = store_->read<std::optional<ObserveOutcome>>(
+      request.by, [&](Transaction& transaction) -> Result<std::optional<ObserveOutcome>> {
+        return observe_unchanged(transaction, request);
+      });
+  if (!seen) return std::move(seen).error();
+  if (*seen) return std::move(**seen);
+  return store_->write<ObserveOutcome>(request.by,
+                                       [&](Transaction& transaction) -> Result<ObserveOutcome> {
+                                         return sqlite::observe(transaction, request);
+                                       });
+}
+
+Result<std::size_t> SqliteBackend::sweep_traces(Duration unobserved, TimePoint by) {
+  using Names = std::vector<std::string>;
+  const Result<Names> found =
+      store_->read<Names>(by, [&](Transaction& transaction) -> Result<Names> {
+        return find_unobserved(transaction, unobserved);
+      });
+  if (!found) return found.error();
+  if (found->empty()) return std::size_t{0};
+  return store_->write<std::size_t>(by, [&](Transaction& transaction) -> Result<std::size_t> {
+    return remove_unobserved(transaction, *found, unobserved);
   });
 }
 

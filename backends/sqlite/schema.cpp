@@ -12,7 +12,7 @@ namespace lockset::sqlite {
 namespace {
 
 constexpr std::int64_t application_id = 0x4C4B5354;  // "LKST"
-constexpr std::int64_t schema_version = 2;
+constexpr std::int64_t schema_version = 3;
 
 Error misfit(const std::string& path, const std::string& why) {
   return Error{Errc::misconfigured, in_quotes(path) + " " + why};
@@ -99,6 +99,7 @@ Status make_schema(Db& db, const std::string& path, const StoreClock& clock) {
   Result<bool> made = look(db, path);
   if (made && !*made) {
     db.execute(std::string(statements::tables_sql));
+    db.execute(std::string(statements::traces_sql));
     db.use("INSERT INTO space VALUES (1, 1, 0, 0, ?, 0, ?, ?)")
         .bind(
             std::chrono::duration_cast<std::chrono::microseconds>(SpaceConfig().max_lease).count(),
@@ -116,11 +117,16 @@ Status make_schema(Db& db, const std::string& path, const StoreClock& clock) {
 bool is_outdated(Db& db) { return single_number(db, "PRAGMA user_version") < schema_version; }
 
 void upgrade(Db& db) {
-  if (!is_outdated(db)) return;
-  std::string script(statements::upgrade_from_1_sql);
-  constexpr std::string_view gap = "@max_overtakes@";
-  script.replace(script.find(gap), gap.size(), std::to_string(default_max_overtakes));
-  db.execute(script + "PRAGMA user_version = " + std::to_string(schema_version));
+  const std::int64_t version = single_number(db, "PRAGMA user_version");
+  if (version >= schema_version) return;
+  if (version == 1) {
+    std::string script(statements::upgrade_from_1_sql);
+    constexpr std::string_view gap = "@max_overtakes@";
+    script.replace(script.find(gap), gap.size(), std::to_string(default_max_overtakes));
+    db.execute(script);
+  }
+  db.execute(std::string(statements::traces_sql));
+  db.execute("PRAGMA user_version = " + std::to_string(schema_version));
   // A transaction without a changed row is rolled back.
   db.use("UPDATE space SET boot_id = boot_id").run();
 }

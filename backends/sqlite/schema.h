@@ -25,8 +25,8 @@ Status make_schema(Db& db, const std::string& path, const StoreClock& clock);
 
 // True if an older program made the file.
 bool is_outdated(Db& db);
-// In a write transaction: adds what it lacks. Older programs that have it open find their changes
-// refused from then on.
+// In a write transaction: adds what it lacks. Programs of version 1 that have it open find their
+// changes refused from then on; those of version 2 go on.
 void upgrade(Db& db);
 
 // True if the host was not rebooted since the last use.

@@ -125,6 +125,13 @@ std::vector<LockRequest> remove_waiter(Transaction& transaction, std::int64_t id
   return items;
 }
 
+void leave_line(Transaction& transaction, std::int64_t id) {
+  const std::optional<WaiterState> state = find_waiter(transaction, id);
+  const std::vector<LockRequest> items = remove_waiter(transaction, id);
+  // Any of these names may have woken it.
+  if (state && state->woken) wake_for(transaction, items);
+}
+
 void wake_next(Transaction& transaction, std::string_view name, std::int64_t after,
                std::optional<Mode> mode) {
   std::int64_t id = 0;

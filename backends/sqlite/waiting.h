@@ -64,6 +64,9 @@ void clear_woken(Transaction& transaction, std::int64_t id);
 // Removes the waiter from all its lines. Returns its items; none if it is in no line.
 std::vector<LockRequest> remove_waiter(Transaction& transaction, std::int64_t id);
 
+// The same for a waiter that gives up: passes on a wake-up that it was given.
+void leave_line(Transaction& transaction, std::int64_t id);
+
 // Wakes the first waiter for `name` behind the waiter `after` (0: of all), of one mode if `mode` is
 // given. Skips waiters that were woken 100 ms ago and did not come: they are stopped or dead.
 void wake_next(Transaction& transaction, std::string_view name, std::int64_t after = 0,

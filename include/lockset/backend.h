@@ -20,6 +20,7 @@
 //    enough: a renewal may be under way.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -77,6 +78,9 @@ struct Traits {
   bool holds_outlive_connections = true;
   // Can be one of the two stores of a migration: SetMigrationPhase is applied.
   bool can_migrate = true;
+  // Names have traces of their writes: observe() works, and a request may name a condition
+  // (AcquireRequest::unchanged_since). Otherwise the core refuses both as unsupported.
+  bool observing = false;
   // The most holds that one renew or release_all call should contain, so that the store does not
   // stall.
   std::size_t renew_chunk = 1000;
@@ -97,6 +101,41 @@ class WaitTicket {
   virtual ~WaitTicket() = default;
 };
 
+// The writes of one name, as the store saw them. Semantics 27.
+//
+// Only a name that somebody observed has a trace, so programs that never observe cost nothing. A
+// trace says which write grant was the last one. Reads, releases, expiry and breaking leave it as
+// it is.
+struct Trace {
+  // The stamp of the last write grant, or a stamp drawn when the trace was made if that is greater;
+  // at least the stamp base. So no two values of a name are equal if a write was granted between
+  // them. 0: there is no trace.
+  Stamp last_write{};
+  std::string label{};  // of who was granted it; empty if not known
+  std::optional<std::int64_t>
+      age_us{};  // since that grant, by the store's clock; unset if not known
+  // A write hold was on the name. It may have expired, if no step had removed it.
+  bool being_written = false;
+};
+
+// A trace stays for at least so long after it was last observed.
+inline constexpr Duration trace_lifetime = std::chrono::hours(24 * 7);
+// A store need not write down each observation: what it knows of the last one may be older by this.
+inline constexpr Duration trace_grain = std::chrono::hours(24);
+
+// All spans are valid during the call only.
+struct ObserveRequest {
+  std::span<const std::string> names;  // sorted by their bytes, without duplicates; at most 256
+  std::int64_t config_version = 0;
+  TimePoint by;
+};
+
+// A condition of an acquire: this item of its set still has a trace with this value.
+struct Expected {
+  std::size_t item = 0;
+  Stamp last_write{};
+};
+
 // One attempt. All pointers and spans are valid during the call only.
 struct AcquireRequest {
   // Never null. Canonical: sorted and without duplicates.
@@ -113,6 +152,8 @@ struct AcquireRequest {
   Duration lease{};              // at least min_lease, at most SpaceConfig::max_lease
   // The grant's stamp must be at least this (used by a migration between stores).
   Stamp min_stamp;
+  // Grant only if each of these is met. By ascending item; empty: no condition.
+  std::span<const Expected> unchanged_since;
   // The caller will wait if the answer is busy: register the waiter in the same step, so that no
   // release after that answer can miss it.
   bool will_wait = false;
@@ -157,7 +198,16 @@ struct Busy {
 // The request was made from another configuration than the store's. The caller loads the store's.
 struct Stale {};
 
-using AcquireOutcome = std::variant<Grant, Busy, Stale>;
+// A condition of the request is not met, and never will be.
+struct Changed {
+  std::size_t item = 0;  // of the set; the first one if there are several
+  Trace trace;           // as it is now; last_write is 0 if there is none
+};
+
+using AcquireOutcome = std::variant<Grant, Busy, Stale, Changed>;
+
+// One trace for each name, in the same order.
+using ObserveOutcome = std::variant<std::vector<Trace>, Stale>;
 
 // A hold, or an attempt that may have become one, as far as the caller knows it. A backend needs
 // only the stamp (to resolve an attempt: the token). The rest saves a look-up, and lets a store
@@ -225,14 +275,17 @@ class Backend {
   // Grants the whole set or nothing, in one atomic step:
   //  1. If config_version differs from the store's: Stale.
   //  2. Expired holds on the set's names are removed.
-  //  3. A read needs no live write on its name, and fewer live reads than its permits; a write
+  //  3. If the trace of an item in unchanged_since is missing, or has another value: Changed. That
+  //     ends the waiter's registration as a grant does.
+  //  4. A read needs no live write on its name, and fewer live reads than its permits; a write
   //     needs no live read, and fewer live writes than its permits. If any item fails: Busy, and
-  //     no trace but the waiter's.
-  //  4. A stamp is drawn, greater than every stamp ever granted in this space, than the stamp
-  //     base, and than min_stamp - 1. Then the hold is recorded with its token.
+  //     nothing is left behind but the waiter.
+  //  5. A stamp is drawn, greater than every stamp ever granted in this space, than the stamp
+  //     base, and than min_stamp - 1. Then the hold is recorded with its token, and each of its
+  //     write names that has a trace gets this stamp, the owner's label and the store's time in it.
   // A token has at most one live hold: if the same request is delivered twice, the second one gets
-  // the same grant again or Busy, and adds nothing. To make a permanent hold, grant it with a
-  // finite lease and renew it.
+  // the same grant again, Busy or Changed, and adds nothing. To make a permanent hold, grant it
+  // with a finite lease and renew it.
   virtual Result<AcquireOutcome> try_acquire(const AcquireRequest& request) = 0;
 
   // What became of the attempt with `attempt.token`: its grant if it is live now, with what is left
@@ -296,6 +349,28 @@ class Backend {
   // harmless. Errc::superseded if the application's epoch is higher, else Errc::not_held if the
   // hold `epoch` is not live.
   virtual Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) = 0;
+
+  // The trace of each of these names, in one atomic step for each name:
+  //  1. If config_version differs from the store's: Stale, and nothing is done.
+  //  2. A missing trace is made, with a stamp drawn for it as for a grant, without a label or time.
+  //  3. It is noted when the name was observed (trace_grain), and the trace is read.
+  // Expired holds on these names are removed, by this step or soon after it: perhaps nobody else
+  // asks for the names, and they would be "being written" for ever.
+  // No write may slip between a trace and its reader: making a trace keeps the same order of locks
+  // as a write grant, and to read one without a lock is enough, because a grant and its change of
+  // the trace are one step. If a store forgets holds and lets clients register them again, that
+  // raises the traces of their write names to at least their stamps.
+  // REQUIRES: Traits::observing.
+  virtual Result<ObserveOutcome> observe(const ObserveRequest& /*request*/) {
+    return Error{Errc::unsupported,
+                 "this store keeps no traces of writes: nothing can be observed"};
+  }
+
+  // Removes some traces that were not observed for at least `unobserved`, a bounded number per
+  // call. Returns the number removed.
+  virtual Result<std::size_t> sweep_traces(Duration /*unobserved*/, TimePoint /*by*/) {
+    return std::size_t{0};
+  }
 
   // From now on `lost` is told each hold of this client that has ended in the store without this
   // client's doing, as soon as the backend notices: only a hint, for a renewal finds out as well.

@@ -21,6 +21,7 @@ enum class Errc {
   timeout,        // the wait ended before the set was free; nothing is held
   cancelled,      // the caller's stop token ended the wait; nothing is held
   not_held,       // no such hold of this application: wrong stamp, released, expired or broken
+  changed,        // a write was granted on an observed name, or may have been; nothing is held
   app_in_use,     // reclaim=on, and another live instance of the application runs
   superseded,     // a newer instance of this application reclaimed its holds, or this one, opened
                   // with reclaim, lost its hold on the application id: open the space again

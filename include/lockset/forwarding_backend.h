@@ -47,6 +47,12 @@ class ForwardingBackend : public Backend {
   Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) override {
     return inner_->reclaim(app, epoch, by);
   }
+  Result<ObserveOutcome> observe(const ObserveRequest& request) override {
+    return inner_->observe(request);
+  }
+  Result<std::size_t> sweep_traces(Duration unobserved, TimePoint by) override {
+    return inner_->sweep_traces(unobserved, by);
+  }
   void watch_losses(std::function<void(Stamp)> lost) override {
     inner_->watch_losses(std::move(lost));
   }

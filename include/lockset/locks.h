@@ -21,6 +21,7 @@
 #include "lockset/hold.h"
 #include "lockset/inspection.h"
 #include "lockset/lock_set.h"
+#include "lockset/observation.h"
 #include "lockset/observer.h"
 #include "lockset/space_config.h"
 #include "lockset/stamp.h"
@@ -81,12 +82,17 @@ struct AcquireOptions {
   // Only its lease ends the hold if this process ends without releasing it: for work that other
   // processes do. Otherwise a store that can tell (SQLite) then ends it at once.
   bool outlives_process = false;
+  // Grant only if no write was granted on any of the observed names since, decided in the granting
+  // step. Otherwise the error `changed` says what was written, by whom and when. The set has to
+  // contain every observed name; take as read what you only rely on. Unset: no condition.
+  std::optional<Observation> unchanged_since{};
 };
 
 struct TryOptions {
   std::optional<Duration> lease{};
   std::optional<std::string> label{};
   bool outlives_process = false;
+  std::optional<Observation> unchanged_since{};
 };
 
 // The outcome of one try: an error, busy, or a grant. It does not convert to bool, because `if
@@ -132,8 +138,9 @@ class Locks {
   ~Locks();
 
   // Waits until the whole set is granted. Nothing is held while it waits.
-  // Errors: timeout, cancelled, superseded, rolled_back; invalid for the set, the lease or a closed
-  // Locks; unsupported for what the store can't do. From the store: misconfigured at once;
+  // Errors: timeout, cancelled, superseded, rolled_back; changed, if there is a condition; invalid
+  // for the set, the lease, the condition or a closed Locks; unsupported for what the store can't
+  // do. From the store: misconfigured at once;
   // unavailable or indeterminate once Options::store_patience is used up; internal.
   Result<Hold> acquire(std::vector<LockRequest> wanted, const AcquireOptions& options = {});
   Result<Hold> acquire(const LockSet& set, const AcquireOptions& options = {});
@@ -159,6 +166,19 @@ class Locks {
   // As Hold::lost for holds of the plain form; a token that never stops for stamps
   // not managed here.
   [[nodiscard]] std::stop_token lost(Stamp stamp) const noexcept;
+
+  // Looks at these names (1 to 256, equal ones merge) without holding anything: see Observation.
+  // One call to the store, which waits for no holder. If a write is granted on one of the names
+  // after this was called, it changes what is observed, or it counts as a change. Errors: invalid
+  // for the names or a closed Locks; unsupported unless Traits::observing; misconfigured,
+  // unavailable, internal from the store.
+  Result<Observation> observe(std::vector<std::string> names);
+  // True: no write was granted on any of the names from the observation until this call, and none
+  // was held when they were observed. So what was read meanwhile belongs together. One call to the
+  // store, or none if the observation says enough. Errors as of observe.
+  Result<bool> validate(const Observation& observation);
+  // What validate finds, for each name that counts as changed; empty: validate is true.
+  Result<std::vector<Change>> changes_since(const Observation& observation);
 
   // Who holds what and who waits.
   Result<Inspection> inspect(const InspectQuery& query = {});

@@ -13,6 +13,7 @@
 #include "lockset/memory_backend.h"
 #include "lockset/migration.h"
 #include "lockset/migration_phase.h"
+#include "lockset/observation.h"
 #include "lockset/observer.h"
 #include "lockset/patterns/aggregates.h"
 #include "lockset/patterns/guarded.h"

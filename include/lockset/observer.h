@@ -17,6 +17,7 @@ struct Event {
     granted,         // an acquire was granted; `took` since it was called
     busy,            // an attempt found the set taken; `detail` says by whom
     timed_out,       // an acquire gave up at its deadline
+    changed,         // an acquire was refused on its condition; `detail` says what changed
     stale,           // an attempt was made from an old configuration, and is repeated
     retried,         // the store failed, and the attempt is repeated (at open, `items` is empty);
                      // `detail` says why

@@ -50,6 +50,17 @@ TEST_F(Ahead, LeavesNoHoldBehind) {
   EXPECT_TRUE(new_client()->inspect({}, soon()).value().holds.empty());
 }
 
+// SEM 27: what was observed before then is named by stamps of the old store
+TEST_F(Ahead, TheSwitchRaisesTheNewStoresStampsAboveAllThatWasObserved) {
+  go_to(MigrationPhase::dual_old);
+  const auto old_store_now = old_client();
+  const std::vector<std::string> names{"x"};
+  EXPECT_TRUE(take(old_store, "x", "+2"));
+  const auto seen = old_store_now->observe({names, config(old_store).version, soon()}).value();
+  go_to(MigrationPhase::dual_new);
+  EXPECT_GT(config(new_store).stamp_base, std::get<std::vector<Trace>>(seen).at(0).last_write);
+}
+
 TEST_F(Ahead, TheSwitchRaisesTheOldStoresStampsAboveThoseOfDualOld) {
   go_to(MigrationPhase::dual_old);
   const Stamp last = take(old_store, "x", "+2");

@@ -44,6 +44,22 @@ TEST_P(Reentrant, TheSameAndASubsetAreTheSameHold) {
   EXPECT_EQ(less.hold().items().size(), 2U);
 }
 
+// SEM 22, 28: the store decides on a condition, and is not asked for what the owner holds already
+TEST_P(Reentrant, WhatIsHeldIsNotTakenOnACondition) {
+  const Observation seen = plain_.observe({"a"}).value();
+  {
+    ReentrantHold outer = locks_.acquire({write("a")}, {.unchanged_since = seen}).value();
+    for (const Error& error :
+         {locks_.acquire({write("a")}, {.unchanged_since = seen}).error(),
+          locks_.try_acquire({read("a")}, {.unchanged_since = seen}).error()}) {
+      EXPECT_EQ(error.code, Errc::invalid);
+      EXPECT_THAT(error.message, HasSubstr("validate the observation"));
+    }
+    EXPECT_EQ(outer.count(), 1U);
+  }
+  EXPECT_EQ(locks_.acquire({write("a")}, {.unchanged_since = seen}).error().code, Errc::changed);
+}
+
 // SEM 22: in whatever order
 TEST_P(Reentrant, TheLastReleaseReleases) {
   for (const bool outer_first : {true, false}) {

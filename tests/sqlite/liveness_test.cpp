@@ -217,7 +217,8 @@ TEST_F(SqliteLiveness, AnOlderFileIsUpgraded) {
   { ASSERT_TRUE(open_backend(url_, soon())); }
   Database database(folder_.file("locks.db"));
   for (const char* change :
-       {"ALTER TABLE space DROP COLUMN max_overtakes", "ALTER TABLE holds DROP COLUMN life_file",
+       {"DROP TRIGGER trace_write", "DROP TABLE traces",
+        "ALTER TABLE space DROP COLUMN max_overtakes", "ALTER TABLE holds DROP COLUMN life_file",
         "ALTER TABLE holds DROP COLUMN life_byte", "ALTER TABLE waiters DROP COLUMN overtaken",
         "PRAGMA user_version = 1",
         "INSERT INTO holds VALUES (7, zeroblob(16), 'old', 'i', 0, 'l', 0, 60000000, NULL, NULL, "

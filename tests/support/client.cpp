@@ -65,6 +65,10 @@ std::string describe(const Result<AcquireOutcome>& outcome) {
   if (const auto* busy = std::get_if<Busy>(&*outcome)) {
     return "busy: " + in_quotes(busy->name) + " held by " + std::to_string(busy->holder.value);
   }
+  if (const auto* changed = std::get_if<Changed>(&*outcome)) {
+    return "changed: item " + std::to_string(changed->item) + " by " +
+           std::to_string(changed->trace.last_write.value);
+  }
   return "stale";
 }
 
@@ -123,6 +127,7 @@ Result<AcquireOutcome> Client::ask_once(const Wanted& wanted, const Ask& ask, At
   request.owner = &owner_;
   request.lease = ask.lease;
   request.min_stamp = ask.min_stamp;
+  request.unchanged_since = ask.unchanged_since;
   request.will_wait = ask.will_wait;
   request.ticket = ask.ticket;
   request.by = ask.by ? *ask.by : soon();
@@ -166,6 +171,21 @@ Busy Client::meet_busy(const Wanted& wanted, const Ask& how) {
   Result<AcquireOutcome> outcome = ask(wanted, how, outlasting_sessions);
   if (!outcome || !std::holds_alternative<Busy>(*outcome)) unexpected("busy", outcome);
   return std::get<Busy>(*std::move(outcome));
+}
+
+Changed Client::meet_changed(const Wanted& wanted, const Ask& how) {
+  Result<AcquireOutcome> outcome = ask(wanted, how, outlasting_sessions);
+  if (!outcome || !std::holds_alternative<Changed>(*outcome)) unexpected("changed", outcome);
+  return std::get<Changed>(*std::move(outcome));
+}
+
+std::vector<Trace> Client::observe(const std::vector<std::string>& names) {
+  for (int i = 0; i < 1000; ++i) {
+    ObserveOutcome outcome = backend_->observe({names, config_.version, soon()}).value();
+    if (auto* traces = std::get_if<std::vector<Trace>>(&outcome)) return std::move(*traces);
+    reload();
+  }
+  throw std::runtime_error("the backend answers stale again and again");
 }
 
 void Client::granted(const Grant& grant, const Token& token, TimePoint sent) {

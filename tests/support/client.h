@@ -29,9 +29,10 @@ struct Ask {
   std::shared_ptr<WaitTicket> ticket{};
   std::optional<Token> token{};
   std::optional<TimePoint> by{};  // unset: soon
+  std::vector<Expected> unchanged_since{};
 };
 
-// "granted 17", "busy: ...", "stale" or the error, for messages.
+// "granted 17", "busy: ...", "changed: ...", "stale" or the error, for messages.
 std::string describe(const Result<AcquireOutcome>& outcome);
 
 // Sorted by name. For expectations over Inspection::holds and the like.
@@ -62,13 +63,19 @@ class Client {
   // As the core does: takes over the configuration of a stale answer and asks again.
   Result<AcquireOutcome> ask(const Wanted& wanted, const Ask& ask = {});
 
-  // All three survive the end of sessions.
+  // All four survive the end of sessions.
   // Unset: busy. Throws on anything else.
   std::optional<Grant> try_take(const Wanted& wanted, const Ask& ask = {});
   // Throws if busy.
   Grant take(const Wanted& wanted, const Ask& ask = {});
   // Throws unless busy.
   Busy meet_busy(const Wanted& wanted, const Ask& ask = {});
+  // Throws unless changed.
+  Changed meet_changed(const Wanted& wanted, const Ask& ask = {});
+
+  // As the core does: takes over the configuration of a stale answer and asks again.
+  std::vector<Trace> observe(const std::vector<std::string>& names);
+  Trace observe_one(const std::string& name) { return observe(std::vector{name}).at(0); }
 
   // These tell the backend all that this client knows about a hold or an attempt, as the core does.
   bool release(Stamp stamp);

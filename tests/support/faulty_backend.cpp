@@ -18,6 +18,7 @@ struct OwnedRequest {
   explicit OwnedRequest(const AcquireRequest& original)
       : set(*original.set),
         permits(original.permits.begin(), original.permits.end()),
+        unchanged_since(original.unchanged_since.begin(), original.unchanged_since.end()),
         owner(*original.owner),
         request(original) {
     // The waiter is gone when the request arrives.
@@ -28,6 +29,7 @@ struct OwnedRequest {
   void deliver(Backend& store) {
     request.set = &set;
     request.permits = permits;
+    request.unchanged_since = unchanged_since;
     request.owner = &owner;
     request.by = soon();
     (void)store.try_acquire(request);
@@ -35,6 +37,7 @@ struct OwnedRequest {
 
   LockSet set;
   std::vector<std::uint32_t> permits;
+  std::vector<Expected> unchanged_since;
   Owner owner;
   AcquireRequest request;
 };
@@ -238,6 +241,11 @@ Result<std::size_t> FaultyBackend::reclaim(std::string_view app, std::int64_t ep
           (void)inner().reclaim(owner, epoch, soon());
         };
       });
+}
+
+// What it may have changed matters to nobody.
+Result<ObserveOutcome> FaultyBackend::observe(const ObserveRequest& request) {
+  return reading(Call::observe, [&] { return inner().observe(request); });
 }
 
 Result<std::size_t> FaultyBackend::sweep(TimePoint by) {

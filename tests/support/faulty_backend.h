@@ -46,6 +46,7 @@ enum class Call : std::uint8_t {
   change_config,
   reclaim,
   sweep,
+  observe,
 };
 
 enum class Fault : std::uint8_t { none, fail_before, lose_reply, delay, duplicate };
@@ -89,9 +90,10 @@ class FaultyBackend final : public ForwardingBackend {
   Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override;
   Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) override;
   Result<std::size_t> sweep(TimePoint by) override;
+  Result<ObserveOutcome> observe(const ObserveRequest& request) override;
 
  private:
-  static constexpr std::size_t call_kinds = 11;
+  static constexpr std::size_t call_kinds = 12;
 
   Fault next_fault(Call call);
   void postpone(std::function<void()> request);

@@ -39,6 +39,9 @@ class AcquireLoopTest : public ::testing::Test {
   static Result<AcquireOutcome> busy(std::optional<Duration> retry_after = {}) {
     return AcquireOutcome(Busy{"a", Mode::write, Stamp{1}, "somebody", retry_after, {}});
   }
+  static Result<AcquireOutcome> changed(std::int64_t stamp) {
+    return AcquireOutcome(Changed{0, {.last_write = Stamp{stamp}}});
+  }
   static Result<AcquireOutcome> fails(Errc code) { return Error{code, "trouble"}; }
 
   template <class T, class Variant>
@@ -102,6 +105,50 @@ TEST_F(AcquireLoopTest, AStaleConfigurationDoesNotRenewThePatienceOfATry) {
   expect<AcquireLoop::Attempt>(l.resolved(std::optional<Grant>(), at(2s)));
   expect<AcquireLoop::Attempt>(l.attempted(AcquireOutcome(Stale{}), at(3s)));
   EXPECT_EQ(error_code(l.attempted(fails(Errc::indeterminate), at(4s))), Errc::indeterminate);
+}
+
+// SEM 28: a broken condition never mends
+TEST_F(AcquireLoopTest, ABrokenConditionEndsAWait) {
+  auto l = loop(waiting(TimePoint::max()));
+  l.begin(at(0s));
+  const auto wait = expect<AcquireLoop::Wait>(l.attempted(busy(), at(1ms)));
+  expect<AcquireLoop::Attempt>(l.waited(wait.until));
+  const auto end = expect<AcquireLoop::Finish>(l.attempted(changed(7), wait.until));
+  EXPECT_EQ(expect<Changed>(end).trace.last_write, Stamp{7});
+  EXPECT_TRUE(l.doubts().empty());
+}
+
+// SEM 28: never because of an own grant, so all doubts are looked up
+TEST_F(AcquireLoopTest, ABrokenConditionIsBelievedOnceAllDoubtsAreLookedUp) {
+  auto l = loop(waiting(TimePoint::max()));
+  const Token first = expect<AcquireLoop::Attempt>(l.begin(at(0s))).token;
+  expect<AcquireLoop::Resolve>(l.attempted(fails(Errc::indeterminate), at(1s)));
+  const Token second =
+      expect<AcquireLoop::Attempt>(l.resolved(std::optional<Grant>(), at(1s))).token;
+  const auto pause = expect<AcquireLoop::Wait>(l.attempted(fails(Errc::indeterminate), at(1s)));
+  expect<AcquireLoop::Resolve>(l.waited(pause.until));
+  expect<AcquireLoop::Attempt>(l.resolved(std::optional<Grant>(), at(2s)));
+
+  const Token one = expect<AcquireLoop::Resolve>(l.attempted(changed(7), at(2s))).token;
+  // A question without an answer is asked again.
+  const auto again =
+      expect<AcquireLoop::Resolve>(l.resolved(Error{Errc::unavailable, "trouble"}, at(2s)));
+  const Token other =
+      expect<AcquireLoop::Resolve>(l.resolved(std::optional<Grant>(), at(2s))).token;
+  EXPECT_NE(again.token, other);
+  EXPECT_TRUE((one == first || one == second) && (other == first || other == second));
+  const auto end = expect<AcquireLoop::Finish>(l.resolved(std::optional<Grant>(), at(2s)));
+  EXPECT_EQ(expect<Changed>(end).trace.last_write, Stamp{7});
+  EXPECT_EQ(l.doubts().size(), 2U);
+}
+
+TEST_F(AcquireLoopTest, AnOwnGrantBehindABrokenConditionIsTheAnswer) {
+  auto l = loop(single_try());
+  l.begin(at(0s));
+  expect<AcquireLoop::Resolve>(l.attempted(fails(Errc::indeterminate), at(1s)));
+  expect<AcquireLoop::Attempt>(l.resolved(std::optional<Grant>(), at(1s)));
+  expect<AcquireLoop::Resolve>(l.attempted(changed(5), at(1s)));
+  EXPECT_EQ(granted(l.resolved(std::optional(Grant{Stamp{5}, 30s, 0, {}}), at(1s))), Stamp{5});
 }
 
 // SEM 13

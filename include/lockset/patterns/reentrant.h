@@ -106,7 +106,8 @@ class ReentrantLocks {
   // asking for one of the names, this one waits for it first, within `options.wait`.
   // Errors: those of Locks::acquire, and
   //   invalid   the owner holds some of the names but not all, or not in one hold, or asks for
-  //             write where it holds read: it would wait for itself
+  //             write where it holds read: it would wait for itself; or it holds all of them, and
+  //             `options` set a condition (unchanged_since)
   //   not_held  the owner lost the hold and has not released it. It is not taken anew: the code
   //             around this call still relies on it
   Result<ReentrantHold> acquire(std::vector<LockRequest> wanted, const AcquireOptions& options = {},

@@ -118,6 +118,9 @@ Result<SpaceConfig> Way::change_config(const ConfigChange& change, TimePoint by)
 Result<std::size_t> Way::reclaim(std::string_view app, std::int64_t epoch, TimePoint by) {
   return send(Call::reclaim, by, [&] { return inner().reclaim(app, epoch, by); });
 }
+Result<ObserveOutcome> Way::observe(const ObserveRequest& request) {
+  return send(Call::observe, request.by, [&] { return inner().observe(request); });
+}
 
 // --- Pair ---
 

@@ -82,6 +82,7 @@ class Way final : public ForwardingBackend {
   Result<SpaceConfig> load_config(TimePoint by) override;
   Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override;
   Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) override;
+  Result<ObserveOutcome> observe(const ObserveRequest& request) override;
 
   std::atomic<std::size_t> ended_waits = 0;
   // The ticket of the last attempt with a ticket.
@@ -128,6 +129,7 @@ class Pair {
 
   // Another client of the old store alone.
   std::shared_ptr<Backend> share_old() { return make_memory_backend(old_); }
+  std::unique_ptr<Backend> own_old() { return make_memory_backend(old_); }
   std::shared_ptr<Backend> share_new() { return make_memory_backend(new_); }
 
   Backend& old_store() { return *old_backend_; }
