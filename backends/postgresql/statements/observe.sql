@@ -14,6 +14,9 @@
 -- One statement reads all, so a hold and its entry in the traces are seen together. It locks
 -- nothing, for a grant and its entry are one transaction. A trace is made behind the locks that a
 -- grant of the name takes. Otherwise a grant that had found none could be committed afterwards.
+--
+-- Locks are taken in the order of acquires: names, heads of holds by stamp, traces by name; each
+-- kind once. If a sweep makes that not enough, it begins again (40001).
 CREATE OR REPLACE FUNCTION "@space@".observe_v@version@(
   _names text[], _version bigint, _grain bigint, OUT _last_write bigint, OUT _label text,
   OUT _age bigint, OUT _being_written boolean) RETURNS SETOF record
@@ -32,6 +35,8 @@ DECLARE
   _freed text[];
   _name text;
   _stamp bigint;
+  _there integer;
+  _again boolean := false;
 BEGIN
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE EXCEPTION USING ERRCODE = 'LS002', MESSAGE = 'observing needs transactions that are '
@@ -65,7 +70,11 @@ BEGIN
         FROM "@space@".locks l JOIN "@space@".locks h ON h.stamp = l.stamp AND h.expires <= _now
        WHERE l.name = ANY(_names) AND l.mode = 'w';
     END IF;
-    EXIT WHEN _unseen IS NULL AND _old IS NULL AND _expired IS NULL;
+    EXIT WHEN _unseen IS NULL AND (_expired IS NULL OR _again);
+    IF _again THEN
+      RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = 'traces were swept meanwhile';
+    END IF;
+    _again := true;
 
     IF _unseen IS NOT NULL THEN
       @lock_unseen@
@@ -94,13 +103,15 @@ BEGIN
       SELECT array_agg(DISTINCT g.name) INTO _freed FROM gone g;
       PERFORM "@space@".wake_v@version@(n, 0::bigint, NULL::"char") FROM unnest(_freed) n;
     END IF;
-    IF _old IS NOT NULL THEN
-      -- One that was swept meanwhile is made again by the next turn.
-      _old := ARRAY(SELECT t.name FROM "@space@".traces t WHERE t.name = ANY(_old)
-                     ORDER BY t.name FOR UPDATE);
-      UPDATE "@space@".traces t SET observed = _now WHERE t.name = ANY(_old);
-    END IF;
   END LOOP;
+  IF _old IS NOT NULL THEN
+    PERFORM FROM "@space@".traces t WHERE t.name = ANY(_old) ORDER BY t.name FOR UPDATE;
+    GET DIAGNOSTICS _there = ROW_COUNT;
+    IF _there < cardinality(_old) THEN
+      RAISE EXCEPTION USING ERRCODE = '40001', MESSAGE = 'traces were swept meanwhile';
+    END IF;
+    UPDATE "@space@".traces t SET observed = _now WHERE t.name = ANY(_old);
+  END IF;
   IF current_setting('synchronous_standby_names') <> '' THEN
     -- A server that was replaced by its standby, and does not know it yet, can still be read, while
     -- the writes of others go to the new one. It can't commit any more.
