@@ -81,14 +81,20 @@ Result<Reply> PostgresqlBackend::ask_once(const AcquireRequest& request, const E
   const auto items = request.set->items();
   const bool bounded = request.max_overtakes != unlimited_overtakes;
   const std::string most = bounded ? std::to_string(request.max_overtakes) : std::string();
-  const Result<pqxx::result> result = store_->call(
-      Lane::acquire, acquire_, request.by, failure, collisions, array_of_names(items),
-      array_of_modes(items), array_of_numbers(request.permits), request.config_version,
-      micros(request.lease), request.min_stamp.value, uuid_of(request.token), request.owner->app,
-      request.owner->instance, request.owner->epoch, request.owner->label, ears.waiter, ears.woken,
-      ears.subscription ? channel_of(listener_) : std::string(),
-      ears.subscription ? std::to_string(ears.subscription->number()) : std::string(),
-      bounded ? most.c_str() : static_cast<const char*>(nullptr));
+  const auto call = [&](const Statement& statement, const auto&... more) {
+    return store_->call(
+        Lane::acquire, statement, request.by, failure, collisions, array_of_names(items),
+        array_of_modes(items), array_of_numbers(request.permits), request.config_version,
+        micros(request.lease), request.min_stamp.value, uuid_of(request.token), request.owner->app,
+        request.owner->instance, request.owner->epoch, request.owner->label, ears.waiter,
+        ears.woken, ears.subscription ? channel_of(listener_) : std::string(),
+        ears.subscription ? std::to_string(ears.subscription->number()) : std::string(),
+        bounded ? most.c_str() : static_cast<const char*>(nullptr), more...);
+  };
+  const Result<pqxx::result> result =
+      request.unchanged_since.empty()
+          ? call(acquire_)
+          : call(acquire_unchanged_, array_of_expected(request.unchanged_since, items.size()));
   if (!result) return result.error();
   Reply reply = parse_reply((*result)[0][0].c_str());
   if (reply.kind == Reply::Kind::granted && reply.grant.floors.empty()) {
@@ -128,6 +134,8 @@ Result<AcquireOutcome> PostgresqlBackend::try_acquire(const AcquireRequest& requ
         return AcquireOutcome(std::move(reply->grant));
       case Reply::Kind::stale:
         return AcquireOutcome(Stale{});
+      case Reply::Kind::changed:
+        return AcquireOutcome(std::move(reply->changed));
       case Reply::Kind::busy:
         break;
       default:

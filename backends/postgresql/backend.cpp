@@ -2,18 +2,27 @@
 #include "backends/postgresql/backend.h"
 
 namespace lockset::postgresql {
+namespace {
+
+std::string acquire_call(const std::string& more = "") {
+  return "@acquire_v2($1::pg_catalog.text[],$2::pg_catalog.\"char\"[],$3::pg_catalog.int4[],$4::"
+         "pg_catalog.int8,$5::pg_catalog.int8,$6::pg_catalog.int8,"
+         "$7::pg_catalog.uuid,$8::pg_catalog.text,$9::pg_catalog.text,$10::pg_catalog.int8,$11::"
+         "pg_catalog.text,$12::pg_catalog.int8,$13::pg_catalog.bool,$14::pg_catalog.text,"
+         "$15::pg_catalog.text,$16::pg_catalog.int8" +
+         more + ")";
+}
+
+}  // namespace
 
 PostgresqlBackend::PostgresqlBackend(std::unique_ptr<Store> store)
     : store_(std::move(store)),
       listener_(listening(*store_)),
-      acquire_(store_->statement(
-          "acquire",
-          "@acquire_v2($1::pg_catalog.text[],$2::pg_catalog.\"char\"[],$3::pg_catalog.int4[],$4::"
-          "pg_catalog.int8,$5::pg_catalog.int8,$6::pg_catalog.int8,"
-          "$7::pg_catalog.uuid,$8::pg_catalog.text,$9::pg_catalog.text,$10::pg_catalog.int8,$11::"
-          "pg_catalog.text,$12::pg_catalog.int8,$13::pg_catalog.bool,$14::pg_catalog.text,"
-          "$15::pg_catalog.text,$16::pg_catalog.int8)",
-          Sent::change)),
+      acquire_(store_->statement("acquire", acquire_call(), Sent::change)),
+      // A space made by an older program gets the rest with `lockset init`, as the error then says.
+      // The same goes for change_config_at and for observing.
+      acquire_unchanged_(store_->statement("acquire_unchanged",
+                                           acquire_call(",$17::pg_catalog.int8[]"), Sent::change)),
       // It does no harm, however often it is applied.
       know_(store_->statement("know", "@know_v2($1::pg_catalog.text[])", Sent::reading)),
       resolve_(store_->statement("resolve", "@resolve_v2($1::pg_catalog.uuid,$2::pg_catalog.text)",
@@ -41,8 +50,6 @@ PostgresqlBackend::PostgresqlBackend(std::unique_ptr<Store> store)
                                 "@change_config_v2($1::pg_catalog.\"char\",$2::pg_catalog.text,$3::"
                                 "pg_catalog.\"char\",$4::pg_catalog.int8)",
                                 Sent::change, Role::operators)),
-      // A space made by an older program gets this function with `lockset init`, as the error then
-      // says.
       change_at_(
           store_->statement("change_config_at",
                             "* FROM "
@@ -52,7 +59,15 @@ PostgresqlBackend::PostgresqlBackend(std::unique_ptr<Store> store)
       reclaim_(store_->statement("reclaim", "@reclaim_v2($1::pg_catalog.text,$2::pg_catalog.int8)",
                                  Sent::change)),
       sweep_(store_->statement("sweep", "* FROM @sweep_v2($1::pg_catalog.int8,$2::pg_catalog.text)",
-                               Sent::change)) {}
+                               Sent::change)),
+      // What it makes does no harm, however often it is applied.
+      observe_(store_->statement("observe",
+                                 "* FROM "
+                                 "@observe_v2($1::pg_catalog.text[],$2::pg_catalog.int8,$3::pg_"
+                                 "catalog.int8)",
+                                 Sent::reading)),
+      sweep_traces_(store_->statement("sweep_traces", "@sweep_traces_v2($1::pg_catalog.int8)",
+                                      Sent::change)) {}
 
 Traits PostgresqlBackend::traits() const {
   Traits traits;
@@ -65,6 +80,7 @@ Traits PostgresqlBackend::traits() const {
   traits.holds_outlive_process = true;
   traits.shared_between_processes = true;
   traits.floors = true;
+  traits.observing = true;
   return traits;
 }
 

@@ -35,6 +35,8 @@ class PostgresqlBackend final : public Backend {
   Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override;
   Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) override;
   Result<std::size_t> sweep(TimePoint by) override;
+  Result<ObserveOutcome> observe(const ObserveRequest& request) override;
+  Result<std::size_t> sweep_traces(Duration unobserved, TimePoint by) override;
 
  private:
   class Ticket;
@@ -60,8 +62,9 @@ class PostgresqlBackend final : public Backend {
   std::int64_t sweep_from_ = 0;  // where the next sweep continues
   std::string sweep_from_name_;
 
-  const Statement acquire_, know_, resolve_, renew_, release_, release_all_, break_, end_wait_,
-      inspect_, load_, change_, change_at_, reclaim_, sweep_;
+  const Statement acquire_, acquire_unchanged_, know_, resolve_, renew_, release_, release_all_,
+      break_, end_wait_, inspect_, load_, change_, change_at_, reclaim_, sweep_, observe_,
+      sweep_traces_;
 };
 
 }  // namespace lockset::postgresql

@@ -33,19 +33,35 @@ class Fields {
   bool done_ = false;
 };
 
+void append_name(std::string& array, std::string_view name) {
+  if (array.size() > 1) array += ',';
+  array += '"';
+  for (const char c : name) {
+    if (c == '"' || c == '\\') array += '\\';
+    array += c;
+  }
+  array += '"';
+}
+
 }  // namespace
 
 std::string array_of_names(std::span<const LockRequest> items) {
   std::string text = "{";
-  for (const LockRequest& item : items) {
-    if (text.size() > 1) text += ',';
-    text += '"';
-    for (const char c : item.name) {
-      if (c == '"' || c == '\\') text += '\\';
-      text += c;
-    }
-    text += '"';
-  }
+  for (const LockRequest& item : items) append_name(text, item.name);
+  return text + "}";
+}
+
+std::string array_of_names(std::span<const std::string> names) {
+  std::string text = "{";
+  for (const std::string& name : names) append_name(text, name);
+  return text + "}";
+}
+
+std::string array_of_expected(std::span<const Expected> expected, std::size_t items) {
+  std::vector<std::string> values(items, "NULL");
+  for (const Expected& one : expected) values[one.item] = std::to_string(one.last_write.value);
+  std::string text = "{";
+  for (const std::string& value : values) text += (text.size() > 1 ? "," : "") + value;
   return text + "}";
 }
 
@@ -81,6 +97,13 @@ Reply parse_reply(std::string_view text) {
     reply.busy.holder = Stamp{fields.next_number()};
     reply.busy.name = fields.next();
     reply.busy.holder_label = fields.rest();
+  } else if (kind == "C") {
+    reply.kind = Reply::Kind::changed;
+    reply.changed.item = static_cast<std::size_t>(fields.next_number());
+    reply.changed.trace.last_write = Stamp{fields.next_number()};
+    const std::int64_t age_us = fields.next_number();
+    if (age_us >= 0) reply.changed.trace.age_us = age_us;
+    reply.changed.trace.label = fields.rest();
   } else if (kind == "S") {
     reply.kind = Reply::Kind::stale;
   } else if (kind == "N") {

@@ -16,6 +16,9 @@ namespace lockset::postgresql {
 // An SQL array literal.
 std::string array_of_names(std::span<const LockRequest> items);
 std::string array_of_modes(std::span<const LockRequest> items);
+std::string array_of_names(std::span<const std::string> names);
+// The stamps that are expected, for each of so many items; NULL where there is no condition.
+std::string array_of_expected(std::span<const Expected> expected, std::size_t items);
 template <class Numbers>
 std::string array_of_numbers(const Numbers& numbers) {
   std::string text = "{";
@@ -35,10 +38,11 @@ inline std::int64_t micros(Duration duration) {
 Duration duration_from(std::int64_t micros);
 
 struct Reply {
-  enum class Kind { granted, busy, stale, nothing, unknown };
+  enum class Kind { granted, busy, stale, changed, nothing, unknown };
   Kind kind = Kind::unknown;
-  Grant grant;              // floors only if the function gave them
-  Busy busy;                // without its ticket
+  Grant grant;  // floors only if the function gave them
+  Busy busy;    // without its ticket
+  Changed changed;
   std::int64_t waiter = 0;  // for busy: the place in line, or 0
 };
 

@@ -29,7 +29,8 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
 
 // Alternatives of a regular expression, without the version. They include those of every version.
 constexpr std::string_view functions_of_programs =
-    "acquire|know|resolve|renew|release|end_wait|inspect|load_config|reclaim|sweep|"
+    "acquire|know|resolve|renew|release|end_wait|inspect|load_config|reclaim|sweep|observe|"
+    "sweep_traces|"
     "session_acquire|session_register|session_publish|session_ask|session_answers";
 constexpr std::string_view functions_of_operators =
     "break|change_config|change_config_at|session_force";
@@ -79,16 +80,20 @@ std::string filled(std::string text, const std::string& space, Strategy strategy
   const auto only_serializable = [&](std::string_view part) {
     return serializable ? std::string(part) : std::string("-- (nothing)");
   };
+  const std::string_view lock_unseen = serializable ? statements::lock_unseen_serializable_sql
+                                                    : statements::lock_unseen_advisory_sql;
   const std::vector<std::pair<std::string, std::string>> values{
       {"@look@", paragraph(statements::look_sql)},
       {"@tables@",
-       "meta|lock_permits|epochs|locks|waiters|waiter_names|names|session_clients|session_holds|"
+       "meta|lock_permits|epochs|locks|waiters|waiter_names|names|traces|session_clients|session_"
+       "holds|"
        "session_ended"},
-      {"@sequences@", "stamps|config_version|last_wait|session_requests|session_numbers"},
-      {"@functions@", std::string(functions_of_programs) + "|" +
-                          std::string(functions_of_operators) +
-                          "|raise_stamp|record|settle|wake|wake_all|leave_line|sweep_line|"
-                          "config_rows|next_version|session_undo"},
+      {"@sequences@",
+       "stamps|config_version|last_wait|never_observed|session_requests|session_numbers"},
+      {"@functions@",
+       std::string(functions_of_programs) + "|" + std::string(functions_of_operators) +
+           "|raise_stamp|record|trace|changed|settle|wake|wake_all|leave_line|sweep_line|"
+           "config_rows|next_version|session_undo"},
       {"@programs@", std::string(functions_of_programs)},
       {"@operators@", std::string(functions_of_operators)},
       {"@sure@", std::string(be_sure)},
@@ -96,6 +101,7 @@ std::string filled(std::string text, const std::string& space, Strategy strategy
       {"@plans_of_all@", std::string(plans_of_all)},
       {"@mark@", only_serializable(statements::mark_names_sql)},
       {"@unmark@", only_serializable(statements::unmark_names_sql)},
+      {"@lock_unseen@", std::string(lock_unseen)},
       {"@sweep_names@", only_serializable(statements::sweep_names_sql)},
       {"@space@", space},
       {"@strategy@", std::string(to_string(strategy))},
@@ -133,8 +139,8 @@ std::string session_body(const std::string& space) {
 std::string body(const std::string& space, Strategy strategy) {
   using namespace statements;
   if (strategy == Strategy::session) return session_body(space);
-  std::vector<std::string_view> parts{guard_sql,       tables_sql, about_sql,
-                                      raise_stamp_sql, record_sql, settle_sql};
+  std::vector<std::string_view> parts{guard_sql,       tables_sql, traces_sql, about_sql,
+                                      raise_stamp_sql, record_sql, trace_sql,  settle_sql};
   if (strategy == Strategy::serializable) {
     parts.insert(parts.end(), {acquire_serializable_sql, know_sql});
   } else {
@@ -144,9 +150,10 @@ std::string body(const std::string& space, Strategy strategy) {
   for (const std::string_view part : parts) text += paragraph(part);
   text += release_for(Role::programs, strategy) + release_for(Role::operators, strategy);
   for (const std::string_view part :
-       {renew_sql, resolve_sql, inspect_sql, sweep_sql, wake_sql, wake_all_sql, leave_line_sql,
-        end_wait_sql, sweep_line_sql, config_rows_sql, load_config_sql, next_version_sql,
-        change_config_sql, change_config_at_sql, reclaim_sql, seal_sql}) {
+       {renew_sql, resolve_sql, inspect_sql, observe_sql, sweep_traces_sql, sweep_sql, wake_sql,
+        wake_all_sql, leave_line_sql, end_wait_sql, sweep_line_sql, config_rows_sql,
+        load_config_sql, next_version_sql, change_config_sql, change_config_at_sql, reclaim_sql,
+        seal_sql}) {
     text += paragraph(part);
   }
   return filled(std::move(text), space, strategy);

@@ -213,6 +213,7 @@ TEST_P(Condition, NoUpdateIsLost) {
       const TimePoint asked = BootClock::now();
       const Trace seen = c.observe_one("a");
       const int read = content;
+      linger(100us);  // it works on it
       const Result<AcquireOutcome> outcome =
           seen.being_written ? Result<AcquireOutcome>(AcquireOutcome(Changed{0, seen}))
                              : c.ask({write("a")}, {.unchanged_since = {{0, seen.last_write}}});

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <map>
 #include <random>
+#include <set>
 #include <sstream>
 
 #include "lockset/memory_backend.h"
@@ -54,11 +55,17 @@ class Sequence {
     Stamp real, model;
     Token token;
   };
+  // A name as it was observed on both sides.
+  struct Seen {
+    std::string name;
+    Stamp real, model;
+    std::size_t item = 0;  // in a set, for a condition
+  };
 
   std::size_t roll(std::size_t sides) { return dice_() % sides; }
 
   void step() {
-    switch (roll(16)) {
+    switch (roll(observing_ ? 20 : 16)) {
       case 0:
       case 1:
       case 2:
@@ -90,6 +97,14 @@ class Sequence {
       case 14:
         if (roll(4) == 0) sweep();
         break;
+      case 16:
+      case 17:
+      case 18:
+        observe();
+        break;
+      case 19:
+        if (roll(6) == 0) sweep_traces();
+        break;
       default:
         break;
     }
@@ -105,21 +120,39 @@ class Sequence {
     Wanted wanted;
     for (const auto& [name, mode] : chosen) wanted.push_back({name, mode});
     if (roll(8) == 0) wanted = {write("@app:" + apps[roll(2)])};
+    std::vector<Seen> condition;
+    for (const Seen& seen : some_observations()) {
+      const auto same = [&](const LockRequest& item) { return item.name == seen.name; };
+      const auto item = std::find_if(wanted.begin(), wanted.end(), same);
+      if (item == wanted.end()) continue;
+      condition.push_back(seen);
+      condition.back().item = static_cast<std::size_t>(item - wanted.begin());
+    }
     // The two parts of a hold in two stores don't end at the same instant.
     const bool brief_one = roll(4) == 0 && real_->traits().can_migrate;
     const std::int64_t epoch = roll(3) == 0 ? latest_epoch_ : 0;
-    acquire_both(wanted, brief_one ? brief : Duration(10min), epoch, Token::random());
+    acquire_both(wanted, brief_one ? brief : Duration(10min), epoch, condition);
   }
 
-  void acquire_both(const Wanted& wanted, Duration lease, std::int64_t epoch, const Token& token) {
+  void acquire_both(const Wanted& wanted, Duration lease, std::int64_t epoch,
+                    const std::vector<Seen>& condition) {
     const std::string app = apps[roll(2)];
-    say("acquire " + describe(wanted) + " by " + app + (lease == brief ? " briefly" : ""));
+    const Token token = Token::random();
+    std::string text = "acquire " + describe(wanted) + " by " + app;
+    if (lease == brief) text += " briefly";
+    std::vector<Expected> of_real, of_model;
+    for (const Seen& seen : condition) {
+      text += ", unchanged " + seen.name + " since " + std::to_string(seen.real.value);
+      of_real.push_back({seen.item, seen.real});
+      of_model.push_back({seen.item, seen.model});
+    }
+    say(text);
     // Sometimes from the version before: both must answer stale.
     const bool old = roll(10) == 0;
     const Result<AcquireOutcome> real =
-        ask(*real_, wanted, lease, token, {app, "i", epoch, ""}, old);
+        ask(*real_, wanted, lease, token, {app, "i", epoch, "at " + app}, old, of_real);
     const Result<AcquireOutcome> model =
-        ask(*model_, wanted, lease, token, {app, "i", model_of(epoch), ""}, old);
+        ask(*model_, wanted, lease, token, {app, "i", model_of(epoch), "at " + app}, old, of_model);
     ASSERT_TRUE(real) << test::describe(real);
     ASSERT_TRUE(model) << test::describe(model);
     ASSERT_EQ(real->index(), model->index())
@@ -128,6 +161,20 @@ class Sequence {
       compare(real_->load_config(soon()).value(), model_->load_config(soon()).value());
     }
     if (const Busy* busy = std::get_if<Busy>(&*real)) check_blocker(*busy, wanted);
+    if (const Changed* changed = std::get_if<Changed>(&*real)) {
+      const Changed& expected = std::get<Changed>(*model);
+      EXPECT_EQ(changed->item, expected.item);
+      if (real_->traits().can_migrate || expected.trace.last_write) {
+        compare(changed->trace, expected.trace);
+      }
+      if (!real_->traits().can_migrate) {
+        // With two stores, one may have been observed to find out: then all are.
+        std::vector<std::string> looked_at;
+        for (const Seen& seen : condition) looked_at.push_back(seen.name);
+        static_cast<void>(look(*real_, looked_at));
+        static_cast<void>(look(*model_, looked_at));
+      }
+    }
     const Grant* grant = std::get_if<Grant>(&*real);
     if (grant == nullptr) return;
     if (!known_.empty()) {
@@ -140,7 +187,8 @@ class Sequence {
   }
 
   static Result<AcquireOutcome> ask(Backend& backend, const Wanted& wanted, Duration lease,
-                                    const Token& token, const Owner& owner, bool old) {
+                                    const Token& token, const Owner& owner, bool old,
+                                    std::span<const Expected> unchanged_since) {
     const LockSet set = make_set(wanted);
     const SpaceConfig config = backend.load_config(soon()).value();
     std::vector<std::uint32_t> permits;
@@ -154,6 +202,7 @@ class Sequence {
     request.token = token;
     request.owner = &owner;
     request.lease = lease;
+    request.unchanged_since = unchanged_since;
     request.by = soon();
     return test::outlasting_sessions(backend, request);
   }
@@ -271,6 +320,63 @@ class Sequence {
     }
   }
 
+  static std::vector<Trace> look(Backend& backend, const std::vector<std::string>& wanted) {
+    const std::int64_t version = backend.load_config(soon()).value().version;
+    return std::get<std::vector<Trace>>(backend.observe({wanted, version, soon()}).value());
+  }
+
+  void observe() {
+    std::set<std::string> chosen;
+    for (std::size_t i = 0; i < 1 + roll(3); ++i) chosen.insert(names[roll(std::size(names))]);
+    const std::vector<std::string> wanted(chosen.begin(), chosen.end());
+    std::string text = "observe";
+    for (const std::string& name : wanted) text += " " + name;
+    say(text);
+    std::vector<Trace> real = look(*real_, wanted);
+    const std::vector<Trace> model = look(*model_, wanted);
+    ASSERT_EQ(real.size(), wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      SCOPED_TRACE(wanted[i]);
+      compare(real[i], model[i]);
+      // An expired hold may be removed a little later.
+      EXPECT_TRUE(eventually([&] {
+        if (real[i].being_written == model[i].being_written) return true;
+        real = look(*real_, wanted);
+        return false;
+      })) << "being written: "
+          << model[i].being_written;
+      // One side has changed since an earlier observation if and only if the other one has.
+      for (const Seen& seen : seen_) {
+        if (seen.name != wanted[i]) continue;
+        EXPECT_EQ(seen.real == real[i].last_write, seen.model == model[i].last_write)
+            << "since " << seen.real.value;
+      }
+      seen_.push_back({wanted[i], real[i].last_write, model[i].last_write});
+    }
+  }
+
+  void sweep_traces() {
+    say("sweep traces");
+    for (Backend* const side : {real_.get(), model_.get()}) {
+      while (side->sweep_traces(Duration::zero(), soon()).value() > 0) {
+      }
+    }
+  }
+
+  // A few of the last ones, or none; one for each name.
+  std::vector<Seen> some_observations() {
+    std::map<std::string, Seen> chosen;
+    if (seen_.empty() || roll(3) == 0) return {};
+    for (std::size_t i = 0; i < 4; ++i) {
+      const std::size_t back = roll(std::min<std::size_t>(seen_.size(), 8));
+      const Seen& seen = seen_[seen_.size() - 1 - back];
+      chosen.insert_or_assign(seen.name, seen);
+    }
+    std::vector<Seen> result;
+    for (const auto& [name, seen] : chosen) result.push_back(seen);
+    return result;
+  }
+
   // How many are left to sweep depends on what earlier steps tidied up.
   void sweep() {
     say("sweep");
@@ -295,6 +401,14 @@ class Sequence {
       EXPECT_EQ(model_of(mine.owner.epoch), other.owner.epoch);
       EXPECT_EQ(mine.remaining.has_value(), other.remaining.has_value()) << "permanent or not";
     }
+  }
+
+  void compare(const Trace& real, const Trace& model) {
+    EXPECT_EQ(real.last_write.value > 0, model.last_write.value > 0);
+    EXPECT_EQ(real.label, model.label);
+    EXPECT_EQ(real.age_us.has_value(), model.age_us.has_value());
+    // A write grant, or a stamp drawn for the trace.
+    EXPECT_EQ(model_of(real.last_write), real.label.empty() ? Stamp{} : model.last_write);
   }
 
   // Each side has its own versions and epochs.
@@ -332,7 +446,9 @@ class Sequence {
   HandClock clock_;
   std::shared_ptr<Backend> real_;
   std::shared_ptr<Backend> model_;
+  const bool observing_ = real_->traits().observing;
   std::vector<Known> known_;
+  std::vector<Seen> seen_;
   std::int64_t latest_epoch_ = 0;
   std::int64_t last_version_ = 0;
   std::ostringstream story_;

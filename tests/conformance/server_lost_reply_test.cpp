@@ -195,6 +195,31 @@ TEST_P(LostReply, AnAcquireIsResolved) {
   }
 }
 
+// SEM 27, 28: an observation is asked for again, and a condition is not broken by an own grant
+TEST_P(LostReply, AnAcquireOnAConditionIsResolved) {
+  if (lacks_server()) return;
+  if (skip_unless(traits().observing, "observing")) return;
+  for (const TcpProxy::Ending ending : endings) {
+    Locks mine = proxied_locks({.io_timeout = 30s, .refresh_config = 1h});
+    const Wanted wanted = {write("a"), read("b")};
+    EXPECT_TRUE(mine.acquire(wanted).value().release());
+    EXPECT_TRUE(mine.observe({"a", "b"}));
+    proxy().cut_next_reply(0, ending);
+    const Observation seen = mine.observe({"a", "b"}).value();
+    EXPECT_TRUE(proxy().caught());
+    EXPECT_TRUE(mine.validate(seen).value());
+    proxy().cut_next_reply(0, ending);
+    Hold hold = mine.acquire(wanted, {.wait = 1min, .unchanged_since = seen}).value();
+    EXPECT_TRUE(proxy().caught());
+    EXPECT_TRUE(hold.valid());
+    EXPECT_EQ(space().look().size(), 1U);
+    EXPECT_TRUE(hold.release());
+    const Result<Hold> again = mine.acquire(wanted, {.unchanged_since = seen});
+    ASSERT_FALSE(again);
+    EXPECT_EQ(again.error().code, Errc::changed);
+  }
+}
+
 // SEM 9: "If a retry after a lost reply finds the hold gone, it is a success if validity had not
 // ended."
 TEST_P(LostReply, AReleaseIsASuccess) {

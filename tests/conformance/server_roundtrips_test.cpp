@@ -87,6 +87,62 @@ TEST_P(RoundTrips, ABusyAnswerIsOne) {
   EXPECT_EQ(of([&] { c.meet_busy(wanted); }), 1U);
 }
 
+// SEM 27, 28: to look, to look again, and to acquire on that condition, for any number of names
+TEST_P(RoundTrips, ObservingAndAcquiringOnAConditionAreOneEach) {
+  if (lacks_server()) return;
+  if (skip_unless(traits().observing, "observing")) return;
+  Client c(proxied());
+  for (const std::size_t size : {1U, 256U}) {
+    SCOPED_TRACE(size);
+    const Wanted wanted = some_names("n", size);
+    warm_up(c, wanted);
+    const LockSet set = make_set(wanted);
+    std::vector<std::string> names;
+    for (const LockRequest& item : set.items()) names.push_back(item.name);
+    std::vector<Trace> seen = c.observe(names);
+    EXPECT_EQ(of([&] { seen = c.observe(names); }), 1U);
+    const auto condition = [&] {
+      std::vector<Expected> condition;
+      for (std::size_t i = 0; i < seen.size(); ++i) condition.push_back({i, seen[i].last_write});
+      return condition;
+    };
+    std::optional<Grant> grant;
+    EXPECT_EQ(of([&] { grant = c.take(wanted, {.unchanged_since = condition()}); },
+                 [&] {
+                   if (grant) c.release(grant->stamp);
+                   seen = c.observe(names);
+                 }),
+              1U);
+    c.release(grant->stamp);
+    EXPECT_EQ(of([&] { c.meet_changed(wanted, {.unchanged_since = condition()}); }), 1U);
+  }
+}
+
+// SEM 27: traces that are missing may cost a little more once, but not more for more names
+TEST_P(RoundTrips, FirstObservationsCostNoMoreTheMoreNamesThereAre) {
+  if (lacks_server()) return;
+  if (skip_unless(traits().observing, "observing")) return;
+  Client c(proxied());
+  warm_up(c, some_names("warm", 2));
+  c.observe_one("warm");
+  int fresh = 0;
+  const auto first_look = [&](std::size_t count) {
+    return of([&] {
+      std::vector<std::string> names;
+      for (std::size_t i = 0; i < count; ++i) {
+        names.push_back("fresh" + std::to_string(fresh) + "-" + std::to_string(1000 + i));
+      }
+      ++fresh;
+      c.observe(names);
+    });
+  };
+  const std::size_t one = first_look(1);
+  const std::size_t many = first_look(32);
+  EXPECT_EQ(one, many);
+  EXPECT_LE(many, 3U) << "at most: found missing, made, looked at again";
+  RecordProperty("fresh", static_cast<int>(many));
+}
+
 // SEM 10: one for all holds of a process together
 TEST_P(RoundTrips, RenewingIsOneForAnyNumberOfHolds) {
   if (lacks_server()) return;

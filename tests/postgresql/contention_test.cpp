@@ -51,6 +51,81 @@ TEST_P(Contention, DisjointNamesDoNotCollide) {
   }
 }
 
+// SEM 27: nor do their traces, while others look at them
+TEST_P(Contention, ObservedNamesDoNotCollide) {
+  constexpr std::size_t writers = 8;
+  constexpr int rounds = 100;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < writers; ++i) names.push_back("n" + std::to_string(i));
+  client().observe(names);
+  std::vector<std::shared_ptr<Backend>> backends;
+  for (std::size_t i = 0; i < writers + 2; ++i) backends.push_back(open());
+  std::atomic<std::uint32_t> collisions = 0;
+  std::atomic<std::size_t> writing = writers;
+  test::run_threads(writers + 2, [&](std::size_t i) {
+    Client mine(backends[i], "app" + std::to_string(i));
+    while (i >= writers && writing > 0) mine.observe(names);
+    if (i >= writers) return;
+    const AtEnd end([&] { --writing; });
+    for (int n = 0; n < rounds; ++n) {
+      const Grant grant = mine.take({write(names[i]), read(names[i] + "'")});
+      if (n > 0) collisions += grant.collisions;  // at first the names are new
+      EXPECT_TRUE(mine.release(grant.stamp));
+    }
+  });
+  const double share = collisions / static_cast<double>(writers * rounds);
+  EXPECT_LT(share, strategy() == "advisory" ? 0.01 : 0.05);
+  std::printf("%s, observed: %.2f %% of the grants repeated\n", strategy().c_str(), 100 * share);
+}
+
+// SEM 27: rows of traces are locked by grants, by observers who note that they looked, by those who
+// make them, and by sweeps
+TEST_P(Contention, TracesMeetNoDeadlock) {
+  constexpr std::size_t names = 6;
+  const std::size_t before = deadlocks();
+  const std::uint64_t seed = test::test_seed();
+  SCOPED_TRACE(test::describe_seed(seed));
+  const std::shared_ptr<Backend> shared = open();
+  std::atomic<std::size_t> working = 8;
+  std::atomic<int> swept = 0;
+  test::run_threads(10, [&](std::size_t i) {
+    std::mt19937_64 dice(seed + i);
+    Client mine(shared, "app" + std::to_string(i));
+    if (i == 8) {  // all were observed long ago
+      Session raw;
+      while (working > 0) {
+        raw.run("UPDATE " + space() + ".traces SET observed = observed - interval '2 days' " +
+                "WHERE name = 'n" + std::to_string(dice() % names) + "'");
+      }
+      return;
+    }
+    if (i == 9) {
+      while (working > 0) {
+        swept += static_cast<int>(shared->sweep_traces(24h, soon()).value());
+        test::linger(5ms);
+      }
+      return;
+    }
+    const AtEnd end([&] { --working; });
+    for (int n = 0; n < 60; ++n) {
+      std::array<std::size_t, names> order{0, 1, 2, 3, 4, 5};
+      std::shuffle(order.begin(), order.end(), dice);
+      if (i % 2 == 0) {
+        std::vector<std::string> some;
+        for (std::size_t k = 0; k < 4; ++k) some.push_back("n" + std::to_string(order[k]));
+        std::sort(some.begin(), some.end());
+        mine.observe(some);
+        continue;
+      }
+      test::Wanted wanted;
+      for (std::size_t k = 0; k < 3; ++k) wanted.push_back(write("n" + std::to_string(order[k])));
+      if (const std::optional<Grant> grant = mine.try_take(wanted)) mine.release(grant->stamp);
+    }
+  });
+  EXPECT_EQ(deadlocks(), before);
+  EXPECT_GT(swept, 0);
+}
+
 // SEM 4, 16: sets with common names, given in any order
 TEST_P(Contention, CrossedSetsMeetNoError) {
   constexpr std::size_t names = 6;

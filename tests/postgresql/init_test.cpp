@@ -75,8 +75,8 @@ TEST_P(Init, BringsFunctionsWithFewerParametersUpToDate) {
   const std::string of = " FROM pg_proc p WHERE p.pronamespace = '" + space() + "'::regnamespace";
   admin().run("DO $$ DECLARE f text; BEGIN FOR f IN SELECT pg_get_functiondef(p.oid)" + of +
               " AND proname = 'acquire_v2' LOOP EXECUTE 'DROP FUNCTION " + space() +
-              ".acquire_v2'; EXECUTE replace(f, ', _most bigint DEFAULT NULL::bigint', ''); END "
-              "LOOP; END $$");
+              ".acquire_v2'; EXECUTE replace(f, ', _most bigint DEFAULT NULL::bigint, _unchanged "
+              "bigint[] DEFAULT NULL::bigint[]', ''); END LOOP; END $$");
   const Address program = runtime_user();
   admin().run("UPDATE " + space() + ".meta SET script = 'older'");
   ASSERT_EQ(admin().number("SELECT pronargs" + of + " AND proname = 'acquire_v2'"), 15);

@@ -31,6 +31,7 @@ class Plans : public PostgresqlTest {
 TEST_P(Plans, AreNotCompiled) {
   Client c = client();
   ASSERT_TRUE(c.release(c.take({write("a")}).stamp));  // the name exists now
+  c.observe_one("a");
   const std::string s = space() + ".";
   Session session;
   as_by_default(session);
@@ -50,6 +51,9 @@ TEST_P(Plans, AreNotCompiled) {
     session.run("SELECT " + s + "resolve_v2(gen_random_uuid(), 'a')");
     session.run("SELECT * FROM " + s + "sweep_v2(0, '')");
     session.run("SELECT " + s + "reclaim_v2('nobody', 1)");
+    session.run("SELECT * FROM " + s + "observe_v2(ARRAY['a'], (SELECT last_value FROM " + s +
+                "config_version), 1)");
+    session.run("SELECT " + s + "sweep_traces_v2(86400000000)");
     session.run("SELECT " + s + "end_wait_v2(1, false)");
     EXPECT_EQ(session.text("SELECT " + s + "release_v2(" + stamp + ", 'raw')"), "R");
   }

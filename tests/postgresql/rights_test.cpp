@@ -41,6 +41,8 @@ class Rights : public PostgresqlTest {
     EXPECT_FALSE(c.resolve(Token::random()));
     c.reload();
     EXPECT_TRUE(c.backend().sweep(soon()));
+    EXPECT_FALSE(c.observe_one("w").being_written);
+    EXPECT_TRUE(c.backend().sweep_traces(Duration::zero(), soon()));
     const Stamp app = c.take({write("@app:app")}).stamp;
     const auto reclaimed = c.backend().reclaim("app", app.value, soon());
     EXPECT_TRUE(reclaimed) << reclaimed.error().message;
@@ -105,7 +107,8 @@ TEST_P(Rights, AProgramsSqlIsNotTheOperators) {
   for (const std::string& call :
        {"break_v2(" + of_stamp + ")", std::string("next_version_v2()"),
         std::string("wake_all_v2()"), std::string("raise_stamp_v2(9000000000000000000)"),
-        std::string("sweep_line_v2()"), std::string("config_rows_v2()")}) {
+        std::string("sweep_line_v2()"), std::string("config_rows_v2()"),
+        std::string("trace_v2(1, '{a}', '{w}', 'me', now())")}) {
     EXPECT_THROW(raw.run("SELECT " + space() + "." + call), pqxx::insufficient_privilege) << call;
   }
   for (const char* statement :

@@ -122,6 +122,28 @@ TEST_P(Standby, ABrokenOffWaitIsNoSuccess) {
   }
 }
 
+// SEM 27: a server that was replaced and does not know it can still be read. Others write to the
+// new one, so what it says of a trace is not enough.
+TEST_P(Standby, ALookIsNoObservation) {
+  Client c(backend());
+  the_standby_is_back();
+  const Trace before = c.observe_one("a");
+  set_names("nobody");
+  const std::vector<std::string> names{"a"};
+  // In force once it waits.
+  EXPECT_TRUE(eventually([&] {
+    std::optional<Result<ObserveOutcome>> seen;
+    const int times = broken_off("pg_cancel_backend", [&] {
+      seen = backend()->observe({names, c.config().version, soon()});
+    });
+    if (times == 0) return false;
+    EXPECT_EQ(seen->ok() ? Errc::internal : seen->error().code, Errc::unavailable);
+    return true;
+  }));
+  the_standby_is_back();
+  EXPECT_EQ(c.observe_one("a").last_write, before.last_write);
+}
+
 // If the server ends the session, there is no answer at all.
 TEST_P(Standby, ATerminatedSessionIsNoGrant) {
   Client c(backend());

@@ -26,13 +26,15 @@
 CREATE OR REPLACE FUNCTION "@space@".acquire_v@version@(
   _names text[], _modes "char"[], _permits integer[], _version bigint, _lease bigint,
   _least bigint, _token uuid, _app text, _instance text, _epoch bigint, _label text,
-  _waiter bigint, _woken boolean, _channel text, _ticket text, _most bigint DEFAULT NULL)
+  _waiter bigint, _woken boolean, _channel text, _ticket text, _most bigint DEFAULT NULL,
+  _unchanged bigint[] DEFAULT NULL)
 RETURNS text
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp @plans@ AS $$
 DECLARE
   _stamp bigint;
   _now timestamptz;
+  _changed text;
 BEGIN
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE EXCEPTION USING ERRCODE = 'LS002', MESSAGE = 'strategy=advisory needs transactions '
@@ -55,6 +57,12 @@ BEGIN
   -- NULL in a space whose rows are still being restored from a backup.
   IF pg_sequence_last_value('"@space@".config_version'::regclass) IS DISTINCT FROM _version THEN
     RETURN 'S';
+  END IF;
+  IF _unchanged IS NOT NULL THEN
+    _changed := "@space@".changed_v@version@(_names, _unchanged, _waiter);
+    IF _changed IS NOT NULL THEN
+      RETURN _changed;
+    END IF;
   END IF;
   _now := clock_timestamp();
   IF coalesce(pg_sequence_last_value('"@space@".stamps'::regclass), 0)
@@ -101,6 +109,9 @@ BEGIN
                                        NULL::bigint, _most);
   END IF;
   _stamp := currval('"@space@".stamps'::regclass);
+  IF pg_sequence_last_value('"@space@".never_observed'::regclass) IS NULL THEN
+    PERFORM "@space@".trace_v@version@(_stamp, _names, _modes, _label, _now);
+  END IF;
   IF _waiter <> 0 THEN
     PERFORM "@space@".leave_line_v@version@(_waiter, _names, _modes, _permits, NULL::integer[],
                                             NULL::integer[], '{}'::text[]);

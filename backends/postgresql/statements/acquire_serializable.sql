@@ -27,7 +27,8 @@
 CREATE OR REPLACE FUNCTION "@space@".acquire_v@version@(
   _names text[], _modes "char"[], _permits integer[], _version bigint, _lease bigint,
   _least bigint, _token uuid, _app text, _instance text, _epoch bigint, _label text,
-  _waiter bigint, _woken boolean, _channel text, _ticket text, _most bigint DEFAULT NULL)
+  _waiter bigint, _woken boolean, _channel text, _ticket text, _most bigint DEFAULT NULL,
+  _unchanged bigint[] DEFAULT NULL)
 RETURNS text
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp @plans@ AS $$
@@ -37,6 +38,7 @@ DECLARE
   _free boolean := true;
   _ahead boolean := false;  -- others may have waited for a part of the set before
   _name text;
+  _changed text;
 BEGIN
   IF current_setting('transaction_isolation') <> 'serializable' THEN
     RAISE EXCEPTION USING ERRCODE = 'LS002', MESSAGE = 'strategy=serializable needs '
@@ -47,6 +49,12 @@ BEGIN
   -- NULL in a space whose rows are still being restored from a backup.
   IF pg_sequence_last_value('"@space@".config_version'::regclass) IS DISTINCT FROM _version THEN
     RETURN 'S';
+  END IF;
+  IF _unchanged IS NOT NULL THEN
+    _changed := "@space@".changed_v@version@(_names, _unchanged, _waiter);
+    IF _changed IS NOT NULL THEN
+      RETURN _changed;
+    END IF;
   END IF;
   -- Drawn after this transaction's state was fixed. A conflicting grant that is not part
   -- of that state makes this one fail below, so this stamp is above all that count.
@@ -87,6 +95,9 @@ BEGIN
   ELSE
     PERFORM "@space@".record_v@version@(_stamp, _names, _modes, _lease, _now, _token, _app,
                                         _instance, _epoch, _label, true);
+  END IF;
+  IF pg_sequence_last_value('"@space@".never_observed'::regclass) IS NULL THEN
+    PERFORM "@space@".trace_v@version@(_stamp, _names, _modes, _label, _now);
   END IF;
   IF _waiter <> 0 THEN
     PERFORM "@space@".leave_line_v@version@(_waiter, _names, _modes, _permits, NULL::integer[],

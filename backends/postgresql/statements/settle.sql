@@ -152,6 +152,9 @@ BEGIN
       @mark@
       PERFORM "@space@".record_v@version@(_stamp, _names, _modes, _lease, _now, _token, _app,
         _instance, _epoch, _label, NOT (0 < ANY(_reads) OR 0 < ANY(_writes)));
+      IF pg_sequence_last_value('"@space@".never_observed'::regclass) IS NULL THEN
+        PERFORM "@space@".trace_v@version@(_stamp, _names, _modes, _label, _now);
+      END IF;
       IF _waiter <> 0 OR _freed <> '{}' THEN
         PERFORM "@space@".leave_line_v@version@(_waiter, _names, _modes, _permits, _reads,
                                                 _writes, _freed);

@@ -61,5 +61,11 @@ std::shared_ptr<Backend> inspect_shows_a_part(std::shared_ptr<Backend> sound);
 std::shared_ptr<Backend> resolve_finds_nothing(std::shared_ptr<Backend> sound);
 std::shared_ptr<Backend> resolve_finds_the_dead(std::shared_ptr<Backend> sound);
 std::shared_ptr<Backend> release_wakes_nobody(std::shared_ptr<Backend> sound);
+// trace_flaws.cpp
+std::shared_ptr<Backend> being_written_not_said(std::shared_ptr<Backend> sound);
+std::shared_ptr<Backend> condition_ignored(std::shared_ptr<Backend> sound);
+std::shared_ptr<Backend> condition_looked_at_before(std::shared_ptr<Backend> sound);
+std::shared_ptr<Backend> trace_made_beside_writes(std::shared_ptr<Backend> sound);
+std::shared_ptr<Backend> write_leaves_no_trace(std::shared_ptr<Backend> sound);
 
 }  // namespace lockset::broken
