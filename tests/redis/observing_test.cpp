@@ -127,7 +127,16 @@ TEST_F(RedisObserving, ALabelMayHaveAnyBytes) {
   EXPECT_EQ(client().observe_one("a").label, label);
 }
 
-// SEM 5, 27: an operator who moves stamps ahead ends observations, and not by loss.
+// SEM 14, 28: the hold that it meets is its own
+TEST_F(RedisObserving, ARequestThatIsDeliveredTwiceIsGrantedOnce) {
+  if (!start()) return;
+  Client c = client();
+  const Trace seen = c.observe_one("a");
+  const test::Ask ask{.token = Token::random(), .unchanged_since = {{0, seen.last_write}}};
+  EXPECT_EQ(c.take({write("a")}, ask).stamp, c.take({write("a")}, ask).stamp);
+}
+
+// SEM 5, 27: also where stamps are ahead of the clock
 TEST_F(RedisObserving, TheStampOfANewTraceIsLaterThanAll) {
   if (!start()) return;
   Client c = client();
