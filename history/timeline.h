@@ -62,7 +62,13 @@ struct Op {
 
   [[nodiscard]] bool granted() const noexcept { return outcome == Outcome::granted; }
   [[nodiscard]] bool may_hold() const noexcept {
-    return granted() || outcome == Outcome::unknown || outcome == Outcome::none;
+    return granted() || outcome == Outcome::unknown || outcome == Outcome::none || gave_back();
+  }
+  // Perhaps it was granted, and its client gave it back: a process that was stopped meanwhile reads
+  // the answer when the lease has ended for it. That takes more than half of a lease, for a margin
+  // is no longer.
+  [[nodiscard]] bool gave_back() const noexcept {
+    return outcome == Outcome::refused && returned - asked >= lease / 2;
   }
 };
 

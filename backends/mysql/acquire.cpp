@@ -34,10 +34,15 @@ std::string_view cut(std::string_view text, std::size_t most) {
 std::string items_json(const AcquireRequest& request) {
   std::string json = "[";
   const auto items = request.set->items();
+  auto expected = request.unchanged_since.begin();
   for (std::size_t i = 0; i < items.size(); ++i) {
     json += json.size() > 1 ? ",[" : "[";
     json += json_string(items[i].name) + "," + std::to_string(number(items[i].mode)) + "," +
-            std::to_string(request.permits[i]) + "]";
+            std::to_string(request.permits[i]);
+    if (expected != request.unchanged_since.end() && expected->item == i) {
+      json += "," + std::to_string((expected++)->last_write.value);
+    }
+    json += "]";
   }
   return json + "]";
 }
@@ -53,15 +58,18 @@ std::string acquire_text(const Store& store, const AcquireRequest& request, cons
                          const std::string& listener) {
   const auto items = request.set->items();
   const LockRequest& first = items.front();
-  const bool one = items.size() == 1;
+  const bool one = items.size() == 1 && request.unchanged_since.empty();
   CallText call(store.name(acquire_procedure_name(store.options().strategy)) + (one ? "_one" : ""));
   call.number(request.config_version).bytes(first.name);
   if (one) {
     call.number(request.permits[0]);
   } else {
-    call.bytes(packed_names(*request.set))
-        .utf8(items_json(request))
-        .number(static_cast<std::int64_t>(items.size()));
+    if (items.size() == 1) {
+      call.null();
+    } else {
+      call.bytes(packed_names(*request.set));
+    }
+    call.utf8(items_json(request)).number(static_cast<std::int64_t>(items.size()));
   }
   call.number(number(first.mode))
       .number(us(request.lease))
@@ -121,6 +129,7 @@ Result<AcquireOutcome> MysqlBackend::try_acquire(const AcquireRequest& request) 
     return outcome_of_it;
   }
   if (outcome == "stale") return AcquireOutcome(Stale{});
+  if (outcome == "changed") return changed(*answer, request.by);
   if (outcome == "unsure") {
     return error_from(not_kept, "changed over under the commit", store_->options().shown(),
                       Sent::change);
@@ -162,6 +171,18 @@ AcquireOutcome MysqlBackend::busy(const Reply& answer, std::uint32_t collisions,
   busy.collisions = collisions;
   wake(answer.text(8), by);
   return {std::move(busy)};
+}
+
+AcquireOutcome MysqlBackend::changed(const Reply& answer, TimePoint by) {
+  Changed changed;
+  changed.item = static_cast<std::size_t>(answer.number(1));
+  changed.trace.last_write = Stamp{answer.number(3)};
+  if (const auto granted_us = answer.optional_number(4)) {
+    changed.trace.age_us = std::max<std::int64_t>(0, answer.number(2) - *granted_us);
+  }
+  changed.trace.label = answer.text(5);
+  wake(answer.text(6), by);
+  return {std::move(changed)};
 }
 
 std::shared_ptr<WaitTicket> MysqlBackend::wait_with(std::shared_ptr<Ticket> ticket, TimePoint by) {

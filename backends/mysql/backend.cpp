@@ -22,6 +22,7 @@ Traits MysqlBackend::traits() const {
   traits.holds_outlive_process = true;
   traits.shared_between_processes = true;
   traits.floors = true;
+  traits.observing = true;
   return traits;
 }
 

@@ -33,6 +33,8 @@ class MysqlBackend final : public Backend {
   Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override;
   Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) override;
   Result<std::size_t> sweep(TimePoint by) override;
+  Result<ObserveOutcome> observe(const ObserveRequest& request) override;
+  Result<std::size_t> sweep_traces(Duration unobserved, TimePoint by) override;
 
  private:
   class Ticket;
@@ -47,6 +49,7 @@ class MysqlBackend final : public Backend {
   Result<AcquireOutcome> granted(const AcquireRequest& request, const Reply& answer,
                                  std::uint32_t collisions);
   AcquireOutcome busy(const Reply& answer, std::uint32_t collisions, TimePoint by);
+  AcquireOutcome changed(const Reply& answer, TimePoint by);
   // Null if the client can't wait in the line.
   std::shared_ptr<WaitTicket> wait_with(std::shared_ptr<Ticket> ticket, TimePoint by);
   // Tells these listeners, "name,name", that waiters of theirs were woken. The change that woke

@@ -34,6 +34,24 @@ std::string first_row(const std::string& space) {
                    space);
 }
 
+// What happened under an older version's procedures left no traces.
+std::string forget_traces(const std::string& space) {
+  return filled_in(
+      "DELETE FROM {space}_traces WHERE EXISTS (SELECT 1 FROM {space}_space "
+      "WHERE schema_version <> {schema_version})",
+      space);
+}
+
+// An acquire by an older version's procedure that has begun and waits for a name is stale.
+std::string say_version(const std::string& space) {
+  return filled_in(
+      "UPDATE {space}_space SET "
+      "config_version = IF(schema_version = {schema_version}, config_version, {next_version}), "
+      "schema_version = {schema_version}, procedures = '" +
+          fingerprint(space) + "'",
+      space);
+}
+
 Error misfit(const Options& options, const std::string& why) {
   return Error{Errc::misconfigured, options.shown() + ": " + why};
 }
@@ -156,11 +174,9 @@ class Init {
         return given;
       }
     }
+    if (const Result<Reply> gone = say(forget_traces(options_.space)); !gone) return gone.error();
     const Result<Reply> row =
-        say(found.there ? "UPDATE " + options_.space +
-                              "_space SET schema_version = " + std::to_string(schema_version) +
-                              ", procedures = '" + fingerprint(options_.space) + "'"
-                        : first_row(options_.space));
+        say(found.there ? say_version(options_.space) : first_row(options_.space));
     return row ? Status() : row.error();
   }
 
@@ -209,9 +225,8 @@ std::string init_script(const Options& options) {
   for (const Procedure& procedure : procedures_of(options.space)) {
     script += "DROP PROCEDURE IF EXISTS " + procedure.name + "//\n" + procedure.sql + "//\n";
   }
-  script += "DELIMITER ;\n" + first_row(options.space) + ";\n" + "UPDATE " + options.space +
-            "_space SET schema_version = " + std::to_string(schema_version) + ", procedures = '" +
-            fingerprint(options.space) + "';\n";
+  script += "DELIMITER ;\n" + first_row(options.space) + ";\n" + forget_traces(options.space) +
+            ";\n" + say_version(options.space) + ";\n";
   return script;
 }
 

@@ -11,7 +11,9 @@
 
 namespace lockset::mysql {
 
-inline constexpr int schema_version = 2;
+// Version 3 added traces. A program of an older version must not make its own procedures again,
+// which leave none.
+inline constexpr int schema_version = 3;
 
 // Errc::misconfigured, with what to do, unless this program can work with the existing space.
 Status check_schema(Connection& connection, const Options& options, TimePoint by);

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "backends/line_times.h"
+#include "backends/mysql/schema.h"
 #include "backends/mysql/statements.h"
 #include "lockset/space_config.h"
 
@@ -17,6 +18,7 @@ constexpr NamedSql tables[] = {
     {"_accounts", statements::table_accounts_sql},
     {"_waiters", statements::table_waiters_sql},
     {"_waiter_names", statements::table_waiter_names_sql},
+    {"_traces", statements::table_traces_sql},
     {"_space", statements::table_space_sql, Audience::everybody},
 };
 
@@ -39,6 +41,9 @@ constexpr NamedSql hold_procedures[] = {
     {"_reclaim", statements::reclaim_sql, Audience::everybody},
     {"_sweep", statements::sweep_sql, Audience::everybody},
     {"_collect", statements::collect_sql, Audience::everybody},
+    {"_draw", statements::draw_sql},
+    {"_observe", statements::observe_sql, Audience::everybody},
+    {"_sweep_traces", statements::sweep_traces_sql, Audience::everybody},
     {"_change", statements::change_sql, Audience::operators},
 };
 
@@ -132,6 +137,11 @@ std::string filled_in(std::string_view text, const std::string& space) {
               "JSON_TABLE(p_items, '$[*]' COLUMNS (ord FOR ORDINALITY, "
               "name VARCHAR(255) CHARACTER SET utf8mb4 PATH '$[0]', mode INT PATH '$[1]', "
               "permits BIGINT PATH '$[2]'))");
+  replace_all(result, "{conditions}",
+              "JSON_TABLE(p_items, '$[*]' COLUMNS (ord FOR ORDINALITY, "
+              "name VARCHAR(255) CHARACTER SET utf8mb4 PATH '$[0]', "
+              "last_write BIGINT PATH '$[3]'))");
+  replace_all(result, "{schema_version}", std::to_string(schema_version));
   replace_all(result, "{holds}",
               "JSON_TABLE(p_holds, '$[*]' COLUMNS (stamp BIGINT PATH '$[0]', "
               "name VARCHAR(255) CHARACTER SET utf8mb4 PATH '$[1]', lease BIGINT PATH '$[2]', "

@@ -46,8 +46,8 @@ class Server : public SharedServer<test::RawMysql> {
     as_admin([&](test::RawMysql& admin) {
       while (admin.number("SELECT COUNT(*) FROM " + others) > 0) {
       }
-      for (const char* const table :
-           {"_locks", "_names", "_lock_permits", "_epochs", "_waiters", "_waiter_names"}) {
+      for (const char* const table : {"_locks", "_names", "_lock_permits", "_epochs", "_waiters",
+                                      "_waiter_names", "_traces"}) {
         admin.rows("DELETE FROM " + name + table);
       }
       admin.rows("UPDATE " + name +
@@ -61,7 +61,7 @@ class Server : public SharedServer<test::RawMysql> {
     as_admin([&](test::RawMysql& admin) {
       admin.rows("DROP TABLE " + name + "_space, " + name + "_locks, " + name + "_names, " + name +
                  "_lock_permits, " + name + "_epochs, " + name + "_waiters, " + name +
-                 "_waiter_names");
+                 "_waiter_names, " + name + "_traces");
       for (const auto& row :
            admin.rows("SELECT routine_name FROM information_schema.routines WHERE "
                       "routine_schema = DATABASE() AND routine_name LIKE '" +

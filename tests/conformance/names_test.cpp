@@ -137,6 +137,21 @@ TEST_P(Names, SideBySideInOneSet) {
   ASSERT_TRUE(c.release(grant.stamp));
 }
 
+// SEM 2, 4: what a collation would call equal, in one set, and one of them held
+TEST_P(Names, OfASetAreToldApart) {
+  const std::vector<std::string> names{"a", "A", "a ", "\u00e1", "ss", "\u00df"};
+  Wanted all;
+  for (const std::string& name : names) all.push_back(write(name));
+  Client holder = client();
+  Client other(open(), "other");
+  for (const std::string& held : names) {
+    SCOPED_TRACE(in_quotes(held));
+    const Grant grant = holder.take({write(held)});
+    EXPECT_EQ(other.meet_busy(all).name, held);
+    ASSERT_TRUE(holder.release(grant.stamp));
+  }
+}
+
 // SEM 2: case
 TEST_P(Names, CaseCounts) {
   Client c = client();

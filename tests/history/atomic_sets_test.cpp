@@ -99,6 +99,18 @@ TEST(AtomicSets, AnUnknownOutcomeExplainsItsOwnSetOnlyAndNotForEver) {
   EXPECT_EQ(at(2116), 1U);
 }
 
+// A client that was stopped gives back what was granted too late, and says that it got nothing.
+TEST(AtomicSets, ARefusalThatTookAsLongAsItsLeaseExplainsItsSet) {
+  const auto refused_at = [](std::int64_t time, std::vector<Wish> set) {
+    Story story = seen(11, {w("c")}, 95);
+    story.ask("q", 1, 0, std::move(set)).add("q", time, Refused{1});
+    return story.check().found_of(Invariant::atomic_sets);
+  };
+  EXPECT_EQ(refused_at(2000, {w("c")}), 0U);
+  EXPECT_EQ(refused_at(900, {w("c")}), 1U);
+  EXPECT_EQ(refused_at(2000, {w("c"), w("d")}), 1U);
+}
+
 TEST(AtomicSets, OneHoldIsShownOnce) {
   Story story;
   story.had("p", 1, 10, {w("a")}, 10, 20, 80, 90).add("o", 30, SeenBegin{});

@@ -16,8 +16,8 @@ class Demotion : public MysqlTest {
   // Everything that a client may have changed, as one text.
   std::string state() {
     std::string all;
-    for (const char* const rest :
-         {"_locks", "_names", "_space", "_lock_permits", "_epochs", "_waiters", "_waiter_names"}) {
+    for (const char* const rest : {"_locks", "_names", "_space", "_lock_permits", "_epochs",
+                                   "_waiters", "_waiter_names", "_traces"}) {
       for (const auto& row : admin().rows("SELECT * FROM " + table(rest) + " ORDER BY 1, 2")) {
         for (const auto& value : row) all += value.value_or("NULL") + ",";
       }

@@ -23,7 +23,7 @@ class Restore : public MysqlTest {
 
  private:
   static constexpr const char* tables_[] = {"_names", "_locks",   "_lock_permits", "_epochs",
-                                            "_space", "_waiters", "_waiter_names"};
+                                            "_space", "_waiters", "_waiter_names", "_traces"};
 };
 
 TEST_P(Restore, AVersionDoesNotComeAgainWithAnotherMeaning) {

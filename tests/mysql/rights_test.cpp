@@ -124,7 +124,7 @@ TEST_P(Rights, StayWhenInitMakesTheProceduresAnew) {
   for (const std::string change : {"procedures = 'older'", "schema_version = 1"}) {
     admin().rows("UPDATE " + table("_space") + " SET " + change);
     // Spaces of older versions lack these.
-    for (const char* const rest : {"_waiters", "_waiter_names"}) {
+    for (const char* const rest : {"_waiters", "_waiter_names", "_traces"}) {
       admin().rows("DROP TABLE " + table(rest));
     }
     for (const char* const rest : {"_wake", "_park", "_end_wait", "_waiting", "_release_now"}) {
@@ -284,7 +284,7 @@ TEST_P(Rights, ReachNoTablePastTheProcedures) {
   for (const Address& address : {program(), operators()}) {
     RawMysql user(url(address));
     for (const char* const rest : {"_locks", "_names", "_lock_permits", "_epochs", "_space",
-                                   "_accounts", "_waiters", "_waiter_names"}) {
+                                   "_accounts", "_waiters", "_waiter_names", "_traces"}) {
       const std::string name = table(rest);
       EXPECT_EQ(user.code_of("DELETE FROM " + name), 1142) << rest;
       EXPECT_EQ(user.code_of("INSERT INTO " + name + " VALUES ()"), 1142) << rest;

@@ -43,8 +43,8 @@ TEST_P(Stamps, ACounterThatWasPutBackIsRaised) {
 // SEM 8: tables that were dropped and made again
 TEST_P(Stamps, TablesThatWereMadeAgain) {
   const Stamp before = client().take({write("a")}).stamp;
-  for (const char* const rest :
-       {"_space", "_locks", "_names", "_lock_permits", "_epochs", "_waiters", "_waiter_names"}) {
+  for (const char* const rest : {"_space", "_locks", "_names", "_lock_permits", "_epochs",
+                                 "_waiters", "_waiter_names", "_traces"}) {
     admin().rows("DROP TABLE " + table(rest));
   }
   ASSERT_TRUE(init_space(url(), soon()));

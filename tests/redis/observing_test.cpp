@@ -448,6 +448,26 @@ TEST_F(RedisObserving, TracesStayForDaysAfterTheyWereObserved) {
   EXPECT_GT(c.observe_one("a").last_write, grant.stamp);
 }
 
+// The second step of a sweep looks again, for the name may have been observed since the first.
+TEST_F(RedisObserving, ANameThatIsObservedMeanwhileStays) {
+  if (!start()) return;
+  Client c = client();
+  c.observe_one("a");
+  const auto forget = [&](const std::string& unobserved_us) {
+    const std::string version = field("version");
+    const test::RawReply reply =
+        admin().say({"EVAL", redis::scripts::forget.text(), "5", "{lockset}", "{lockset}:leases",
+                     "{lockset}:waiters", "{lockset}:shared:a", "{lockset}:here",
+                     field("run") + " " + field("born") + " " + version, version, field("last"),
+                     unobserved_us});
+    return reply.list.at(1).text;
+  };
+  EXPECT_EQ(forget("3600000000"), "0");
+  EXPECT_EQ(traces().size(), 3U);
+  EXPECT_EQ(forget("0"), "1");
+  EXPECT_EQ(traces().size(), 0U);
+}
+
 // A space with more than one step looks at, among holds
 TEST_F(RedisObserving, TracesAreSweptInParts) {
   if (!start()) return;

@@ -4,6 +4,8 @@
 -- #   outcome 'granted': stamp, now, left of the lease or NULL, floors or NULL, whom to tell
 -- #   outcome 'busy':    holder (0: names are kept for a waiter), now, left of the first lease or
 -- #                      NULL, its own waiter or NULL, name, mode, label, whom to tell
+-- #   outcome 'changed': item, now, last write or 0, when that was granted or NULL, label, whom to
+-- #                      tell
 -- #   outcome 'stale', 'late', 'unsure'
 -- #
 -- # Checks whether the server is the one that is written to, and durable: once before (then
@@ -20,7 +22,7 @@
 -- # measured to cost half as much again.
 -- #
 -- # All calls take locks in this order: name rows by name, the space's row, holds by stamp
--- # (in a hold, item 0 first), waiters.
+-- # (in a hold, item 0 first), waiters, traces by name.
 -- #
 -- # Who waits (p_listener is not NULL) is registered with the busy answer. A release takes no
 -- # lock on a name. So the holds in the way are locked until the registration is committed:
@@ -31,12 +33,15 @@
 -- # often: the count locks the waiters' rows, so two grants of different names can't both be
 -- # the last one.
 -- #
+-- # An item of the set may say which last write its trace has to have (semantics 28).
+-- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures
 -- #   {procedure}: _acquire_rows or _acquire_key, by strategy
 -- #   {lock}: lock_row.sql or lock_key.sql, by strategy
 -- #   {now}: the server's clock, in microseconds since 1970
 -- #   {items}: the set of the request, as a table
+-- #   {conditions}: the last writes that it expects, as a table
 -- #   {judged}: the same, with how many hold each name, and for how many waiters it is kept
 -- #   {kept}: the condition that names are kept for the waiter (n, w)
 -- #   {life}: how long a waiter counts that is not heard of, in microseconds
@@ -60,7 +65,7 @@ main: BEGIN
   DECLARE v_now, v_version, v_base, v_low, v_stamp, v_target, v_seen, v_twin BIGINT;
   DECLARE v_least_low, v_most_low, v_holder, v_first_end, v_end, v_waits, v_waiter BIGINT;
   DECLARE v_enough, v_expires, v_woken, v_overtaken, v_permits, v_held, v_calls, v_called BIGINT;
-  DECLARE v_blocked, v_kept, v_done INT;
+  DECLARE v_blocked, v_kept, v_done, v_traced, v_conditional INT;
   DECLARE v_mode, v_holder_mode TINYINT;
   DECLARE v_lease_at VARBINARY(255);
   DECLARE v_label VARBINARY(1100);
@@ -108,13 +113,38 @@ main: BEGIN
   END IF;
   {check_keeps}
   SELECT config_version, stamp_base, (SELECT MIN(w.id) FROM {space}_waiters w),
-         (SELECT w.calls FROM {space}_waiters w WHERE w.id = p_waiter)
-    INTO v_version, v_base, v_waits, v_called
+         (SELECT w.calls FROM {space}_waiters w WHERE w.id = p_waiter),
+         (SELECT 1 FROM {space}_traces t LIMIT 1),
+         JSON_CONTAINS_PATH(p_items, 'one', '$[*][3]')
+    INTO v_version, v_base, v_waits, v_called, v_traced, v_conditional
     FROM {space}_space WHERE id = 1 LOCK IN SHARE MODE;
   IF v_version IS NULL OR v_version <> p_version THEN
     ROLLBACK;
     SELECT 'stale';
     LEAVE main;
+  END IF;
+  IF v_conditional THEN
+    SELECT c.ord, IF(t.name IS NULL, 0, GREATEST(t.last_write, v_base)),
+           IF(t.last_write < v_base, NULL, t.granted), IF(t.last_write < v_base, '', t.label)
+      INTO v_blocked, v_stamp, v_end, v_label
+      FROM {conditions} c LEFT JOIN {space}_traces t ON t.name = CAST(c.name AS BINARY)
+     WHERE c.last_write IS NOT NULL
+       AND (t.name IS NULL OR GREATEST(t.last_write, v_base) <> c.last_write)
+     ORDER BY c.ord LIMIT 1;
+    IF v_blocked IS NOT NULL THEN
+      IF p_waiter <> 0 THEN
+        -- As in end_wait.sql.
+        SELECT id INTO v_waiter FROM {space}_waiters
+          WHERE id = p_waiter AND listener = p_listener FOR UPDATE;
+        IF v_waiter IS NOT NULL THEN
+          CALL {space}_leave_line(v_waiter);
+          CALL {space}_wake_freed();
+        END IF;
+      END IF;
+      COMMIT;
+      SELECT 'changed', v_blocked - 1, v_now, v_stamp, v_end, v_label, @lockset_wake;
+      LEAVE main;
+    END IF;
   END IF;
 
   judge: BEGIN
@@ -353,6 +383,11 @@ main: BEGIN
   END IF;
   IF v_waits IS NOT NULL AND (p_waiter <> 0 OR @lockset_freed <> '') THEN
     CALL {space}_admit_others(p_items, p_waiter);
+  END IF;
+  IF v_traced IS NOT NULL THEN
+    UPDATE {items} j
+      STRAIGHT_JOIN {space}_traces t ON t.name = CAST(j.name AS BINARY)
+      SET t.last_write = v_stamp, t.label = p_label, t.granted = v_now WHERE j.mode = 1;
   END IF;
   COMMIT;
   SELECT IF({keeps}, 'granted', 'unsure'), v_stamp, v_now, p_lease, v_floors, @lockset_wake;

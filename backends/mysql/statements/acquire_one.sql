@@ -19,7 +19,7 @@ CREATE PROCEDURE {space}{procedure}_one(
 MODIFIES SQL DATA SQL SECURITY DEFINER
 main: BEGIN
   DECLARE v_began BIGINT DEFAULT {now};
-  DECLARE v_low, v_base, v_now, v_seen, v_waiter BIGINT;
+  DECLARE v_low, v_base, v_now, v_seen, v_waiter, v_traced BIGINT;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
@@ -27,8 +27,9 @@ main: BEGIN
   SELECT s.stamp_base, {now},
          (SELECT MIN(l.stamp) FROM {space}_locks l
            WHERE l.name = p_name AND l.stamp >= v_low),
-         (SELECT MIN(n.id) FROM {space}_waiter_names n WHERE n.name = p_name)
-    INTO v_base, v_now, v_seen, v_waiter
+         (SELECT MIN(n.id) FROM {space}_waiter_names n WHERE n.name = p_name),
+         (SELECT t.last_write FROM {space}_traces t WHERE t.name = p_name)
+    INTO v_base, v_now, v_seen, v_waiter, v_traced
     FROM {space}_space s WHERE s.id = 1 AND s.config_version = p_version LOCK IN SHARE MODE;
   IF v_low IS NOT NULL AND v_base IS NOT NULL AND v_seen IS NULL
      AND v_waiter IS NULL AND v_now - v_began <= p_patience AND {keeps} THEN
@@ -39,6 +40,10 @@ main: BEGIN
     IF LAST_INSERT_ID() >= GREATEST(p_least, v_base + 1, v_low, v_now - 1000000) THEN
       IF LAST_INSERT_ID() - v_low > 5000000 THEN
         UPDATE {space}_names SET low = LAST_INSERT_ID() WHERE name = p_name;
+      END IF;
+      IF v_traced IS NOT NULL AND p_mode = 1 THEN
+        UPDATE {space}_traces SET last_write = LAST_INSERT_ID(), label = p_label, granted = v_now
+          WHERE name = p_name;
       END IF;
       COMMIT;
       SELECT IF({keeps}, 'granted', 'unsure'), LAST_INSERT_ID(), v_now, p_lease, NULL, NULL;
