@@ -87,18 +87,26 @@ Traits RedisBackend::traits() const {
   traits.holds_outlive_process = true;
   traits.shared_between_processes = true;
   traits.floors = true;
+  traits.observing = true;
   // A script stalls all clients while it runs.
   traits.renew_chunk = 250;
   return traits;
 }
 
-Result<AcquireOutcome> RedisBackend::quarantine(const Reply& reply) const {
+Error RedisBackend::quarantine(const Reply& reply, std::string_view what) const {
   const Duration left = microseconds(reply[1].number());
   return Error{Errc::unavailable,
                store_->options().shown() + ": its state was lost or may have been (seen at " +
-                   time_of_day(reply[2].number()) + "): no new grants for another " +
+                   time_of_day(reply[2].number()) + "): " + std::string(what) + " for another " +
                    format_duration(std::chrono::ceil<std::chrono::seconds>(left)) +
                    ", until all leases of before have ended"};
+}
+
+Error RedisBackend::stamps_used_up() const {
+  return Error{Errc::misconfigured,
+               store_->options().shown() +
+                   ": the stamps are used up (2^53, beyond which Redis does not count exactly): "
+                   "somebody has raised their base too far; take another space"};
 }
 
 AcquireOutcome RedisBackend::granted(const Reply& reply, const AcquireRequest& request) {
@@ -146,7 +154,8 @@ Result<AcquireOutcome> RedisBackend::attempt(const AcquireRequest& request,
   call.marks = marks;
   const std::int64_t since = ticket ? ticket->since : 0;
   const bool usual = request.config_version == marks.version &&
-                     request.min_stamp.value <= marks.stamp && since == 0;
+                     request.min_stamp.value <= marks.stamp && since == 0 &&
+                     request.unchanged_since.empty();
   std::string details = usual ? "1 " : "0 ";
   for (const std::int64_t number : {request.config_version, request.min_stamp.value, since}) {
     details += std::to_string(number);
@@ -168,6 +177,11 @@ Result<AcquireOutcome> RedisBackend::attempt(const AcquireRequest& request,
   call.arguments.push_back(pack(request.token, *request.owner, items));
   call.arguments.push_back(modes_of(items));
   call.arguments.push_back(std::move(details));
+  if (!request.unchanged_since.empty()) call.arguments.emplace_back();
+  for (const Expected& each : request.unchanged_since) {
+    call.arguments.back() +=
+        std::to_string(each.item + 1) + " " + std::to_string(each.last_write.value) + " ";
+  }
   const Result<Reply> reply = store_->run(scripts::acquire, call, request.by);
   if (!reply) return reply.error();
   const std::string_view kind = (*reply)[0].text();
@@ -180,13 +194,13 @@ Result<AcquireOutcome> RedisBackend::attempt(const AcquireRequest& request,
     }
     return busy(*reply, request, ticket);
   }
-  if (kind == "Q") return quarantine(*reply);
-  if (kind == "U") {
-    return Error{Errc::misconfigured,
-                 store_->options().shown() +
-                     ": the stamps are used up (2^53, beyond which Redis does not count exactly): "
-                     "somebody has raised their base too far; take another space"};
+  if (kind == "C") {
+    if (ticket) ticket->since = 0;
+    return AcquireOutcome(
+        Changed{static_cast<std::size_t>((*reply)[1].number() - 1), trace_from(*reply, 2)});
   }
+  if (kind == "Q") return quarantine(*reply, "no new grants");
+  if (kind == "U") return stamps_used_up();
   if (kind == "S") return AcquireOutcome(Stale{});
   return store_->nonsense(scripts::acquire.name);
 }

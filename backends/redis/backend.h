@@ -37,6 +37,8 @@ class RedisBackend final : public Backend {
   Result<SpaceConfig> load_config(TimePoint by) override;
   Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override;
   Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) override;
+  Result<ObserveOutcome> observe(const ObserveRequest& request) override;
+  Result<std::size_t> sweep_traces(Duration unobserved, TimePoint by) override;
   Result<std::size_t> sweep(TimePoint by) override;
 
  private:
@@ -51,7 +53,9 @@ class RedisBackend final : public Backend {
   // --- acquire.cpp ---
   Result<AcquireOutcome> attempt(const AcquireRequest& request,
                                  const std::shared_ptr<Ticket>& ticket);
-  Result<AcquireOutcome> quarantine(const Reply& reply) const;
+  // `what` does not happen while it lasts.
+  Error quarantine(const Reply& reply, std::string_view what) const;
+  Error stamps_used_up() const;
   AcquireOutcome granted(const Reply& reply, const AcquireRequest& request);
   AcquireOutcome busy(const Reply& reply, const AcquireRequest& request,
                       std::shared_ptr<Ticket> ticket) const;
@@ -84,7 +88,9 @@ class RedisBackend final : public Backend {
   server::Listener listener_;
   std::mutex reclaiming_mutex_;
   Reclaiming reclaiming_;
-  std::atomic<std::uint64_t> next_waiters_ = 0;  // where the next sweep continues among the waiters
+  // Where the next sweeps continue, among the waiters and among the fields of the space.
+  std::atomic<std::uint64_t> next_waiters_ = 0;
+  std::atomic<std::uint64_t> next_traces_ = 0;
 };
 
 // A script stalls all clients while it runs, so it gets at most this many.
@@ -94,6 +100,9 @@ inline constexpr std::size_t most_keys = 2000;
 // Adds the keys of these names in the order that the scripts expect: all of one kind, then all of
 // the next.
 void add_keys(Call& call, const Keys& keys, std::span<const LockRequest> items, bool lines);
+
+// The trace in the part of an answer that begins at this element.
+Trace trace_from(const Reply& reply, std::size_t at);
 
 inline std::int64_t micros(Duration duration) {
   return std::chrono::duration_cast<std::chrono::microseconds>(duration).count();

@@ -41,9 +41,11 @@ std::string Script::text() const {
   if (wakes) text += lines(wake_lua);
   text += lines(body);
   replace(text, "@ending@", lines(end_of_hold_lua));
+  replace(text, "@past@", lines(past_lost_stamps_lua));
   replace(text, "@state@", lines(state_lua));
   replace(text, "@refusing@", lines(refusing_lua));
   replace(text, "@adopting@", lines(adopting_lua));
+  replace(text, "@trace@", lines(trace_lua));
   replace(text, "@wake@", lines(wake_lua));
   replace(text, "@wake_all@", lines(wake_all_lua));
   replace(text, "@answer_config@", lines(answer_config_lua));
@@ -108,6 +110,19 @@ const Script inspect_name{.number = 13,
 const Script restore{
     .number = 14, .name = "a restoration", .body = statements::restore_lua, .sent = Sent::reading};
 const Script init{.number = 15, .name = "an initialisation", .body = statements::init_lua};
+// What it changes may be changed twice.
+const Script observe{.number = 16,
+                     .name = "an observation",
+                     .more = ", 'base', 'lost'",
+                     .body = statements::observe_lua,
+                     .ends = true,
+                     .wakes = true,
+                     .sent = Sent::reading};
+const Script unobserved{.number = 17,
+                        .name = "a look for traces",
+                        .body = statements::unobserved_lua,
+                        .sent = Sent::reading};
+const Script forget{.number = 18, .name = "a sweep of traces", .body = statements::forget_lua};
 
 }  // namespace scripts
 

@@ -42,9 +42,9 @@ struct Script {
 
 namespace scripts {
 extern const Script acquire, find, release, renew, reregister, resolve, inspect, inspect_name,
-    end_wait, expired, remove, load, change, reclaim, restore, init;
+    end_wait, expired, remove, load, change, reclaim, restore, init, observe, unobserved, forget;
 }  // namespace scripts
 
-inline constexpr std::size_t script_count = 16;
+inline constexpr std::size_t script_count = 19;
 
 }  // namespace lockset::redis

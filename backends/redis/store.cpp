@@ -18,7 +18,8 @@ constexpr const Script* all_scripts[script_count] = {
     &scripts::acquire,    &scripts::find,         &scripts::release, &scripts::renew,
     &scripts::reregister, &scripts::resolve,      &scripts::expired, &scripts::remove,
     &scripts::end_wait,   &scripts::load,         &scripts::change,  &scripts::reclaim,
-    &scripts::inspect,    &scripts::inspect_name, &scripts::restore, &scripts::init};
+    &scripts::inspect,    &scripts::inspect_name, &scripts::restore, &scripts::init,
+    &scripts::observe,    &scripts::unobserved,   &scripts::forget};
 
 std::string text(std::int64_t number) { return std::to_string(number); }
 

@@ -359,7 +359,8 @@ class Backend {
   // No write may slip between a trace and its reader: making a trace keeps the same order of locks
   // as a write grant, and to read one without a lock is enough, because a grant and its change of
   // the trace are one step. If a store forgets holds and lets clients register them again, that
-  // raises the traces of their write names to at least their stamps.
+  // raises the traces of their write names to at least their stamps; or the loss ends all traces,
+  // and nothing is observed before the lost holds have ended or are registered.
   // REQUIRES: Traits::observing.
   virtual Result<ObserveOutcome> observe(const ObserveRequest& /*request*/) {
     return Error{Errc::unsupported,

@@ -77,6 +77,8 @@ TEST_F(RedisRights, AsPrintedAreEnoughForAllThatAProgramDoes) {
   const std::int64_t epoch = mine.take({write("@app:app")}).stamp.value;
   EXPECT_TRUE(backend->reclaim("app", epoch, soon()));
   EXPECT_TRUE(backend->sweep(soon()));
+  EXPECT_EQ(mine.observe({"a", "observed"}).size(), 2U);
+  EXPECT_TRUE(backend->sweep_traces(trace_lifetime, soon()));
   for (const Finding& one : examine_space(user_url(), soon()).value()) {
     EXPECT_NE(one.level, Finding::Level::unsafe) << one.text;
   }
@@ -175,6 +177,8 @@ TEST_F(RedisRights, WithoutHscanFewWaitersAreSwept) {
   admin().say({"HSET", "{lockset}:waiters", "a dead one", std::string(32, '0')});
   EXPECT_TRUE(mine.backend().sweep(soon()));
   EXPECT_EQ(admin().number({"EXISTS", "{lockset}:waiters"}), 0);
+  mine.observe_one("a");
+  EXPECT_EQ(mine.backend().sweep_traces(Duration::zero(), soon()).value(), 1U);
 }
 
 // Rights that are taken away while the program runs
@@ -224,7 +228,8 @@ TEST(RedisRightsScript, TriesWhatTheScriptsCall) {
        {&scripts::acquire, &scripts::find, &scripts::release, &scripts::renew, &scripts::resolve,
         &scripts::reregister, &scripts::inspect, &scripts::inspect_name, &scripts::end_wait,
         &scripts::expired, &scripts::remove, &scripts::load, &scripts::change, &scripts::reclaim,
-        &scripts::restore, &scripts::init}) {
+        &scripts::restore, &scripts::init, &scripts::observe, &scripts::unobserved,
+        &scripts::forget}) {
     const std::string text = script->text();
     for (auto at = std::sregex_iterator(text.begin(), text.end(), called);
          at != std::sregex_iterator(); ++at) {

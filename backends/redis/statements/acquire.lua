@@ -4,8 +4,10 @@
 -- # from 4: lease; how long strings stay, in milliseconds; 't:' and the token; record;
 -- # modes; and in a single argument, because each one costs: '1' if it may go the short way
 -- # (its version is the one in ARGV 1, its least stamp is not above ARGV 3, it is not in
--- # line), version, least stamp, since when it is in line (0: not yet), whether it was
--- # woken, how often a waiter may be overtaken, permits, the waiter (empty: it won't wait).
+-- # line, and has no condition), version, least stamp, since when it is in line (0: not yet),
+-- # whether it was woken, how often a waiter may be overtaken, permits, the waiter (empty: it won't
+-- # wait). ARGV 10, only if there is a condition: for each of its names the item and the stamp that
+-- # its trace has to have, each with a blank behind it.
 -- #
 -- # A string: the stamp, which is also the time: the set was free, and the lease is as
 -- # asked.
@@ -14,11 +16,18 @@
 -- # {'G', stamp, lease, time, floors...}: without floors the set was free.
 -- # {'B', item, mode, stamp, microseconds until the first in the way ends, in line since,
 -- #  record}; stamp 0: names are kept, for the waiter of this record. {'A'}: again, for there is more to be tidied up than one step should do.
+-- # {'C', item, stamp (0: it has no trace), microseconds since the grant ('': not known), label,
+-- #  whether a write hold is on it}: the condition is not met.
+-- #
+-- # Filled in:
+-- #   @trace@: trace.lua
 
 local asked_version, least, in_line, was_woken, most_overtakes, all_permits, waiter =
     string.match(ARGV[9], '^%d (%d+) (%d+) (%d+) (%d) (%d+) ([%d,]+) (.*)$')
 if m[3] ~= asked_version then return {'S'} end
-if quarantine > now then return {'Q', format('%.0f', quarantine - now), m[7]} end
+if quarantine > now then
+  return {'Q', format('%.0f', quarantine - now), call('HGET', M, 'lost')}
+end
 local modes = ARGV[8]
 local n = #modes
 local lease = tonumber(ARGV[4])
@@ -46,9 +55,34 @@ local function grant()
   end
 end
 
-if in_line == '0' and call('EXISTS', unpack(KEYS, 4, 3 + 3 * n)) == 0 then
+if in_line == '0' and not ARGV[10] and call('EXISTS', unpack(KEYS, 4, 3 + 3 * n)) == 0 then
   grant()
   return {'G', stamp, ARGV[4], time_now}
+end
+
+@trace@
+-- In the step that grants. A label stands behind the application, epoch and instance.
+local function leave_traces()
+  local news, label = {}, nil
+  for i = 1, n do
+    if string.byte(modes, i) == 119 and marked(i) then
+      if not label then
+        local at = string.find(ARGV[7], ',', 1, true) + 1
+        local function read()
+          local size = string.match(ARGV[7], '^%d+', at)
+          label = string.sub(ARGV[7], at + #size + 1, at + #size + size)
+          at = at + #size + 1 + size
+        end
+        read()
+        at = string.find(ARGV[7], ';', at, true) + 1
+        read()
+        read()
+      end
+      news[#news + 1] = 'w:' .. name_of(i)
+      news[#news + 1] = entry(stamp, time_now, label)
+    end
+  end
+  if #news > 0 then call('HSET', M, unpack(news)) end
 end
 
 local permits = {}
@@ -106,7 +140,7 @@ local function many(i, least, most, own)
     -- What stands in no lease at all (somebody has meddled) is found bit by bit.
     local at = now % call('ZCOUNT', key, '-inf', '+inf')
     for _, one in ipairs(call('ZRANGE', key, format('%.0f', at), format('%.0f', at + 15))) do
-      is_there(i, one)
+      if one ~= mark then is_there(i, one) end
     end
     local next = call('ZRANGEBYSCORE', L, '(' .. time_now, '+inf', 'WITHSCORES', 'LIMIT', 0, 16)
     for a = 1, #next, 2 do
@@ -133,7 +167,7 @@ local function floor_of(i)
   local reads = string.byte(modes, i) == 114
   local lowest = not reads and first_writer(i) or nil
   while true do
-    local next = reads and call('ZRANGEBYSCORE', KEYS[3 + n + i], 0, '+inf', 'LIMIT', 0, 1)
+    local next = reads and call('ZRANGEBYSCORE', KEYS[3 + n + i], 0, '(+inf', 'LIMIT', 0, 1)
                  or call('ZREVRANGEBYSCORE', KEYS[3 + n + i], '(0', '-inf', 'LIMIT', 0, 1)
     if not next[1] then return lowest end
     if live(next[1]) then
@@ -162,17 +196,37 @@ if twin and live(twin) then
   return answer(twin, format('%.0f', ends[twin] - now))
 end
 
+local function wake_freed()
+  for i = 1, n do
+    if freed[i] then wake(KEYS[3 + 2 * n + i], '-inf') end
+  end
+end
+for item, stamp in string.gmatch(ARGV[10] or '', '(%d+) (%d+) ') do
+  local i = tonumber(item)
+  local last_write, age, label = trace_of(i, call('HGET', M, 'w:' .. name_of(i)))
+  if last_write ~= stamp then
+    local written = first_writer(i) or #others(i, '-inf', '(0') > 0
+    wake_freed()
+    if in_line ~= '0' then
+      leave_line()
+      -- What it was woken for, or what was kept for it.
+      for of = 1, n do wake(KEYS[3 + 2 * n + of], '-inf') end
+    end
+    return {'C', i, last_write or '0', age or '', label or '', written and 1 or 0}
+  end
+end
+
 -- The rule of admission. Expired holds are looked for only where they would make a difference.
 local own, other, mine = {}, {}, {}
 local item, holder, holder_mode, first_end
 for i = 1, n do
   local reads = string.byte(modes, i) == 114
   local first = first_writer(i)
-  local r = call('ZCOUNT', KEYS[3 + n + i], 0, '+inf')
+  local r = call('ZCOUNT', KEYS[3 + n + i], 0, '(+inf')
   local w = call('ZCOUNT', KEYS[3 + n + i], '-inf', '(0') + (first and 1 or 0)
   local readers, writers
   if r > 0 and (not reads or r >= permits[i]) then
-    readers, r = standing(i, 0, '+inf', r, reads)
+    readers, r = standing(i, 0, '(+inf', r, reads)
   end
   if w > 0 and (reads or w >= permits[i]) then
     writers, w = standing(i, '-inf', '(0', first and w - 1 or w, not reads)
@@ -195,11 +249,6 @@ for i = 1, n do
         end
       end
     end
-  end
-end
-local function wake_freed()
-  for i = 1, n do
-    if freed[i] then wake(KEYS[3 + 2 * n + i], '-inf') end
   end
 end
 if dead > 2000 then
@@ -255,6 +304,7 @@ if not item then
                         .. string.sub(record, string.sub(record, 33, 33) == 'o' and 43 or 33))
   end
   grant()
+  leave_traces()
   ends[stamp] = now + lease
   if in_line ~= '0' then
     leave_line()

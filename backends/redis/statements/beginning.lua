@@ -12,6 +12,7 @@
 -- #   @may_grow@: a first change of nothing: a server without memory accepts it, and all
 -- #     that follow
 -- #   @disturb@: removes `calm`
+-- #   @past@: past_lost_stamps.lua
 -- #   @schema@: the schema's version
 
 local run, born = string.match(ARGV[1], '^(%S+) (%S+)')
@@ -34,7 +35,9 @@ if changed or m[1] ~= '@schema@'
   local was = call('HMGET', M, 'max_lease', 'longest')
   local lease = call('HGET', M .. ':config', 'max_lease') or was[1]
   m[5] = format('%.0f', math.max(m[5] or 0, now + lease, was[2] or 0))
-  call('HSET', M, 'quarantine', m[5], 'lost', format('%.0f', now))
+  @past@
+  m[4] = past_lost_stamps(m[4])
+  call('HSET', M, 'quarantine', m[5], 'lost', format('%.0f', now), 'last', m[4])
   keep_state(run)
 end
 local quarantine = tonumber(m[5] or 0)

@@ -9,6 +9,7 @@
 -- # Filled in:
 -- #   @state@: state.lua
 -- #   @refusing@: refusing.lua
+-- #   @past@: past_lost_stamps.lua
 -- #   @disturb@: removes `calm`
 -- #   @schema@: the schema's version
 
@@ -19,7 +20,7 @@ local now = time[1] * 1000000 + time[2]
 local run, born = string.match(ARGV[1], '^(%S+) (%S+)')
 @state@
 local m = call('HMGET', M, 'schema', 'version', 'last', 'quarantine', 'max_lease', 'longest',
-               'born', 'run', 'line', 'mark')
+               'born', 'run', 'line', 'mark', 'lost')
 if m[1] and m[1] ~= '@schema@' then return {'V', m[1]} end
 local older = not m[1] or tonumber(m[2]) < tonumber(ARGV[2])
 local behind = not m[1] or tonumber(m[3]) < tonumber(ARGV[3])
@@ -29,7 +30,9 @@ if not older and not behind and not changed then
     local ends = math.max(m[7] + ARGV[4], ARGV[7])
     if ends > math.max(now, m[4] or 0) then
       @disturb@
-      call('HSET', M, 'quarantine', format('%.0f', ends), 'lost', m[7])
+      -- Never the same again: traces from before don't count.
+      local lost = format('%.0f', math.max((m[11] or 0) + 1, m[7]))
+      call('HSET', M, 'quarantine', format('%.0f', ends), 'lost', lost)
     end
   end
   return {'X', m[7]}
@@ -37,7 +40,8 @@ end
 if not m[1] then call('DEL', L, W, KEYS[4]) end
 local longest = math.max(m[6] or 0, ARGV[7])
 local longest_lease = math.max(m[5] or 0, ARGV[4])
-local last = math.max(m[3] or 0, ARGV[3])
+@past@
+local last = tonumber(past_lost_stamps(math.max(m[3] or 0, ARGV[3])))
 if not m[1] then last = math.max(last, now) end
 if m[1] then born = m[7] end
 call('HSET', M, 'schema', '@schema@', 'born', born, 'last', format('%.0f', last),
