@@ -19,12 +19,11 @@ Result<LockSet> Manager::set_to_convert_to(const HoldState& hold, Mode mode) con
                    " on its own id, which is always a write");
   }
   const auto items = hold.set().items();
-  const bool nothing_to_do = std::ranges::all_of(
-      items, [&](const LockRequest& item) { return item.mode == mode; });
+  const bool nothing_to_do =
+      std::ranges::all_of(items, [&](const LockRequest& item) { return item.mode == mode; });
   if (nothing_to_do) {
-    return invalid(mode == Mode::write
-                       ? "held as write already: there is nothing to upgrade"
-                       : "held as read already: there is nothing to downgrade");
+    return invalid(mode == Mode::write ? "held as write already: there is nothing to upgrade"
+                                       : "held as read already: there is nothing to downgrade");
   }
   std::vector<LockRequest> wanted;
   for (const LockRequest& item : items) wanted.push_back({item.name, mode});
@@ -88,11 +87,11 @@ Result<std::shared_ptr<HoldState>> Manager::not_converted(
   if (outcome || !in_doubt || call.replaced_has_ended) return outcome;
   const std::string stamp = "stamp " + std::to_string(hold.stamp().value);
   return Error{Errc::indeterminate,
-               downgrade ? "it is not known whether " + stamp +
-                               " was downgraded, and it counts as lost: " + outcome.error().message
-                         : "it is not known whether " + stamp +
-                               " will still be upgraded; then it is lost: " +
-                               outcome.error().message};
+               downgrade
+                   ? "it is not known whether " + stamp +
+                         " was downgraded, and it counts as lost: " + outcome.error().message
+                   : "it is not known whether " + stamp +
+                         " will still be upgraded; then it is lost: " + outcome.error().message};
 }
 
 // The new hold has taken its place.
@@ -101,9 +100,8 @@ void Manager::retire(HoldState& replaced) {
   const std::shared_ptr<HoldState> kept = keeper_.remove(replaced.stamp());
   if (released.newly_lost && kept) keeper_.announce(kept);
   if (!released.was_held) return;
-  keeper_.tell({.kind = Event::Kind::released,
-                .stamp = replaced.stamp(),
-                .items = replaced.set().items()});
+  keeper_.tell(
+      {.kind = Event::Kind::released, .stamp = replaced.stamp(), .items = replaced.set().items()});
 }
 
 }  // namespace lockset

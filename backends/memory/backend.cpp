@@ -379,8 +379,8 @@ Result<AcquireOutcome> MemoryStore::try_acquire(const AcquireRequest& request) {
     trace->second.label = request.owner->label;
     trace->second.written = now;
   }
-  holds_.emplace(grant.stamp, HoldRecord{*request.set, request.token, shared(*request.owner), wall,
-                                         expires});
+  holds_.emplace(grant.stamp,
+                 HoldRecord{*request.set, request.token, shared(*request.owner), wall, expires});
   return AcquireOutcome(std::move(grant));
 }
 

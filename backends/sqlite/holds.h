@@ -44,8 +44,8 @@ struct NameState {
   [[nodiscard]] Stamp floor() const;
 };
 
-// The live holds on `name`, except the one with the stamp `except`. Appends the stamps of those that
-// have expired or whose process has ended to `expired`, if it is given. A read transaction is
+// The live holds on `name`, except the one with the stamp `except`. Appends the stamps of those
+// that have expired or whose process has ended to `expired`, if it is given. A read transaction is
 // enough.
 NameState look_at_name(Transaction& transaction, std::string_view name, std::vector<Stamp>* expired,
                        Stamp except = {});
@@ -60,8 +60,8 @@ struct NewHold {
 };
 void add_hold(Transaction& transaction, const NewHold& hold);
 
-// Gives the hold `to` what `from` has besides its set: its lease, if that ends later, and whether it
-// ends with its process. Then removes `from`. Returns when the lease of `to` ends; unset: never.
+// Gives the hold `to` what `from` has besides its set: its lease, if that ends later, and whether
+// it ends with its process. Then removes `from`. Returns when the lease of `to` ends; unset: never.
 std::optional<std::int64_t> take_place(Transaction& transaction, Stamp from, Stamp to);
 
 // Removes the hold with all its names, live or not. Returns its items; none if there is no such

@@ -97,17 +97,17 @@ class [[nodiscard]] Hold {
 
   // Takes all its names as write, without waiting and without letting go (semantics 29): if no one
   // else holds any of them and none is kept for a waiter. The new hold comes in place of this one,
-  // in one step: it has a new stamp, the same label and lease, at least what was left of this one's,
-  // and this one is then released; its lost() never stops. An empty optional is contention: this
-  // hold stands as it was. Two readers that both try forever would keep each other out: one of them
-  // has to release.
+  // in one step: it has a new stamp, the same label and lease, at least what was left of this
+  // one's, and this one is then released; its lost() never stops. An empty optional is contention:
+  // this hold stands as it was. Two readers that both try forever would keep each other out: one of
+  // them has to release.
   //
   //   if (auto writer = hold.try_upgrade().value()) hold = std::move(*writer);
   //
   // Errors: not_held if it has ended (then it is lost); invalid if all of it is held as write
   // already; unsupported unless Traits::converting; superseded, rolled_back, and those of the store
-  // as Locks::try_acquire. After unavailable this hold stands. After indeterminate it stands too, but
-  // a request may still be under way. If that is granted, the hold is lost: it is given back.
+  // as Locks::try_acquire. After unavailable this hold stands. After indeterminate it stands too,
+  // but a request may still be under way. If that is granted, the hold is lost: it is given back.
   Tried<std::optional<Hold>> try_upgrade();
   // Takes all its names as read, in the same way (semantics 30). An empty optional occurs only
   // where the write permits of a name are above 1, and another writer is there. While the call is

@@ -275,7 +275,8 @@ class Sequence {
 
   // A known hold, or one that never existed.
   Known pick() {
-    if (known_.empty() || roll(10) == 0) return {{1 + static_cast<std::int64_t>(roll(3))}, {}, {}, {}, {}};
+    if (known_.empty() || roll(10) == 0)
+      return {{1 + static_cast<std::int64_t>(roll(3))}, {}, {}, {}, {}};
     // Usually one of the last few: older ones have ended.
     const std::size_t back = roll(std::min<std::size_t>(known_.size(), roll(3) == 0 ? 100 : 5));
     return known_[known_.size() - 1 - back];

@@ -829,12 +829,11 @@ TEST_P(Upgrading, TheNewHoldIsKept) {
 
 // A store that can't says so, in one line.
 TEST_P(Upgrading, IsRefusedWhereTheStoreCannot) {
-  if (skip_unless(!traits().converting, "a store that refuses upgrades")) return;
+  if (skip_unless(!traits().converting, "no upgrades, which is what this refuses")) return;
   Locks mine = locks();
   Hold hold = mine.acquire({read("a"), write("b")}).value();
-  for (const Error& error :
-       {refusal_of(hold.try_upgrade()), refusal_of(hold.downgrade()),
-        refusal_of(mine.try_upgrade_locks(hold.stamp()))}) {
+  for (const Error& error : {refusal_of(hold.try_upgrade()), refusal_of(hold.downgrade()),
+                             refusal_of(mine.try_upgrade_locks(hold.stamp()))}) {
     EXPECT_EQ(error.code, Errc::unsupported);
     EXPECT_NE(error.message.find("acquire its names anew"), std::string::npos) << error.message;
     EXPECT_EQ(error.message.find('\n'), std::string::npos);

@@ -21,7 +21,8 @@ struct OwnedRequest {
         unchanged_since(original.unchanged_since.begin(), original.unchanged_since.end()),
         owner(*original.owner),
         request(original) {
-    if (original.replaces != nullptr) replaces = original.replaces->stamp;  // the rest is the caller's
+    if (original.replaces != nullptr)
+      replaces = original.replaces->stamp;  // the rest is the caller's
     // The waiter is gone when the request arrives.
     request.ticket = nullptr;
     request.will_wait = false;
