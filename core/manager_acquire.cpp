@@ -296,8 +296,8 @@ Result<std::shared_ptr<HoldState>> Manager::finish(Call& call, AcquireLoop::Fini
     if (call.replaces != nullptr) lease = std::max(lease, call.replaces->lease());
     const TimePoint over =
         later(later(later(doubt.sent, lease), options_.io_timeout), options_.io_timeout);
-    keeper_.tidy_later({call.set, call.owner, doubt.token}, over,
-                       call.replaces != nullptr ? call.replaces->stamp() : Stamp{});
+    const Stamp replaces = call.replaces != nullptr ? call.replaces->stamp() : Stamp{};
+    keeper_.tidy_later({call.set, call.owner, doubt.token}, over, replaces);
   }
   if (auto* granted = std::get_if<AcquireLoop::Granted>(&finish)) {
     return keep(call, std::move(*granted));
