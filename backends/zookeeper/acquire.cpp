@@ -344,10 +344,12 @@ Acquire::Round Acquire::kept(std::size_t item, Mode mode, Keeper keeper) {
   return std::optional<AcquireOutcome>(std::move(busy));
 }
 
-// The node's version is the one that means "any" in a comparison, so this moves on to the next.
+// The node's version is the one that means "any" in a comparison, so this moves on to the next. The
+// mark is wrong at worst for a moment.
 Status Acquire::lift(std::size_t item) {
   const Result<Replies> replies = seat_->session()->run(
-      {set(space_.paths.name(items_[item].name), "", any_version)}, request_.by);
+      {set(space_.paths.name(items_[item].name), std::string(in_line_mark), any_version)},
+      request_.by);
   if (!replies) return replies.error();
   const int code = replies->front().code;
   if (code == ZOK || code == ZNONODE || ends_session(code)) return {};
