@@ -42,6 +42,15 @@ std::int64_t last_note_ms(const std::vector<std::string>& notes) {
   return last;
 }
 
+// Removes a trace. It raises the name's version, too, so that nobody takes it for what it was. If
+// the name was observed meanwhile, it has another note, and this fails.
+Request removal(const std::string& name, const std::vector<std::string>& notes) {
+  std::vector<Request> parts{set(name, std::string(in_line_mark), any_version),
+                             remove(below(name, Paths::trace_part))};
+  for (const std::string& note : notes) parts.push_back(remove(below(name, note)));
+  return multi(std::move(parts));
+}
+
 bool in_doubt(int code) { return leaves_doubt(code) || ends_session(code); }
 
 // One call. Used once, by one thread.
@@ -266,10 +275,10 @@ class Observe {
       const Result<std::shared_ptr<Session>> session = space_.sessions.general(request_.by);
       if (!session) return session.error();
       const Result<Replies> removed =
-          (*session)->run({multi({remove(space_.paths.trace(text)),
-                                  remove(below(space_.paths.name(text), note_part(now_ms_)))})},
-                          request_.by);
+          (*session)->run({removal(space_.paths.name(text), {note_part(now_ms_)})}, request_.by);
       if (!removed) return removed.error();
+      const int code = removed->front().code;
+      if (code != ZOK && code != ZNONODE) return error_from(code, space_.where, Sent::reading);
       if (Status raised = space_.config.raise_base(least_.value, request_.by); !raised) {
         return Error{Errc::unavailable, raised.error().message};
       }
@@ -357,14 +366,7 @@ Result<std::size_t> Traces::sweep(Duration unobserved, TimePoint by) {
       const Reply& reply = (*found)[static_cast<std::size_t>(name - first)];
       const std::vector<std::string> notes = notes_in(reply.children);
       if (notes.empty() || last_note_ms(notes) > oldest_ms) continue;
-      const std::string path = below(space_.paths.names(), *name);
-      // A name that was observed meanwhile has another note.
-      std::vector<Request> parts{set(path, std::string(in_line_mark), any_version)};
-      for (const std::string& child : reply.children) {
-        if (noted_ms(child) || child == Paths::trace_part)
-          parts.push_back(remove(below(path, child)));
-      }
-      steps.push_back(multi(std::move(parts)));
+      steps.push_back(removal(below(space_.paths.names(), *name), notes));
     }
     if (!steps.empty()) {
       const Result<Replies> done = (*session)->run(std::move(steps), by);
