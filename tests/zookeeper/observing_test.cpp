@@ -49,10 +49,13 @@ class Observing : public ZookeeperTest {
   static std::size_t sweep(Client& client, Duration unobserved) {
     return client.backend().sweep_traces(unobserved, soon()).value();
   }
-  // Lets pass what the proxy holds, and holds what the client sends when it has the answer.
-  static void pass_one_step(TcpProxy& proxy) {
+  // Lets pass what the proxy holds, a batch of so many requests, and holds what the client sends
+  // when it has the answers.
+  static void pass_one_batch(TcpProxy& proxy, std::size_t requests) {
+    const auto before = received();
     proxy.black_hole(TcpProxy::Way::to_client);
     proxy.deliver_held();
+    EXPECT_TRUE(receives(before, requests));
     proxy.hold_next_request();
     proxy.heal();
     EXPECT_TRUE(eventually([&] { return proxy.caught(); }));
@@ -231,7 +234,7 @@ TEST_F(Observing, AStampIsDrawnFromTheBaseOfItsMoment) {
   {
     const std::jthread looking([&] { seen = slow.observe_one("a"); });
     EXPECT_TRUE(eventually([&] { return proxy.caught(); }));
-    pass_one_step(proxy);
+    pass_one_batch(proxy, 4);  // the look
     far = ahead.take({write("y")}, {.min_stamp = {now.value + 3'600'000'000}}).stamp;
     proxy.deliver_held();
     proxy.heal();
@@ -344,8 +347,10 @@ TEST_F(Observing, ANameThatIsObservedMeanwhileStays) {
   {
     const std::jthread sweeping([&] { removed = sweep(slow, trace_lifetime); });
     EXPECT_TRUE(eventually([&] { return proxy.caught(); }));
-    // The configuration; all names; the notes of each. What is held then is the removal.
-    for (int step = 0; step < 3; ++step) pass_one_step(proxy);
+    pass_one_batch(proxy, 3);  // the configuration
+    pass_one_batch(proxy, 2);  // all names
+    pass_one_batch(proxy, 1);  // their notes
+    // What is held now is the removal.
     EXPECT_EQ(c.observe_one("a").last_write, seen.last_write);
     proxy.deliver_held();
     proxy.heal();
