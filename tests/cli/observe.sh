@@ -86,11 +86,11 @@ exits 80 "$lockset" validate "$during"
 contains "being written" "$out" '"held" was being written when it was observed'
 refused 80 '"held" was being written when it was observed' \
   "$lockset" run --write held --unless-changed "$during" -n -- touch "$work/ran"
-refused 80 '"held" has changed' "$lockset" run --write held --unless-changed "$before" -- touch "$work/ran"
+refused 80 '"held" has changed' "$lockset" run --write held -w 30s --unless-changed "$before" -- touch "$work/ran"
 exits 0 "$lockset" observe other
 other=$out
 exits 75 "$lockset" run --write other --write held --unless-changed "$other" -n -- touch "$work/ran"
-start "$lockset" run -v --write other --write held --unless-changed "$other" -- touch "$work/ran" \
+start "$lockset" run -v -w 60s --write other --write held --unless-changed "$other" -- touch "$work/ran" \
   2>waiter.err
 waiter=$pid
 soon grep -q busy waiter.err
