@@ -2,8 +2,8 @@
 # An object in a store with conditional writes (ETag, If-Match), which refuses stale writers. Its
 # first line is the greatest stamp that has written it. docs/fencing.md
 #
-#   lockset run --write report -- fenced_object.sh put URL <CONTENT
-#   fenced_object.sh get URL
+#   lockset run --write report -- ./fenced_object.sh put URL <CONTENT
+#   ./fenced_object.sh get URL
 set -euo pipefail
 
 work=$(mktemp -d)
@@ -37,8 +37,8 @@ put() {  # URL STAMP; content from standard input
   done
 }
 
-case ${1:-} in
-  put) put "$2" "${LOCKSET_STAMP:?run it under lockset run}" ;;
-  get) [ "$(fetch "$2")" = 200 ] && tail -n +2 "$work/body" ;;
+case "${1:-} $#" in
+  'put 2') put "$2" "${LOCKSET_STAMP:?run it under lockset run}" ;;
+  'get 2') [ "$(fetch "$2")" = 200 ] && tail -n +2 "$work/body" ;;
   *) echo 'usage: fenced_object.sh put URL <CONTENT, or get URL' >&2; exit 64 ;;
 esac

@@ -2,11 +2,12 @@
 # Edits a file that several people edit, perhaps from several hosts. Nobody is locked out meanwhile:
 # the first one who saves wins. Whoever was overtaken is told by whom, and keeps the own version.
 #
-#   optimistic_edit.sh FILE [EDITOR...]     exit 80: somebody was quicker
+#   ./optimistic_edit.sh FILE [EDITOR...]     exit 80: somebody was quicker
 #
 # LOCKSET_URL names a store that all of them use, and all of them give FILE in the same form.
 set -euo pipefail
-file=$1 name="file: $1"
+file=${1:?usage: optimistic_edit.sh FILE [EDITOR...]}
+name="file: $file"
 shift
 # shellcheck disable=SC2086
 [ $# -gt 0 ] || set -- ${EDITOR:-vi}
@@ -25,10 +26,10 @@ while true; do
 done
 
 trap - EXIT  # from here on it is somebody's work
-"$@" "$mine"
 
-# The lock is held only for this moment. Readers need none: mv replaces the file in one step.
+# The lock is held only for the moment of mv. Readers need none: mv replaces the file in one step.
 code=0
-lockset run --write "$name" --unless-changed "$seen" -- mv "$mine" "$file" || code=$?
-[ "$code" -eq 0 ] || echo "not saved; your version is in $mine" >&2
+"$@" "$mine" &&
+  lockset run --write "$name" --unless-changed "$seen" -- mv "$mine" "$file" || code=$?
+[ ! -e "$mine" ] || echo "not saved; your version is in $mine" >&2
 exit "$code"

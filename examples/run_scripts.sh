@@ -38,6 +38,8 @@ stamp=$(lockset run --write report -- sh -c 'echo "$LOCKSET_STAMP"')
 printf new | lockset run --write report -- "$here/fenced_job.sh" put out
 ! LOCKSET_STAMP=$stamp "$here/fenced_job.sh" put out <in || fail 'a stale writer was not refused'
 [ "$(cat out)" = new ] || fail 'a stale writer has written'
+lockset run --write report -- "$here/fenced_job.sh" put out <out
+[ "$(cat out)" = new ] || fail 'a file that is written from itself is empty'
 
 # Alice edits a file. Bob opens it after her and saves before her: she overwrites nothing.
 echo first >page
