@@ -202,6 +202,7 @@ class Job {
     const std::string stamp = " (stamp " + std::to_string(hold_.stamp().value);
     switch (hold_.lost_reason()) {
       case LostReason::not_lost:
+      case LostReason::in_doubt:  // it is never downgraded
         break;
       case LostReason::expired:
         return stamp + "): its lease ran out before a renewal was confirmed";

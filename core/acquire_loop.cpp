@@ -66,7 +66,8 @@ AcquireLoop::Action AcquireLoop::attempted(Result<AcquireOutcome> outcome, TimeP
     stale_in_a_row_ = 0;
     return busy(std::move(*found), now);
   }
-  if (Changed* found = std::get_if<Changed>(&*outcome)) return changed(std::move(*found), now);
+  if (Changed* found = std::get_if<Changed>(&*outcome)) return refused(std::move(*found), now);
+  if (std::holds_alternative<Gone>(*outcome)) return refused(Gone{}, now);
   // Stale: the driver of the loop has taken over the new configuration.
   if (++stale_in_a_row_ > most_stale_in_a_row) {
     return Finish(Error{Errc::unavailable,
@@ -99,9 +100,9 @@ AcquireLoop::Action AcquireLoop::busy(Busy busy, TimePoint now) {
   return Wait{now + std::min(pause, settings_.deadline - now), true};
 }
 
-AcquireLoop::Action AcquireLoop::changed(Changed changed, TimePoint now) {
-  if (doubts_.empty()) return Finish(std::move(changed));
-  changed_ = std::move(changed);
+AcquireLoop::Action AcquireLoop::refused(Finish refusal, TimePoint now) {
+  if (doubts_.empty()) return refusal;
+  refusal_ = std::move(refusal);
   still_to_ask_ = doubts_.size();
   return resolve_one(now);
 }
@@ -130,10 +131,10 @@ AcquireLoop::Action AcquireLoop::trouble(Error error, TimePoint now) {
 AcquireLoop::Action AcquireLoop::resolved(Result<std::optional<Grant>> found, TimePoint now) {
   if (!found) return trouble(std::move(found).error(), now);
   if (!*found) {
-    if (!changed_) return attempt(now);
-    return --still_to_ask_ == 0 ? Finish(std::move(*changed_)) : resolve_one(now);
+    if (!refusal_) return attempt(now);
+    return --still_to_ask_ == 0 ? std::move(*refusal_) : resolve_one(now);
   }
-  changed_.reset();
+  refusal_.reset();
   doubts_.erase(doubts_.begin() + static_cast<std::ptrdiff_t>(next_doubt_));
   next_doubt_ = 0;
   // The store read the rest of the lease after this question was sent.

@@ -51,9 +51,9 @@ class AcquireLoop {
   struct Contended {
     Busy busy;
   };
-  // Changed: if doubts() are left, one of them may have been granted, made the change, and ended
-  // since.
-  using Finish = std::variant<Granted, Contended, Changed, Error>;
+  // Changed, Gone: if doubts() are left, one of them may have been granted, was the reason, and has
+  // ended since.
+  using Finish = std::variant<Granted, Contended, Changed, Gone, Error>;
   using Action = std::variant<Attempt, Resolve, Discard, Wait, Finish>;
 
   // An attempt whose outcome is not known; it may still be granted later. After the loop, the
@@ -86,7 +86,7 @@ class AcquireLoop {
   Action resolve_one(TimePoint now);
   Action grant(Grant grant, TimePoint sent, TimePoint now);
   Action busy(Busy busy, TimePoint now);
-  Action changed(Changed changed, TimePoint now);
+  Action refused(Finish refusal, TimePoint now);
   Action trouble(Error error, TimePoint now);
 
   Settings settings_;
@@ -100,9 +100,9 @@ class AcquireLoop {
   Duration next_backoff_;
   std::vector<Doubt> doubts_;
   std::size_t next_doubt_ = 0;
-  // The condition is not met. The rest is to ask what became of earlier attempts, because one of
-  // them may have made the change: so many of them one after the other.
-  std::optional<Changed> changed_;
+  // The condition is not met, or the hold to replace is gone. The rest is to ask what became of
+  // earlier attempts, because one of them may be the reason: so many of them one after the other.
+  std::optional<Finish> refusal_;
   std::size_t still_to_ask_ = 0;
 };
 

@@ -18,6 +18,8 @@ struct Chore {
   // When the lease has certainly ended and nothing is left to do.
   TimePoint until;
   TimePoint next;
+  // The hold whose place that attempt was to take: it is lost if it did. 0: none.
+  Stamp replaces{};
   Duration pause = std::chrono::milliseconds(200);
 };
 

@@ -19,6 +19,8 @@ std::string_view to_string(LostReason reason) noexcept {
       return "the hold on the application id was lost";
     case LostReason::superseded:
       return "a newer instance of the application took over";
+    case LostReason::in_doubt:
+      return "the store did not say whether it was downgraded";
   }
   return "unknown";
 }
@@ -99,6 +101,21 @@ Status Hold::release() {
   const auto manager = state_->manager();
   return manager ? manager->release(*state_) : Status(manager_gone(stamp()));
 }
+
+Tried<std::optional<Hold>> Hold::convert(Mode mode) {
+  if (!state_) return holds_nothing();
+  if (state_->in_child()) return parents(stamp());
+  const auto manager = state_->manager();
+  if (!manager) return manager_gone(stamp());
+  Result<std::shared_ptr<HoldState>> converted = manager->convert(*state_, mode);
+  if (!converted) return std::move(converted).error();
+  if (!*converted) return std::optional<Hold>();
+  return std::optional<Hold>(Hold(*std::move(converted)));
+}
+
+Tried<std::optional<Hold>> Hold::try_upgrade() { return convert(Mode::write); }
+
+Tried<std::optional<Hold>> Hold::downgrade() { return convert(Mode::read); }
 
 Result<Stamp> Hold::detach() {
   if (!state_) return holds_nothing();

@@ -43,7 +43,7 @@ TimePoint HoldState::valid_until() const noexcept {
   return made_.app_hold ? std::min(own, made_.app_hold->valid_until()) : own;
 }
 
-bool HoldState::valid() const noexcept {
+bool HoldState::unexpired() const noexcept {
   Duration::rep until = valid_until_.load();
   if (until == 0 || in_child()) return false;
   if (made_.app_hold && !made_.app_hold->valid()) return false;
@@ -70,7 +70,29 @@ bool HoldState::renewed(TimePoint sent, Duration lease) {
 }
 
 bool HoldState::denied() {
-  return apply([](LeaseState& state) { state.denied(); });
+  return apply([this](LeaseState& state) {
+    if (converting_) {
+      denied_meanwhile_ = true;
+    } else {
+      state.denied();
+    }
+  });
+}
+
+void HoldState::begin_conversion(bool gives_up) {
+  const std::lock_guard lock(mutex_);
+  converting_ = true;
+  denied_meanwhile_ = false;
+  given_up_ = gives_up;
+}
+
+bool HoldState::end_conversion() {
+  const bool newly_lost = apply([this](LeaseState& state) {
+    converting_ = false;
+    if (denied_meanwhile_) state.denied();
+  });
+  given_up_ = false;
+  return newly_lost;
 }
 
 bool HoldState::failed() {

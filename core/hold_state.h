@@ -51,8 +51,10 @@ class HoldState {
   [[nodiscard]] Duration lease() const;
   [[nodiscard]] TimePoint now() const noexcept { return made_.clock.now(); }
   [[nodiscard]] TimePoint valid_until() const noexcept;
-  // Once it is false, it stays false.
-  [[nodiscard]] bool valid() const noexcept;
+  // Once it is false, it stays false; but a downgrade that fails only interrupts it.
+  [[nodiscard]] bool valid() const noexcept { return !given_up_.load() && unexpired(); }
+  // As valid(), also during a downgrade: it is worth renewing.
+  [[nodiscard]] bool unexpired() const noexcept;
   [[nodiscard]] bool in_child() const noexcept { return fork_guard_.in_child(); }
   [[nodiscard]] LostReason lost_reason() const;
   // The holder released it; a lost hold is not released.
@@ -65,6 +67,8 @@ class HoldState {
     return TimePoint(Duration(renew_at_.load()));
   }
 
+  // The lease that its renewals ask for; no_lease: permanent.
+  [[nodiscard]] Duration asked_lease() const noexcept { return made_.renew_with; }
   [[nodiscard]] RenewRequest renew_request() const;
   // The events of LeaseState. Each one returns true if it turned a held hold into a lost one; then
   // the caller must make sure that announce_loss is called.
@@ -83,12 +87,23 @@ class HoldState {
   // Ends the hold for its holder.
   Released release();
 
+  // For calls that convert it or depend on that, each from beginning to end: one after the other.
+  [[nodiscard]] std::unique_lock<std::mutex> convert_alone() {
+    return std::unique_lock(converting_mutex_);
+  }
+  // From now on the store may end it for the hold that takes its place, so a denial is kept until
+  // it is known whether that is why. With `gives_up` it is not valid meanwhile.
+  void begin_conversion(bool gives_up);
+  // It was not converted. True if newly lost by a denial meanwhile, as of the events above.
+  bool end_conversion();
+
  private:
   template <class Event>
   bool apply(Event&& event);
 
   const Made made_;
   const ForkGuard fork_guard_;
+  std::mutex converting_mutex_;
   mutable std::mutex mutex_;
   LeaseState lease_;
   // The end of validity in ns of the clock; 0 once valid() answered false, or the hold is lost or
@@ -98,6 +113,9 @@ class HoldState {
   std::atomic<LeaseState::Phase> phase_{LeaseState::Phase::held};
   std::atomic<Duration::rep> renew_at_;
   bool announced_ = false;
+  bool converting_ = false;
+  bool denied_meanwhile_ = false;
+  std::atomic<bool> given_up_{false};
   // Made on the first call of lost(): most holds are never watched.
   mutable std::stop_source lost_{std::nostopstate};
 };

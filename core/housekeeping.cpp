@@ -14,10 +14,10 @@ void Keeper::plan_housekeeping(TimePoint now) {
   next_trace_sweep_ = next_sweep_;
 }
 
-void Keeper::tidy_later(KnownHold hold, TimePoint until) {
+void Keeper::tidy_later(KnownHold hold, TimePoint until, Stamp replaces) {
   const TimePoint now = BootClock::now();
   const std::lock_guard lock(mutex_);
-  chores_.add({std::move(hold), until, now});
+  chores_.add({std::move(hold), until, now, replaces});
   ring_if_earlier(housekeeper_sleep_.get(), now);
 }
 
@@ -62,6 +62,8 @@ void Keeper::do_chore(const Chore& chore) {
   if (!hold.stamp) {
     const Result<std::optional<Grant>> found = backend_.resolve(hold, by);
     if (found && *found) hold.stamp = (*found)->stamp;
+    // Before its names become free: nobody else may hold them while it counts as valid here.
+    if (hold.stamp && chore.replaces) ended_in_store(chore.replaces);
   }
   if (hold.stamp && backend_.release(hold, owner_.app, by)) return;
   // Not granted so far, or the store was not reached: a late request may still arrive.

@@ -257,9 +257,9 @@ Status Keeper::renew_now(HoldState& hold) {
                  "stamp " + std::to_string(hold.stamp().value) + " is not held: released"};
   }
   // A hold that was given up here is not renewed in the store, though the store may still have it.
-  if (kept->valid()) {
+  if (kept->unexpired()) {
     if (Status status = renew_chunk({&kept, 1}); !status) return status;
-    if (kept->valid()) return {};
+    if (kept->unexpired()) return {};
   }
   return Error{Errc::not_held, "stamp " + std::to_string(hold.stamp().value) +
                                    " is not held: lost (" +

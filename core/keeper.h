@@ -68,8 +68,8 @@ class Keeper {
   // Renews once, now, on the calling thread.
   Status renew_now(HoldState& hold);
 
-  // Makes the housekeeper tidy up, until `until`.
-  void tidy_later(KnownHold hold, TimePoint until);
+  // Makes the housekeeper tidy up, until `until`. `replaces`: as in Chore.
+  void tidy_later(KnownHold hold, TimePoint until, Stamp replaces = {});
 
   // Takes over a configuration and acts on it.
   void take_config(SpaceConfig config);

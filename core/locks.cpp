@@ -97,6 +97,14 @@ Result<Duration> Locks::renew_locks(Stamp stamp, std::optional<Duration> lease) 
   return manager_->renew(stamp, lease);
 }
 
+Tried<Stamp> Locks::try_upgrade_locks(Stamp stamp) {
+  return stamp_of(manager_->convert(stamp, Mode::write));
+}
+
+Tried<Stamp> Locks::downgrade_locks(Stamp stamp) {
+  return stamp_of(manager_->convert(stamp, Mode::read));
+}
+
 bool Locks::valid(Stamp stamp) const noexcept {
   if (manager_->in_child()) return false;
   const auto hold = manager_->keeper().find(stamp);

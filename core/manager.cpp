@@ -20,7 +20,8 @@ Duration Manager::finite_lease(const SpaceConfig& config) {
 
 bool Manager::outlasts_its_loss(const HoldState& hold) {
   const LostReason why = hold.lost_reason();
-  return hold.lease() == no_lease && (why == LostReason::app_lost || why == LostReason::superseded);
+  return hold.lease() == no_lease && (why == LostReason::app_lost ||
+                                      why == LostReason::superseded || why == LostReason::in_doubt);
 }
 
 Manager::Manager(std::unique_ptr<Backend> backend, Options options)

@@ -34,6 +34,9 @@ class Manager : public std::enable_shared_from_this<Manager> {
   Result<Duration> renew(Stamp stamp, std::optional<Duration> lease);
   Result<bool> break_hold(Stamp stamp);
   Result<Stamp> detach(HoldState& hold);
+  // Takes the names of `hold` as `mode` instead, in one step. Null: contention.
+  Result<std::shared_ptr<HoldState>> convert(HoldState& hold, Mode mode);
+  Result<std::shared_ptr<HoldState>> convert(Stamp stamp, Mode mode);
 
   // Releases everything that it manages, and stops. Later calls fail with Errc::invalid.
   void close() noexcept;
@@ -73,8 +76,12 @@ class Manager : public std::enable_shared_from_this<Manager> {
   Result<std::shared_ptr<HoldState>> keep(Call& call, AcquireLoop::Granted granted);
   Status make_permanent(HoldState& hold);
   Error give_up(HoldState& hold, const Status& why);
-  Result<AcquireOutcome> refuse_old_stamp(const Call& call, Result<AcquireOutcome> outcome,
-                                          Stamp above);
+  // manager_convert.cpp
+  Result<LockSet> set_to_convert_to(const HoldState& hold, Mode mode) const;
+  Result<std::shared_ptr<HoldState>> not_converted(const Call& call,
+                                                   Result<std::shared_ptr<HoldState>> outcome);
+  void retire(HoldState& replaced);
+  Result<AcquireOutcome> refuse_old_stamp(Call& call, Result<AcquireOutcome> outcome, Stamp above);
   // Loads the configuration after a stale answer. The attempt was not applied, even if this fails.
   Status load_newer_config(TimePoint by);
   // The hold that the call's last attempt was granted.
@@ -83,7 +90,8 @@ class Manager : public std::enable_shared_from_this<Manager> {
   [[nodiscard]] TimePoint on_lease_clock(TimePoint machines_now) const noexcept;
   // The lease for a hold that asks for none, or for no_lease.
   static Duration finite_lease(const SpaceConfig& config);
-  // A permanent hold that was lost with its application stays in the store until somebody ends it.
+  static Error not_held(Stamp stamp, const std::string& app);
+  // A permanent hold that was lost here alone stays in the store until somebody ends it.
   static bool outlasts_its_loss(const HoldState& hold);
   [[nodiscard]] Duration usual_lease(const SpaceConfig& config) const;
   Status may_ask(const Call& call, const SpaceConfig& config) const;

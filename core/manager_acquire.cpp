@@ -37,7 +37,7 @@ Status Manager::may_ask(const Call& call, const SpaceConfig& config) const {
     if (!traits_.permanent_leases) {
       return Error{Errc::unsupported, "this backend keeps no hold without a lease: set one"};
     }
-  } else if (call.lease > config.max_lease) {
+  } else if (call.first_lease(config) > config.max_lease) {
     return Error{Errc::invalid, "a lease of " + format_duration(call.lease) +
                                     " is longer than this space allows (" +
                                     format_duration(config.max_lease) +
@@ -174,6 +174,8 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Attempt& a
   request.ends_with_process = call.ends_with_process;
   request.ticket = call.ticket;
   request.unchanged_since = call.condition;
+  const HoldRef replaced = call.replaces != nullptr ? call.replaces->ref() : HoldRef();
+  if (call.replaces != nullptr) request.replaces = &replaced;
   request.by = std::min(io_deadline(call.now), call.last_answer);
 
   const Stamp above{high_water_.load()};
@@ -201,6 +203,7 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Attempt& a
     call.read_clock();
   } else {
     call.ticket.reset();  // the answer ended its registration
+    if (std::holds_alternative<Gone>(*outcome)) call.replaced_has_ended = true;
   }
   return call.loop.attempted(std::move(outcome), call.now);
 }
@@ -229,10 +232,12 @@ KnownHold Manager::granted_to(const Call& call, Stamp stamp, std::int64_t store_
   return {call.set, call.owner, call.token, stamp, store_time_us};
 }
 
-Result<AcquireOutcome> Manager::refuse_old_stamp(const Call& call, Result<AcquireOutcome> outcome,
+Result<AcquireOutcome> Manager::refuse_old_stamp(Call& call, Result<AcquireOutcome> outcome,
                                                  Stamp above) {
   const Grant* grant = outcome ? std::get_if<Grant>(&*outcome) : nullptr;
-  if (!grant || grant->stamp > above) return outcome;
+  if (!grant) return outcome;
+  call.replaced_has_ended = call.replaces != nullptr;
+  if (grant->stamp > above) return outcome;
   const Stamp stamp = grant->stamp;
   give_back(granted_to(call, stamp), grant->lease);
   return Error{Errc::rolled_back, "the store granted stamp " + std::to_string(stamp.value) +
@@ -286,10 +291,13 @@ Result<std::shared_ptr<HoldState>> Manager::finish(Call& call, AcquireLoop::Fini
   for (const AcquireLoop::Doubt& doubt : call.loop.doubts()) {
     // A request on its way may still be granted, at the latest until its connection is closed; its
     // hold ends a lease after that.
-    const Duration lease = call.first_lease(*config_.get());
+    Duration lease = call.first_lease(*config_.get());
+    // A converted hold keeps what was left.
+    if (call.replaces != nullptr) lease = std::max(lease, call.replaces->lease());
     const TimePoint over =
         later(later(later(doubt.sent, lease), options_.io_timeout), options_.io_timeout);
-    keeper_.tidy_later({call.set, call.owner, doubt.token}, over);
+    const Stamp replaces = call.replaces != nullptr ? call.replaces->stamp() : Stamp{};
+    keeper_.tidy_later({call.set, call.owner, doubt.token}, over, replaces);
   }
   if (auto* granted = std::get_if<AcquireLoop::Granted>(&finish)) {
     return keep(call, std::move(*granted));
@@ -298,6 +306,7 @@ Result<std::shared_ptr<HoldState>> Manager::finish(Call& call, AcquireLoop::Fini
   if (const auto* changed = std::get_if<Changed>(&finish)) {
     return refused_as_changed(call, *changed);
   }
+  if (std::holds_alternative<Gone>(finish)) return not_held(call.replaces->stamp(), owner_.app);
   Error& error = std::get<Error>(finish);
   if (error.code == Errc::timeout) {
     keeper_.tell({.kind = Event::Kind::timed_out,
@@ -321,8 +330,18 @@ Result<std::shared_ptr<HoldState>> Manager::keep(Call& call, AcquireLoop::Grante
     if (app_hold_ && !app_hold_->valid()) return application_lost();
     return Error{Errc::unavailable, "the lease expired before the grant arrived"};
   }
+  // First, so that no two of them are ever valid at a time.
+  if (call.replaces != nullptr) retire(*call.replaces);
   keeper_.add(hold, reading);
-  if (call.lease == no_lease) {
+  // Its Locks may be destroyed while a Hold is converted: then its close() may have come too early
+  // to see the new one.
+  if (closed_ && keeper_.remove(stamp)) {
+    hold->release();
+    give_back(hold->known(), hold->granted_lease());
+    return usable().error();
+  }
+  // A converted hold has taken over the lease of a permanent one.
+  if (call.lease == no_lease && call.replaces == nullptr) {
     if (Status status = make_permanent(*hold); !status) return give_up(*hold, status);
   }
   if (options_.observer) {

@@ -1,6 +1,7 @@
 // One acquire that a Manager has under way.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -46,14 +47,20 @@ struct Manager::Call {
   std::shared_ptr<WaitTicket> ticket;
   bool ends_with_process = false;
   std::vector<Expected> condition;
+  // The hold that this call converts; null: an ordinary acquire.
+  HoldState* replaces = nullptr;
+  // The store no longer has it.
+  bool replaced_has_ended = false;
   // The configuration for the first attempt, if it was read before.
   std::shared_ptr<const SpaceConfig> known_config;
 
   TimePoint read_clock() { return now = BootClock::now(); }
 
-  // The lease to ask the store for: a permanent hold begins with a finite one.
+  // The lease to ask the store for: a permanent hold begins with a finite one. A hold that is
+  // converted may be older than the space's longest lease, as one that is renewed.
   [[nodiscard]] Duration first_lease(const SpaceConfig& config) const {
-    return lease == no_lease ? finite_lease(config) : lease;
+    if (lease == no_lease) return finite_lease(config);
+    return replaces != nullptr ? std::min(lease, config.max_lease) : lease;
   }
 };
 

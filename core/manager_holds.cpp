@@ -7,17 +7,13 @@
 #include "core/time_math.h"
 
 namespace lockset {
-namespace {
-
 using std::chrono::milliseconds;
 
-Error not_held(Stamp stamp, const std::string& app) {
+Error Manager::not_held(Stamp stamp, const std::string& app) {
   return {Errc::not_held, "stamp " + std::to_string(stamp.value) + " is not held by application " +
                               in_quotes(app) +
                               ": released, expired, broken, or another application's"};
 }
-
-}  // namespace
 
 Result<bool> Manager::release_in_store(const HoldRef& hold, TimePoint by, bool& reply_lost) {
   Duration pause = milliseconds(20);
@@ -91,6 +87,8 @@ Result<bool> Manager::break_hold(Stamp stamp) {
 
 Status Manager::renew(HoldState& hold) {
   if (Status status = usable(); !status) return status;
+  // While it is converted, a denial would say nothing.
+  const auto alone = hold.convert_alone();
   return keeper_.renew_now(hold);
 }
 

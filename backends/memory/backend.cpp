@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "backends/conversion.h"
 #include "backends/memory/line.h"
 #include "backends/schemes.h"
 #include "core/wait_until.h"
@@ -64,6 +65,8 @@ class MemoryStore {
   Holds::iterator find_live(Stamp stamp, TimePoint now);
   Holds::iterator end_hold(Holds::iterator hold);
   void announce_change();
+  // The hold that the request replaces; end() if it replaces none, or if that one is not live.
+  Holds::iterator find_replaced(const AcquireRequest& request, TimePoint now);
   std::optional<Grant> twin(const AcquireRequest& request, TimePoint now);
   Grant live_grant(Holds::const_iterator hold, TimePoint now);
   void remove_expired_on(const std::string& name, TimePoint now);
@@ -71,7 +74,8 @@ class MemoryStore {
   std::optional<Busy> kept(const AcquireRequest& request, std::uint64_t waiter, TimePoint now);
   [[nodiscard]] Trace trace_of(const std::string& name, TimePoint now) const;
   std::optional<Changed> changed(const AcquireRequest& request, TimePoint now) const;
-  [[nodiscard]] std::size_t held(std::string_view name, Mode mode) const;
+  [[nodiscard]] std::vector<Stamp> others_on(const std::string& name,
+                                             const AcquireRequest& request) const;
   void raise_version(std::int64_t before);
   Stamp draw_stamp(Stamp at_least, std::chrono::system_clock::time_point wall);
   std::shared_ptr<const Owner> shared(const Owner& owner);
@@ -163,20 +167,38 @@ void MemoryStore::remove_expired_on(const std::string& name, TimePoint now) {
   for (const Stamp stamp : stamps) find_live(stamp, now);
 }
 
+MemoryStore::Holds::iterator MemoryStore::find_replaced(const AcquireRequest& request,
+                                                        TimePoint now) {
+  if (request.replaces == nullptr) return holds_.end();
+  const auto hold = find_live(request.replaces->stamp, now);
+  const bool ours = hold != holds_.end() && hold->second.owner->app == request.owner->app;
+  return ours ? hold : holds_.end();
+}
+
+// The holds on this name that count: not the one that the request replaces.
+std::vector<Stamp> MemoryStore::others_on(const std::string& name,
+                                          const AcquireRequest& request) const {
+  const auto state = names_.find(name);
+  if (state == names_.end()) return {};
+  std::vector<Stamp> stamps = state->second.stamps;
+  if (request.replaces != nullptr) std::erase(stamps, request.replaces->stamp);
+  return stamps;
+}
+
 std::optional<Busy> MemoryStore::blocker(const AcquireRequest& request, TimePoint now) {
   std::optional<Busy> busy;
   TimePoint first_end = TimePoint::max();
   for (std::size_t i = 0; i < request.set->size(); ++i) {
     const LockRequest& item = request.set->items()[i];
-    const auto name = names_.find(item.name);
-    if (name == names_.end()) continue;
-    const NameState& state = name->second;
-    if (state.mode == item.mode && state.stamps.size() + 1 <= request.permits[i]) continue;
-    const Stamp oldest = state.stamps.front();
+    const std::vector<Stamp> others = others_on(item.name, request);
+    if (others.empty()) continue;
+    const Mode mode = names_.at(item.name).mode;
+    if (mode == item.mode && others.size() + 1 <= request.permits[i]) continue;
+    const Stamp oldest = others.front();
     if (!busy) {
-      busy = Busy{item.name, state.mode, oldest, holds_.at(oldest).owner->label, {}, {}};
+      busy = Busy{item.name, mode, oldest, holds_.at(oldest).owner->label, {}, {}};
     }
-    for (const Stamp stamp : state.stamps) {
+    for (const Stamp stamp : others) {
       first_end = std::min(first_end, holds_.at(stamp).expires);
     }
   }
@@ -184,11 +206,6 @@ std::optional<Busy> MemoryStore::blocker(const AcquireRequest& request, TimePoin
     busy->retry_after = std::max(first_end - now, Duration::zero());
   }
   return busy;
-}
-
-std::size_t MemoryStore::held(std::string_view name, Mode mode) const {
-  const auto state = names_.find(std::string(name));
-  return state != names_.end() && state->second.mode == mode ? state->second.stamps.size() : 0;
 }
 
 // A name is kept for a waiter that has been overtaken often enough: towards all who came later, it
@@ -199,7 +216,7 @@ std::optional<Busy> MemoryStore::kept(const AcquireRequest& request, std::uint64
   for (std::size_t i = 0; i < request.set->size(); ++i) {
     const LockRequest& item = request.set->items()[i];
     const Line::Kept kept = line_.kept(item.name, waiter, request.max_overtakes, now);
-    const std::size_t own = held(item.name, item.mode) + kept.of(item.mode);
+    const std::size_t own = others_on(item.name, request).size() + kept.of(item.mode);
     const std::size_t other = kept.of(other_than(item.mode));
     if (own + 1 <= request.permits[i] && other == 0) continue;
     if (line_.prod(kept.first, now)) announce_change();
@@ -316,13 +333,18 @@ Result<AcquireOutcome> MemoryStore::try_acquire(const AcquireRequest& request) {
     if (line_.leave(waiter)) announce_change();
     return AcquireOutcome(std::move(*found));
   }
+  const auto replaced = find_replaced(request, now);
+  if (request.replaces != nullptr && replaced == holds_.end()) {
+    if (std::optional<Grant> again = twin(request, now)) return AcquireOutcome(std::move(*again));
+    return AcquireOutcome(Gone{});
+  }
   std::optional<Busy> busy = blocker(request, now);
   if (!busy) {
     if (std::optional<Grant> again = twin(request, now)) {
       line_.leave(waiter);
       return AcquireOutcome(std::move(*again));
     }
-    busy = kept(request, waiter, now);
+    if (!is_downgrade(request)) busy = kept(request, waiter, now);
   }
   if (busy) {
     if (request.will_wait) {
@@ -331,11 +353,19 @@ Result<AcquireOutcome> MemoryStore::try_acquire(const AcquireRequest& request) {
     }
     return AcquireOutcome(std::move(*busy));
   }
-  line_.overtake(*request.set, waiter, now);
+  if (!is_downgrade(request)) line_.overtake(*request.set, waiter, now);
   line_.leave(waiter);
 
+  TimePoint expires = later(now, request.lease);
+  if (replaced != holds_.end()) {
+    expires = std::max(expires, replaced->second.expires);
+    end_hold(replaced);
+  }
   const auto wall = clock_.wall();
-  Grant grant{draw_stamp(request.min_stamp, wall), request.lease, store_time_us(now), {}};
+  Grant grant{draw_stamp(request.min_stamp, wall),
+              expires == TimePoint::max() ? Duration::max() : expires - now,
+              store_time_us(now),
+              {}};
   const auto items = request.set->items();
   grant.floors.reserve(items.size());
   for (const LockRequest& item : items) {
@@ -349,8 +379,8 @@ Result<AcquireOutcome> MemoryStore::try_acquire(const AcquireRequest& request) {
     trace->second.label = request.owner->label;
     trace->second.written = now;
   }
-  holds_.emplace(grant.stamp, HoldRecord{*request.set, request.token, shared(*request.owner), wall,
-                                         later(now, request.lease)});
+  holds_.emplace(grant.stamp,
+                 HoldRecord{*request.set, request.token, shared(*request.owner), wall, expires});
   return AcquireOutcome(std::move(grant));
 }
 
@@ -490,6 +520,7 @@ class MemoryBackend final : public Backend {
     traits.permanent_leases = true;
     traits.floors = true;
     traits.observing = true;
+    traits.converting = true;
     traits.clock = store_->clock();
     return traits;
   }

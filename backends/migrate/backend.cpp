@@ -58,6 +58,8 @@ Status MigrateBackend::open(TimePoint by) {
   const bool new_alone = !in_old((*view)->stage.phase);
   traits_ = new_alone ? new_store->traits() : weaker(old_store, new_store);
   traits_.can_migrate = false;
+  // A hold may stand in two stores, and no step changes both.
+  traits_.converting = false;
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "backends/conversion.h"
 #include "backends/sqlite/config.h"
 #include "backends/sqlite/holds.h"
 #include "backends/sqlite/space_row.h"
@@ -40,8 +41,9 @@ class Step {
   AttemptResult run() {
     space_ = read_space(transaction_);
     if (space_.version != request_.config_version) return {Stale{}};
+    const Stamp replaced = request_.replaces != nullptr ? request_.replaces->stamp : Stamp{};
     for (const LockRequest& item : request_.set->items()) {
-      names_.push_back(look_at_name(transaction_, item.name, &expired_));
+      names_.push_back(look_at_name(transaction_, item.name, &expired_, replaced));
     }
     for (const Stamp stamp : expired_) {
       const Items items = remove_hold(transaction_, stamp);
@@ -50,6 +52,7 @@ class Step {
     for (const Expected& expected : request_.unchanged_since) {
       if (std::optional<Changed> found = changed(expected)) return refuse(*std::move(found));
     }
+    if (request_.replaces != nullptr && !can_replace(replaced)) return gone();
     bool blocked = false;
     for (std::size_t i = 0; i < names_.size(); ++i) {
       verdicts_.push_back(judge(item(i).mode, names_[i], request_.permits[i]));
@@ -57,7 +60,7 @@ class Step {
     }
     if (blocked) return busy();
     if (const std::optional<TokenHold> granted = twin()) return grant_again(*granted);
-    if (nobody_waits(transaction_)) return grant();
+    if (is_downgrade(request_) || nobody_waits(transaction_)) return grant();
     if (request_.max_overtakes != unlimited_overtakes) {
       if (is_kept()) return busy();
       count_overtaking(transaction_, request_.set->items(), waiter());
@@ -70,6 +73,17 @@ class Step {
 
   [[nodiscard]] std::int64_t waiter() const {
     return attempt_.ticket != nullptr ? attempt_.ticket->waiter : 0;
+  }
+
+  bool can_replace(Stamp stamp) {
+    const std::optional<StoredHold> hold = find_hold(transaction_, stamp);
+    return hold && hold->live && hold->app == request_.owner->app;
+  }
+
+  AttemptResult gone() {
+    if (const std::optional<TokenHold> granted = twin()) return grant_again(*granted);
+    wake_for(transaction_, freed_);
+    return {Gone{}};
   }
 
   std::optional<Changed> changed(const Expected& expected) {
@@ -120,6 +134,9 @@ class Step {
     Grant grant;
     grant.stamp = stamp;
     grant.lease = microseconds(lease_us);
+    if (request_.replaces != nullptr) {
+      grant.lease = lease_until(take_place(transaction_, request_.replaces->stamp, stamp));
+    }
     grant.store_time_us = transaction_.now_us;
     for (const NameState& name : names_) {
       const Stamp floor = name.floor();
@@ -133,13 +150,16 @@ class Step {
   AttemptResult grant_again(const TokenHold& granted) {
     Grant grant;
     grant.stamp = granted.stamp;
-    grant.lease = granted.ends_us ? Duration(microseconds(*granted.ends_us - transaction_.now_us))
-                                  : Duration::max();
+    grant.lease = lease_until(granted.ends_us);
     grant.store_time_us = transaction_.now_us;
     for (const NameState& name : names_) grant.floors.push_back(name.floor());
     if (attempt_.ticket) remove_waiter(transaction_, attempt_.ticket->waiter);
     wake_others();
     return {std::move(grant)};
+  }
+
+  [[nodiscard]] Duration lease_until(std::optional<std::int64_t> ends_us) const {
+    return ends_us ? Duration(microseconds(*ends_us - transaction_.now_us)) : Duration::max();
   }
 
   // Wakes the waiters for which this grant still leaves room.
@@ -151,7 +171,7 @@ class Step {
       });
       if (!taken) wake_next(transaction_, freed.name);
     }
-    if (!attempt_.ticket && freed_.empty()) return;
+    if (!attempt_.ticket && freed_.empty() && request_.replaces == nullptr) return;
     for (std::size_t i = 0; i < names_.size(); ++i) {
       const Group& mine = item(i).mode == Mode::read ? names_[i].reads : names_[i].writes;
       if (mine.count + 1 < request_.permits[i]) {

@@ -71,6 +71,7 @@ Traits SqliteBackend::traits() const {
   traits.shared_between_processes = true;
   traits.floors = true;
   traits.observing = true;
+  traits.converting = true;
   return traits;
 }
 

@@ -88,8 +88,8 @@ std::vector<Life> lives_of(Transaction& transaction, std::string_view name) {
   return lives;
 }
 
-NameState look_at_name(Transaction& transaction, std::string_view name,
-                       std::vector<Stamp>* expired) {
+NameState look_at_name(Transaction& transaction, std::string_view name, std::vector<Stamp>* expired,
+                       Stamp except) {
   NameState state;
   Census census(transaction);
   Query query = transaction.db.use(
@@ -103,6 +103,7 @@ NameState look_at_name(Transaction& transaction, std::string_view name,
       if (expired) expired->push_back(stamp);
       continue;
     }
+    if (stamp == except) continue;
     (mode_of(query.integer(0)) == Mode::write ? state.writes : state.reads).add(stamp, ends_us);
   }
   return state;
@@ -123,6 +124,27 @@ void add_hold(Transaction& transaction, const NewHold& hold) {
         .bind(Blob{item.name}, hold.stamp.value, number(item.mode))
         .run();
   }
+}
+
+std::optional<std::int64_t> take_place(Transaction& transaction, Stamp from, Stamp to) {
+  std::optional<std::int64_t> ends_us;
+  {
+    // max() of anything with NULL is NULL: a permanent hold stays permanent.
+    Query query = transaction.db.use(
+        "UPDATE holds SET expires_boot_us = max(holds.expires_boot_us, old.expires_boot_us), "
+        "expires_wall_us = max(holds.expires_wall_us, old.expires_wall_us), "
+        "lease_us = max(holds.lease_us, old.lease_us), "
+        "life_file = old.life_file, life_byte = old.life_byte "
+        "FROM (SELECT * FROM holds WHERE stamp = ?1) AS old WHERE holds.stamp = ?2 "
+        "RETURNING expires_boot_us");
+    query.bind(from.value, to.value);
+    if (query.next()) {
+      ends_us = query.optional_integer(0);
+      query.run();  // to its end, otherwise the change does not count as finished
+    }
+  }
+  remove_hold(transaction, from);
+  return ends_us;
 }
 
 Items remove_hold(Transaction& transaction, Stamp stamp) {

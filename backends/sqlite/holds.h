@@ -44,10 +44,11 @@ struct NameState {
   [[nodiscard]] Stamp floor() const;
 };
 
-// The live holds on `name`. Appends the stamps of those that have expired or whose process has
-// ended to `expired`, if it is given. A read transaction is enough.
-NameState look_at_name(Transaction& transaction, std::string_view name,
-                       std::vector<Stamp>* expired);
+// The live holds on `name`, except the one with the stamp `except`. Appends the stamps of those
+// that have expired or whose process has ended to `expired`, if it is given. A read transaction is
+// enough.
+NameState look_at_name(Transaction& transaction, std::string_view name, std::vector<Stamp>* expired,
+                       Stamp except = {});
 
 struct NewHold {
   Stamp stamp;
@@ -58,6 +59,10 @@ struct NewHold {
   std::optional<Life> life = {};  // unset: only its lease ends it
 };
 void add_hold(Transaction& transaction, const NewHold& hold);
+
+// Gives the hold `to` what `from` has besides its set: its lease, if that ends later, and whether
+// it ends with its process. Then removes `from`. Returns when the lease of `to` ends; unset: never.
+std::optional<std::int64_t> take_place(Transaction& transaction, Stamp from, Stamp to);
 
 // Removes the hold with all its names, live or not. Returns its items; none if there is no such
 // hold.

@@ -81,6 +81,9 @@ struct Traits {
   // Names have traces of their writes: observe() works, and a request may name a condition
   // (AcquireRequest::unchanged_since). Otherwise the core refuses both as unsupported.
   bool observing = false;
+  // A hold may be upgraded and downgraded: a request may take its place (AcquireRequest::replaces).
+  // Otherwise the core refuses both as unsupported.
+  bool converting = false;
   // The most holds that one renew or release_all call should contain, so that the store does not
   // stall.
   std::size_t renew_chunk = 1000;
@@ -130,6 +133,8 @@ struct ObserveRequest {
   TimePoint by;
 };
 
+struct HoldRef;
+
 // A condition of an acquire: this item of its set still has a trace with this value.
 struct Expected {
   std::size_t item = 0;
@@ -154,6 +159,11 @@ struct AcquireRequest {
   Stamp min_stamp;
   // Grant only if each of these is met. By ascending item; empty: no condition.
   std::span<const Expected> unchanged_since;
+  // The hold whose place this one takes, one of the same application (semantics 29, 30): the set is
+  // its names, all as write (an upgrade) or all as read (a downgrade). Null: an ordinary acquire.
+  // With it there is no condition, no ticket, and the caller does not wait.
+  // REQUIRES: Traits::converting.
+  const HoldRef* replaces = nullptr;
   // The caller will wait if the answer is busy: register the waiter in the same step, so that no
   // release after that answer can miss it.
   bool will_wait = false;
@@ -204,7 +214,10 @@ struct Changed {
   Trace trace;           // as it is now; last_write is 0 if there is none
 };
 
-using AcquireOutcome = std::variant<Grant, Busy, Stale, Changed>;
+// The hold that the request was to replace is not live, and never will be again.
+struct Gone {};
+
+using AcquireOutcome = std::variant<Grant, Busy, Stale, Changed, Gone>;
 
 // One trace for each name, in the same order.
 using ObserveOutcome = std::variant<std::vector<Trace>, Stale>;
@@ -284,8 +297,19 @@ class Backend {
   //     base, and than min_stamp - 1. Then the hold is recorded with its token, and each of its
   //     write names that has a trace gets this stamp, the owner's label and the store's time in it.
   // A token has at most one live hold: if the same request is delivered twice, the second one gets
-  // the same grant again, Busy or Changed, and adds nothing. To make a permanent hold, grant it
-  // with a finite lease and renew it.
+  // the same grant again, Busy, Changed or Gone, and adds nothing. To make a permanent hold, grant
+  // it with a finite lease and renew it.
+  //
+  // With `replaces`, the request converts a hold. The same step, with these differences:
+  //  * After 2: if that hold is not live, or not one of owner->app, the answer is Gone; or, if this
+  //    request was granted before and that hold is live, the same grant again.
+  //  * It does not count in 4, nor for the floors. A downgrade does not look at names kept for
+  //    waiters, and overtakes nobody: it only gives up. An upgrade is a newcomer like any other.
+  //  * In 5 it ends, in this very step: nobody ever sees both, nor neither. The new hold takes over
+  //    what was left of its lease if that is more than `lease` (Grant::lease says it; a permanent
+  //    hold stays permanent), and whether it ends with its process; ends_with_process is ignored.
+  //    Waiters that may be admitted beside the new modes are woken, as by a release.
+  //  * Busy, Stale and Gone leave it as it was.
   virtual Result<AcquireOutcome> try_acquire(const AcquireRequest& request) = 0;
 
   // What became of the attempt with `attempt.token`: its grant if it is live now, with what is left

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "lockset/export.h"
 #include "lockset/lock_set.h"
 #include "lockset/stamp.h"
+#include "lockset/tried.h"
 
 namespace lockset LOCKSET_EXPORT {
 
@@ -21,6 +23,7 @@ enum class LostReason : std::uint8_t {
   gone,        // the store no longer has the hold: expired there, broken, or reclaimed
   app_lost,    // reclaim=on, and the hold on the application id was lost
   superseded,  // a newer instance of the application took over
+  in_doubt,    // a downgrade got no answer: the store may already have let others read
 };
 
 std::string_view to_string(LostReason reason) noexcept;
@@ -34,12 +37,15 @@ class HoldState;  // private to the core
 //   lost      false    Errc::not_held     Errc::not_held      -
 //   released  false    Errc::not_held     Errc::not_held      -
 //
+// An upgrade or downgrade releases the hold and gives a new one in its place, with a new stamp.
+//
 // Move-only. The destructor releases a hold that is still held, within Options::io_timeout, and
 // never throws. If the release is not confirmed, the hold ends with its lease. A moved-from or
 // default-constructed Hold holds nothing: its stamp() is 0.
 //
 // Thread-safety: const calls and renew() may come from any threads at once. Call release(),
-// detach(), the move operations and the destructor from one thread at a time.
+// detach(), try_upgrade(), downgrade(), the move operations and the destructor from one thread at a
+// time.
 //
 // fork: in a child process the parent's holds answer valid() == false, release() and renew() fail
 // with Errc::not_held, and the destructor does nothing.
@@ -89,6 +95,26 @@ class [[nodiscard]] Hold {
   // is over for this object all the same, and ends in the store with its lease.
   Status release();
 
+  // Takes all its names as write, without waiting and without letting go (semantics 29): if no one
+  // else holds any of them and none is kept for a waiter. The new hold comes in place of this one,
+  // in one step: it has a new stamp, the same label and lease, at least what was left of this
+  // one's, and this one is then released; its lost() never stops. An empty optional is contention:
+  // this hold stands as it was. Two readers that both try forever would keep each other out: one of
+  // them has to release.
+  //
+  //   if (auto writer = hold.try_upgrade().value()) hold = std::move(*writer);
+  //
+  // Errors: not_held if it has ended (then it is lost); invalid if all of it is held as write
+  // already; unsupported unless Traits::converting; superseded, rolled_back, and those of the store
+  // as Locks::try_acquire. After unavailable this hold stands. After indeterminate it stands too,
+  // but a request may still be under way. If that is granted, the hold is lost: it is given back.
+  Tried<std::optional<Hold>> try_upgrade();
+  // Takes all its names as read, in the same way (semantics 30). An empty optional occurs only
+  // where the write permits of a name are above 1, and another writer is there. While the call is
+  // under way this hold is not valid, for others may read from some moment on. Errors: as of
+  // try_upgrade. But after indeterminate this hold is lost, and is given back.
+  Tried<std::optional<Hold>> downgrade();
+
   // Stops managing the hold without ending it: it is not renewed any more, nor released at
   // destruction. It stays in the store until its lease ends or a process of the same application
   // releases it by its stamp. Returns the stamp. Errc::unsupported if the store ends holds with
@@ -97,6 +123,7 @@ class [[nodiscard]] Hold {
 
  private:
   friend class Locks;
+  Tried<std::optional<Hold>> convert(Mode mode);
   explicit Hold(std::shared_ptr<HoldState> state) noexcept : state_(std::move(state)) {}
   std::shared_ptr<HoldState> state_;
 };

@@ -25,6 +25,7 @@
 #include "lockset/observer.h"
 #include "lockset/space_config.h"
 #include "lockset/stamp.h"
+#include "lockset/tried.h"
 
 namespace lockset LOCKSET_EXPORT {
 
@@ -95,25 +96,6 @@ struct TryOptions {
   std::optional<Observation> unchanged_since{};
 };
 
-// The outcome of one try: an error, busy, or a grant. It does not convert to bool, because `if
-// (auto hold = locks.try_acquire(set))` would be true when the set is taken; so that does not
-// compile. Ask for the outcome that you mean:
-//
-//   if (auto hold = locks.try_acquire(set).value()) ...   granted; an error is thrown
-//   auto tried = locks.try_acquire(set);
-//   if (!tried.ok()) ... tried.error() ...                 an error
-//   if (tried->has_value()) ...                            granted (of try_locks: *tried is not 0)
-template <class T>
-class [[nodiscard]] Tried : public Result<T> {
- public:
-  using Result<T>::Result;
-  explicit operator bool() const = delete;
-  // As Result::value(). If you don't check the value, you don't know whether you hold the lock.
-  [[nodiscard]] T& value() & { return Result<T>::value(); }
-  [[nodiscard]] const T& value() const& { return Result<T>::value(); }
-  [[nodiscard]] T value() && { return std::move(*this).Result<T>::value(); }
-};
-
 class Manager;  // private to the core
 
 // One client of one lock space: grants, renews and releases lock sets. It owns its connections, one
@@ -161,6 +143,10 @@ class Locks {
   // Renews by stamp once, with the given lease or Options::lease (no_lease makes it permanent).
   // Returns the effective lease. Errc::not_held if there is no such hold.
   Result<Duration> renew_locks(Stamp stamp, std::optional<Duration> lease = std::nullopt);
+  // The plain forms of Hold::try_upgrade and Hold::downgrade, for a hold that this object manages;
+  // Errc::not_held for any other. The new stamp, or 0: contention, and `stamp` is held as before.
+  Tried<Stamp> try_upgrade_locks(Stamp stamp);
+  Tried<Stamp> downgrade_locks(Stamp stamp);
   // As Hold::valid for holds of the plain form; false for stamps not managed here.
   [[nodiscard]] bool valid(Stamp stamp) const noexcept;
   // As Hold::lost for holds of the plain form; a token that never stops for stamps

@@ -24,4 +24,5 @@
 #include "lockset/registry.h"
 #include "lockset/space_config.h"
 #include "lockset/stamp.h"
+#include "lockset/tried.h"
 #include "lockset/url.h"

@@ -88,6 +88,23 @@ TEST_P(CrossProcess, AKilledHoldersSetIsFreeAtOnceIfTheStoreCanTell) {
   EXPECT_GT(next->stamp, stamp);
 }
 
+// SEM 10, 29: an upgraded hold ends with its process if the one before it did
+TEST_P(CrossProcess, AKilledUpgradersSetIsFreeAtOnceIfTheStoreCanTell) {
+  if (lacks_processes()) return;
+  if (skip_unless(traits().ends_with_process, "holds that end with their process")) return;
+  if (skip_unless(traits().converting, "upgrades and downgrades")) return;
+  Client c = client();
+  for (const bool outlives : {false, true}) {
+    const auto victim = holder(outlives ? "outlived" : "victim", 10min);
+    (void)granted(victim->ask(outlives ? "outlive 0 r:a" : "acquire 0 r:a"));
+    const Stamp stamp = granted(victim->ask("upgrade"));
+    victim->kill();
+    EXPECT_EQ(c.try_take({write("a")}).has_value(), !outlives);
+    for (const HoldInfo& hold : c.holds()) EXPECT_TRUE(c.break_hold(hold.stamp));
+    EXPECT_FALSE(c.is_live(stamp));
+  }
+}
+
 // SEM 10: the same for a process that ends without releasing
 TEST_P(CrossProcess, AnExitWithoutReleaseIsLikeAKill) {
   if (lacks_processes()) return;

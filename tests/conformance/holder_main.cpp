@@ -5,6 +5,7 @@
 //   acquire WAIT_MS r:NAME ...   granted STAMP | error CODE
 //   outlive WAIT_MS r:NAME ...   the same, for a hold that outlives this process
 //   await WAIT_MS r:NAME ...     the same, after a line "busy" as soon as it has to wait
+//   upgrade                      granted STAMP | busy | error CODE
 //   valid                        valid | invalid
 //   release                      released | error CODE
 //   count FILE ROUNDS NAME       counted N     reads, adds 1 and writes, under a lock
@@ -62,6 +63,7 @@ class Holder {
       const Status status = hold_.release();
       return status ? "released" : error_line(status.error());
     }
+    if (command == "upgrade") return upgrade();
     if (command == "count") return count(words);
     if (command == "leave") _exit(0);
     return "error unknown_command";
@@ -95,6 +97,14 @@ class Holder {
     Result<Hold> hold = locks_->acquire(wanted, options);
     if (!hold) return error_line(hold.error());
     hold_ = *std::move(hold);
+    return "granted " + std::to_string(hold_.stamp().value);
+  }
+
+  std::string upgrade() {
+    auto upgraded = hold_.try_upgrade();
+    if (!upgraded.ok()) return error_line(upgraded.error());
+    if (!upgraded->has_value()) return "busy";
+    hold_ = **std::move(upgraded);
     return "granted " + std::to_string(hold_.stamp().value);
   }
 

@@ -54,6 +54,8 @@ class Sequence {
   struct Known {
     Stamp real, model;
     Token token;
+    Wanted items;
+    std::string app;
   };
   // A name as it was observed on both sides.
   struct Seen {
@@ -65,6 +67,11 @@ class Sequence {
   std::size_t roll(std::size_t sides) { return dice_() % sides; }
 
   void step() {
+    if (converting_ && roll(8) == 0) {
+      convert();
+      inspect();
+      return;
+    }
     switch (roll(observing_ ? 20 : 16)) {
       case 0:
       case 1:
@@ -180,7 +187,7 @@ class Sequence {
     if (!known_.empty()) {
       EXPECT_GT(grant->stamp, known_.back().real);
     }
-    known_.push_back({grant->stamp, std::get<Grant>(*model).stamp, token});
+    known_.push_back({grant->stamp, std::get<Grant>(*model).stamp, token, wanted, app});
     EXPECT_LE(grant->lease, lease);
     if (real_->traits().floors) compare_floors(grant->floors, std::get<Grant>(*model).floors);
     if (lease == brief) wait_out(grant->stamp);
@@ -188,7 +195,8 @@ class Sequence {
 
   static Result<AcquireOutcome> ask(Backend& backend, const Wanted& wanted, Duration lease,
                                     const Token& token, const Owner& owner, bool old,
-                                    std::span<const Expected> unchanged_since) {
+                                    std::span<const Expected> unchanged_since,
+                                    const HoldRef* replaces = nullptr) {
     const LockSet set = make_set(wanted);
     const SpaceConfig config = backend.load_config(soon()).value();
     std::vector<std::uint32_t> permits;
@@ -203,8 +211,39 @@ class Sequence {
     request.owner = &owner;
     request.lease = lease;
     request.unchanged_since = unchanged_since;
+    request.replaces = replaces;
     request.by = soon();
     return test::outlasting_sessions(backend, request);
+  }
+
+  // A hold, or one that has ended or is another application's, takes its names in another mode.
+  void convert() {
+    const Known hold = pick();
+    if (hold.items.empty()) return;
+    Wanted wanted = hold.items;
+    const Mode mode = roll(2) == 0 ? Mode::read : Mode::write;
+    for (LockRequest& item : wanted) item.mode = mode;
+    const std::string app = roll(6) == 0 ? apps[roll(2)] : hold.app;
+    say("convert " + std::to_string(hold.real.value) + " to " + describe(wanted) + " by " + app);
+    const Token token = Token::random();
+    const Owner owner{app, "i", 0, "at " + app};
+    const HoldRef of_real(hold.real);
+    const HoldRef of_model(hold.model);
+    const bool old = roll(10) == 0;
+    const auto real = ask(*real_, wanted, 10min, token, owner, old, {}, &of_real);
+    const auto model = ask(*model_, wanted, 10min, token, owner, old, {}, &of_model);
+    ASSERT_TRUE(real) << test::describe(real);
+    ASSERT_TRUE(model) << test::describe(model);
+    ASSERT_EQ(real->index(), model->index())
+        << "store: " << test::describe(real) << ", model: " << test::describe(model);
+    if (const Busy* busy = std::get_if<Busy>(&*real)) check_blocker(*busy, wanted);
+    const Grant* const grant = std::get_if<Grant>(&*real);
+    if (grant == nullptr) return;
+    EXPECT_GT(grant->stamp, known_.back().real);
+    const Grant& expected = std::get<Grant>(*model);
+    known_.push_back({grant->stamp, expected.stamp, token, wanted, app});
+    EXPECT_EQ(grant->lease == Duration::max(), expected.lease == Duration::max());
+    if (real_->traits().floors) compare_floors(grant->floors, expected.floors);
   }
 
   // Inspection does not remove the expired hold.
@@ -236,7 +275,8 @@ class Sequence {
 
   // A known hold, or one that never existed.
   Known pick() {
-    if (known_.empty() || roll(10) == 0) return {{1 + static_cast<std::int64_t>(roll(3))}, {}, {}};
+    if (known_.empty() || roll(10) == 0)
+      return {{1 + static_cast<std::int64_t>(roll(3))}, {}, {}, {}, {}};
     // Usually one of the last few: older ones have ended.
     const std::size_t back = roll(std::min<std::size_t>(known_.size(), roll(3) == 0 ? 100 : 5));
     return known_[known_.size() - 1 - back];
@@ -447,6 +487,7 @@ class Sequence {
   std::shared_ptr<Backend> real_;
   std::shared_ptr<Backend> model_;
   const bool observing_ = real_->traits().observing;
+  const bool converting_ = real_->traits().converting;
   std::vector<Known> known_;
   std::vector<Seen> seen_;
   std::int64_t latest_epoch_ = 0;

@@ -220,6 +220,78 @@ TEST_P(LostReply, AnAcquireOnAConditionIsResolved) {
   }
 }
 
+// SEM 14, 29, 30: both ways; in the store and in the program there is one hold
+TEST_P(LostReply, AConversionIsResolved) {
+  if (lacks_server()) return;
+  if (skip_unless(traits().converting, "upgrades and downgrades")) return;
+  for (const TcpProxy::Ending ending : endings) {
+    Locks mine = proxied_locks({.lease = 2min, .io_timeout = 30s, .refresh_config = 1h});
+    Hold hold = mine.acquire({read("a"), write("b")}).value();
+    for (int i = 0; i < 2; ++i) {  // the first time, connections and statements are new
+      for (const bool up : {true, false}) {
+        const Stamp old = hold.stamp();
+        const std::stop_token lost = hold.lost();
+        if (i > 0) proxy().cut_next_reply(0, ending);
+        std::optional<Hold> next = up ? hold.try_upgrade().value() : hold.downgrade().value();
+        EXPECT_TRUE(i == 0 || proxy().caught());
+        ASSERT_TRUE(next);
+        EXPECT_TRUE(next->valid());
+        EXPECT_FALSE(hold.valid());
+        EXPECT_FALSE(lost.stop_requested());
+        EXPECT_GT(next->stamp(), old);
+        ASSERT_EQ(space().look().size(), 1U) << "both, or neither";
+        EXPECT_EQ(space().look()[0].stamp, next->stamp());
+        hold = std::move(*next);
+      }
+    }
+    EXPECT_TRUE(hold.release());
+    EXPECT_TRUE(space().look().empty());
+  }
+}
+
+// SEM 14, 29: the upgrade was granted, the reply lost, and the server can't be reached. When it is
+// back, the hold is lost, and what took its place is given back long before its lease ends
+TEST_P(LostReply, AnUpgradeThatNobodyLearnedOfIsGivenBack) {
+  if (lacks_server()) return;
+  if (skip_unless(traits().converting, "upgrades and downgrades")) return;
+  if (skip_unless(traits().holds_outlive_connections, "holds that outlive connections")) return;
+  Locks mine = proxied_locks({.lease = 10min, .refresh_config = 1h});
+  Hold hold = mine.acquire({read("a")}).value();
+  proxy().cut_next_reply(0, TcpProxy::Ending::reset_all);
+  proxy().refuse();
+  const auto upgraded = hold.try_upgrade();
+  ASSERT_FALSE(upgraded.ok());
+  EXPECT_TRUE(proxy().caught());
+  EXPECT_EQ(upgraded.error().code, Errc::indeterminate) << upgraded.error().message;
+  EXPECT_TRUE(hold.valid()) << "in the store it is at least as much";
+  EXPECT_EQ(space().look().size(), 1U);
+  proxy().heal();
+  EXPECT_TRUE(eventually([&] { return space().look().empty(); })) << "a ghost";
+  EXPECT_TRUE(eventually([&] { return hold.lost().stop_requested(); }));
+  EXPECT_EQ(hold.lost_reason(), LostReason::gone);
+}
+
+// SEM 14, 30: the same with a downgrade: others may read, so it counts as lost at once
+TEST_P(LostReply, ADowngradeThatNobodyLearnedOfIsGivenBack) {
+  if (lacks_server()) return;
+  if (skip_unless(traits().converting, "upgrades and downgrades")) return;
+  if (skip_unless(traits().holds_outlive_connections, "holds that outlive connections")) return;
+  Locks mine = proxied_locks({.lease = 10min, .refresh_config = 1h});
+  Hold hold = mine.acquire({write("a")}).value();
+  proxy().cut_next_reply(0, TcpProxy::Ending::reset_all);
+  proxy().refuse();
+  const auto downgraded = hold.downgrade();
+  ASSERT_FALSE(downgraded.ok());
+  EXPECT_TRUE(proxy().caught());
+  EXPECT_EQ(downgraded.error().code, Errc::indeterminate) << downgraded.error().message;
+  EXPECT_FALSE(hold.valid());
+  EXPECT_TRUE(eventually([&] { return hold.lost().stop_requested(); }));
+  EXPECT_EQ(hold.lost_reason(), LostReason::in_doubt);
+  EXPECT_EQ(space().look().size(), 1U);
+  proxy().heal();
+  EXPECT_TRUE(eventually([&] { return space().look().empty(); })) << "a ghost";
+}
+
 // SEM 9: "If a retry after a lost reply finds the hold gone, it is a success if validity had not
 // ended."
 TEST_P(LostReply, AReleaseIsASuccess) {

@@ -10,8 +10,8 @@
 
 namespace {
 
-using lockset::EditConflict, lockset::Errc, lockset::Locks, lockset::Observation, lockset::read,
-    lockset::write;
+using lockset::EditConflict, lockset::Errc, lockset::Hold, lockset::Locks, lockset::Observation,
+    lockset::read, lockset::write;
 
 TEST(PatternsPage, ReentrantLocks) {
   Locks plain = lockset::open("memory:").value();
@@ -24,6 +24,38 @@ TEST(PatternsPage, AMutexOfTheLanguage) {
 #include "patterns/a-mutex-of-the-language.c++"
   EXPECT_TRUE(ledger.valid());
   EXPECT_FALSE(locks.try_acquire({write("ledger")}).value());
+}
+
+// What the page's code does with one index, which has to be rebuilt. SEM 29, 30
+struct Upgrading {
+  Locks locks = lockset::open("memory:").value();
+  int index = 0;
+  int rebuilt = 0;
+
+  Hold run() {
+    const auto is_old = [](int) { return true; };
+    const auto rebuild = [this](int) { ++rebuilt; };
+#include "patterns/upgrade-and-downgrade.c++"
+    return hold;
+  }
+};
+
+TEST(PatternsPage, UpgradeAndDowngrade) {
+  Upgrading alone;
+  const Hold hold = alone.run();
+  EXPECT_EQ(alone.rebuilt, 1);
+  ASSERT_TRUE(hold.valid());
+  EXPECT_EQ(hold.items()[0].mode, lockset::Mode::read);
+}
+
+TEST(PatternsPage, UpgradeAndDowngradeWhileOthersRead) {
+  Upgrading shared;
+  shared.locks.set_permits("index", lockset::Mode::read, 1000).value();
+  const Hold other = shared.locks.acquire({read("index")}).value();
+  const Hold hold = shared.run();
+  EXPECT_EQ(shared.rebuilt, 0);
+  EXPECT_FALSE(hold.valid());
+  EXPECT_TRUE(other.valid());
 }
 
 #ifdef LOCKSET_HAS_SQLITE  // a store whose holds outlive their process

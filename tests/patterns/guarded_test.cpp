@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -45,6 +46,24 @@ TEST_P(GuardedTest, AnotherHoldOpensNothing) {
   EXPECT_EQ(text_.write(other).error().code, Errc::invalid);
   const Hold nothing;
   EXPECT_EQ(text_.read(nothing).error().code, Errc::not_held);
+}
+
+// SEM 25, 29, 30: access goes on under the hold that took the place of the old one, and only there
+TEST_P(GuardedTest, AnUpgradedHoldOpensTheContent) {
+  Hold reader = locks_.acquire({text_.for_read()}).value();
+  auto look = text_.read(reader).value();
+  EXPECT_EQ(*look, "old");
+  std::optional<Hold> writer = reader.try_upgrade().value();
+  ASSERT_TRUE(writer);
+  EXPECT_EQ(thrown([&] { (void)look->size(); }), Errc::not_held);
+  EXPECT_EQ(text_.read(reader).error().code, Errc::not_held);
+  auto edit = text_.write(*writer).value();
+  *edit = "new";
+  std::optional<Hold> again = writer->downgrade().value();
+  ASSERT_TRUE(again);
+  EXPECT_EQ(thrown([&] { edit->clear(); }), Errc::not_held);
+  EXPECT_EQ(text_.write(*again).error().code, Errc::invalid) << "it is a read now";
+  EXPECT_EQ(*text_.read(*again).value(), "new");
 }
 
 // SEM 25: at each access, and before the content is touched

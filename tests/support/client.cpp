@@ -69,7 +69,7 @@ std::string describe(const Result<AcquireOutcome>& outcome) {
     return "changed: item " + std::to_string(changed->item) + " by " +
            std::to_string(changed->trace.last_write.value);
   }
-  return "stale";
+  return std::holds_alternative<Gone>(*outcome) ? "gone" : "stale";
 }
 
 Wanted sorted(Wanted items) {
@@ -128,6 +128,8 @@ Result<AcquireOutcome> Client::ask_once(const Wanted& wanted, const Ask& ask, At
   request.lease = ask.lease;
   request.min_stamp = ask.min_stamp;
   request.unchanged_since = ask.unchanged_since;
+  const HoldRef replaced = ask.replaces ? known(*ask.replaces) : HoldRef();
+  if (ask.replaces) request.replaces = &replaced;
   request.will_wait = ask.will_wait;
   request.ticket = ask.ticket;
   request.by = ask.by ? *ask.by : soon();
@@ -177,6 +179,11 @@ Changed Client::meet_changed(const Wanted& wanted, const Ask& how) {
   Result<AcquireOutcome> outcome = ask(wanted, how, outlasting_sessions);
   if (!outcome || !std::holds_alternative<Changed>(*outcome)) unexpected("changed", outcome);
   return std::get<Changed>(*std::move(outcome));
+}
+
+void Client::meet_gone(const Wanted& wanted, const Ask& how) {
+  Result<AcquireOutcome> outcome = ask(wanted, how, outlasting_sessions);
+  if (!outcome || !std::holds_alternative<Gone>(*outcome)) unexpected("gone", outcome);
 }
 
 std::vector<Trace> Client::observe(const std::vector<std::string>& names) {

@@ -30,9 +30,10 @@ struct Ask {
   std::optional<Token> token{};
   std::optional<TimePoint> by{};  // unset: soon
   std::vector<Expected> unchanged_since{};
+  std::optional<Stamp> replaces{};
 };
 
-// "granted 17", "busy: ...", "changed: ...", "stale" or the error, for messages.
+// "granted 17", "busy: ...", "changed: ...", "gone", "stale" or the error, for messages.
 std::string describe(const Result<AcquireOutcome>& outcome);
 
 // Sorted by name. For expectations over Inspection::holds and the like.
@@ -72,6 +73,8 @@ class Client {
   Busy meet_busy(const Wanted& wanted, const Ask& ask = {});
   // Throws unless changed.
   Changed meet_changed(const Wanted& wanted, const Ask& ask = {});
+  // Throws unless gone.
+  void meet_gone(const Wanted& wanted, const Ask& ask);
 
   // As the core does: takes over the configuration of a stale answer and asks again.
   std::vector<Trace> observe(const std::vector<std::string>& names);

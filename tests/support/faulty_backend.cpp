@@ -21,6 +21,8 @@ struct OwnedRequest {
         unchanged_since(original.unchanged_since.begin(), original.unchanged_since.end()),
         owner(*original.owner),
         request(original) {
+    if (original.replaces != nullptr)
+      replaces = original.replaces->stamp;  // the rest is the caller's
     // The waiter is gone when the request arrives.
     request.ticket = nullptr;
     request.will_wait = false;
@@ -31,6 +33,7 @@ struct OwnedRequest {
     request.permits = permits;
     request.unchanged_since = unchanged_since;
     request.owner = &owner;
+    if (request.replaces != nullptr) request.replaces = &replaces;
     request.by = soon();
     (void)store.try_acquire(request);
   }
@@ -39,6 +42,7 @@ struct OwnedRequest {
   std::vector<std::uint32_t> permits;
   std::vector<Expected> unchanged_since;
   Owner owner;
+  HoldRef replaces;
   AcquireRequest request;
 };
 

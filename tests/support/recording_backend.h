@@ -11,7 +11,8 @@
 //
 // A grant or a renewal is recorded as promised until its validity_end(), which the core promises.
 // Not recorded: reclaim(), which ends holds that the checker then misses; changes of the permits of
-// `*`; and the end of permanent holds. So don't check runs that contain these.
+// `*`; and the end of permanent holds. So don't check runs that contain these. Nothing is upgraded
+// or downgraded: a history can't say so, and its trait is off.
 //
 // To find out what a broken backend does, record above it: Recording(Broken(store)).
 //
@@ -36,6 +37,11 @@ class RecordingBackend final : public ForwardingBackend {
   RecordingBackend(std::shared_ptr<Backend> inner, std::shared_ptr<Recorder> recorder,
                    Level level = Level::attempts);
 
+  [[nodiscard]] Traits traits() const override {
+    Traits traits = ForwardingBackend::traits();
+    traits.converting = false;
+    return traits;
+  }
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override;
   Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) override;
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,

@@ -17,10 +17,12 @@ constexpr Duration usual = 5ms;
 TimePoint soon() { return BootClock::now() + patience; }
 
 bool eventually(const std::function<bool()>& condition, Duration limit) {
-  const TimePoint until = BootClock::now() + limit;
-  while (!condition()) {
-    if (BootClock::now() >= until) return condition();
-    std::this_thread::sleep_for(1ms);
+  const TimePoint began = BootClock::now();
+  for (TimePoint asked = began; !condition(); asked = BootClock::now()) {
+    const TimePoint now = BootClock::now();
+    if (now - began >= limit) return condition();
+    const Duration rare = std::max<Duration>((now - began) / 16, now - asked);
+    std::this_thread::sleep_for(std::clamp<Duration>(rare, 1ms, 25ms));
   }
   return true;
 }

@@ -151,6 +151,28 @@ TEST_F(AcquireLoopTest, AnOwnGrantBehindABrokenConditionIsTheAnswer) {
   EXPECT_EQ(granted(l.resolved(std::optional(Grant{Stamp{5}, 30s, 0, {}}), at(1s))), Stamp{5});
 }
 
+// SEM 29: an own earlier attempt may have taken the place of the hold
+TEST_F(AcquireLoopTest, AHoldThatIsGoneIsBelievedOnceAllDoubtsAreLookedUp) {
+  auto sure = loop(single_try());
+  sure.begin(at(0s));
+  expect<Gone>(expect<AcquireLoop::Finish>(sure.attempted(AcquireOutcome(Gone{}), at(1s))));
+  for (const bool found : {true, false}) {
+    auto l = loop(single_try());
+    const Token first = expect<AcquireLoop::Attempt>(l.begin(at(0s))).token;
+    expect<AcquireLoop::Resolve>(l.attempted(fails(Errc::indeterminate), at(1s)));
+    expect<AcquireLoop::Attempt>(l.resolved(std::optional<Grant>(), at(1s)));
+    EXPECT_EQ(expect<AcquireLoop::Resolve>(l.attempted(AcquireOutcome(Gone{}), at(1s))).token,
+              first);
+    const auto own = found ? std::optional(Grant{Stamp{5}, 30s, 0, {}}) : std::nullopt;
+    const auto end = l.resolved(own, at(1s));
+    if (found) {
+      EXPECT_EQ(granted(end), Stamp{5});
+    } else {
+      expect<Gone>(expect<AcquireLoop::Finish>(end));
+    }
+  }
+}
+
 // SEM 13
 TEST_F(AcquireLoopTest, PollsMoreSeldomTheLongerItWaitsAndWithinABound) {
   auto l = loop(waiting(TimePoint::max()));

@@ -47,6 +47,50 @@ class HoldStateTest : public ::testing::Test {
   const std::unique_ptr<HoldState> hold_ = made();
 };
 
+// SEM 29: the store may have ended it for the hold that takes its place
+TEST_F(HoldStateTest, ADenialDuringAConversionCountsWhenItHasFailed) {
+  hold_->begin_conversion(false);
+  EXPECT_FALSE(hold_->denied());
+  EXPECT_TRUE(hold_->valid());
+  EXPECT_TRUE(hold_->end_conversion()) << "newly lost";
+  EXPECT_FALSE(hold_->valid());
+  EXPECT_EQ(hold_->lost_reason(), LostReason::gone);
+
+  const auto converted = made();
+  converted->begin_conversion(false);
+  EXPECT_FALSE(converted->denied());
+  EXPECT_TRUE(converted->release().was_held);
+  EXPECT_EQ(converted->lost_reason(), LostReason::not_lost);
+
+  const auto untouched = made();
+  untouched->begin_conversion(false);
+  EXPECT_FALSE(untouched->end_conversion());
+  EXPECT_TRUE(untouched->valid());
+  EXPECT_TRUE(untouched->denied()) << "from here on a denial counts at once";
+  // An earlier one does not count again.
+  const auto again = made();
+  again->begin_conversion(false);
+  EXPECT_FALSE(again->denied());
+  again->begin_conversion(false);
+  EXPECT_FALSE(again->end_conversion());
+}
+
+// SEM 30
+TEST_F(HoldStateTest, WhatIsGivenUpIsInvalidMeanwhile) {
+  hold_->begin_conversion(true);
+  EXPECT_FALSE(hold_->valid());
+  EXPECT_TRUE(hold_->unexpired()) << "it is renewed";
+  EXPECT_FALSE(hold_->renewed(began_, 10s));
+  EXPECT_FALSE(hold_->end_conversion());
+  EXPECT_TRUE(hold_->valid());
+  hold_->begin_conversion(true);
+  clock_.time.set(began_ + 9s);
+  EXPECT_TRUE(hold_->tick()) << "its end is noticed meanwhile";
+  EXPECT_FALSE(hold_->end_conversion());
+  EXPECT_FALSE(hold_->valid());
+  EXPECT_EQ(hold_->lost_reason(), LostReason::expired);
+}
+
 // SEM 10, 20: the renewal was in time by its own reading of the clock, but the holder was told
 // false by a later one
 TEST_F(HoldStateTest, OnceFalseItStaysFalse) {

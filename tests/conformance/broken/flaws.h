@@ -61,6 +61,13 @@ std::shared_ptr<Backend> inspect_shows_a_part(std::shared_ptr<Backend> sound);
 std::shared_ptr<Backend> resolve_finds_nothing(std::shared_ptr<Backend> sound);
 std::shared_ptr<Backend> resolve_finds_the_dead(std::shared_ptr<Backend> sound);
 std::shared_ptr<Backend> release_wakes_nobody(std::shared_ptr<Backend> sound);
+// convert_flaws.cpp
+std::shared_ptr<Backend> conversion_shortens_the_lease(std::shared_ptr<Backend> sound);
+std::shared_ptr<Backend> converted_in_two_steps(std::shared_ptr<Backend> sound);
+std::shared_ptr<Backend> gone_is_granted(std::shared_ptr<Backend> sound);
+std::shared_ptr<Backend> old_stamp_lives_on(std::shared_ptr<Backend> sound);
+std::shared_ptr<Backend> upgrade_ignores_application(std::shared_ptr<Backend> sound);
+std::shared_ptr<Backend> upgrade_passes_the_line(std::shared_ptr<Backend> sound);
 // trace_flaws.cpp
 std::shared_ptr<Backend> being_written_not_said(std::shared_ptr<Backend> sound);
 std::shared_ptr<Backend> condition_ignored(std::shared_ptr<Backend> sound);
