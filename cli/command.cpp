@@ -117,7 +117,8 @@ a write that takes none leaves no trace.)",
      observe_options, observe_command},
     {"validate", "validate OBSERVATION [--json] [OPTION]...",
      "say whether anything observed was written since",
-     R"(OBSERVATION is what `lockset observe` printed; with - it is the first line of standard input.
+     R"(OBSERVATION is what `lockset observe` printed; with - it is the first line of standard input,
+which also takes one that is too long for an argument (hundreds of long names).
 If nothing was written on any of its names since, prints nothing, and the exit code is 0.
 Otherwise prints a line for each name that was: who was granted the write, with which stamp,
 and when, as far as the store knows. The exit code is 80 then.)",

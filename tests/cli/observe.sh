@@ -116,6 +116,13 @@ refused 64 'standard input' sh -c '"$1" validate - <&-' sh "$lockset"
 refused 64 'standard input' sh -c 'echo | "$1" run --write x --unless-changed - -- touch ran' sh "$lockset"
 refused 64 'too long' sh -c '"$1" validate - </dev/zero' sh "$lockset"
 
+# 256 long names are more than the system takes as an argument.
+# shellcheck disable=SC2046
+exits 0 "$lockset" observe $(seq -f "$(printf 'é%.0s' $(seq 100))%g" 256)
+printf '%s\n' "$out" >lines
+true_that "a long observation" test "$(wc -c <lines)" -gt 131072
+exits 0 sh -c '"$1" validate - <lines' sh "$lockset"
+
 # What was observed has to be locked.
 exits 0 "$lockset" observe x y
 both=$out
