@@ -2,6 +2,8 @@
 # An object in a store with conditional writes (ETag, If-Match), which refuses stale writers. Its
 # first line is the greatest stamp that has written it. docs/fencing.md
 #
+# Try yours first: curl -T FILE -H 'If-Match: "no"' URL has to be refused with 412.
+#
 #   lockset run --write report -- ./fenced_object.sh put URL <CONTENT
 #   ./fenced_object.sh get URL
 set -euo pipefail
@@ -13,13 +15,19 @@ trap 'rm -rf "$work"' EXIT
 fetch() { curl -sS -D "$work/head" -o "$work/body" -w '%{http_code}' "$1"; }
 
 put() {  # URL STAMP; content from standard input
-  local condition seen status
+  local condition etag seen status
   { echo "$2"; cat; } >"$work/new"
   while true; do
     case $(fetch "$1") in
       200)
         seen=$(head -n 1 "$work/body")
-        condition="If-Match: $(tr -d '\r' <"$work/head" | sed -n 's/^etag: *//Ip')"
+        etag=$(tr -d '\r' <"$work/head" | sed -n 's/^etag: *//Ip')
+        condition="If-Match: $etag"
+        # Without a strong ETag the write would have no condition that can hold.
+        if [[ ! $etag =~ ^\".*\"$ || ! $seen =~ ^[0-9]+$ ]]; then
+          echo "$1 has no strong ETag, or no stamp in its first line" >&2
+          return 1
+        fi
         ;;
       404) seen=0 condition='If-None-Match: *' ;;
       *) echo "can't read $1" >&2; return 1 ;;

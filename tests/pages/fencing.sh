@@ -57,6 +57,11 @@ CONF
   exits 1 env LOCKSET_STAMP="$old" ./fenced_object.sh put http://files/report <report.txt
   contains "a stale writer" "$err" "refused: stamp $old is older than"
   same "the object after it" second "$(./fenced_object.sh get http://files/report)"
+  # A condition that nobody can check is none.
+  echo 'written by hand' >files/by-hand
+  exits 1 env LOCKSET_STAMP="$old" ./fenced_object.sh put http://files/by-hand <report.txt
+  contains "an object without a stamp" "$err" "no stamp in its first line"
+  same "it is not overwritten" 'written by hand' "$(cat files/by-hand)"
   # Stale and later holders at the same time: the later one is always the last.
   for round in $(seq 10); do
     writers=()
