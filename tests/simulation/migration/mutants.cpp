@@ -77,6 +77,10 @@ class OnlyWhile final : public ForwardingBackend {
     if (!there_()) return Error{Errc::unavailable, "there is no such lock space yet"};
     return inner().try_acquire(request);
   }
+  Result<ObserveOutcome> observe(const ObserveRequest& request) override {
+    if (!there_()) return Error{Errc::unavailable, "there is no such lock space yet"};
+    return inner().observe(request);
+  }
 
  private:
   const std::function<bool()> there_;

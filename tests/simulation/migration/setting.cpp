@@ -98,6 +98,8 @@ Setting make_setting(std::uint64_t seed, Mutant mutant) {
   Profile& profile = setting.old_store;
   profile = make_profile(seed);
   leave_out(profile);
+  profile.traits.observing = true;
+  profile.observes = Random(seed ^ 0x3C6EF372FE94F82B).below(2) == 0;
   // Long enough to go there, back and there again.
   setting.by_hand = mutant != Mutant::none || one_in(2);
   // lockset::Migration watches drained stores for ten seconds.
