@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Mutant>, 12> mutants{{
+constexpr std::array<std::pair<std::string_view, Mutant>, 13> mutants{{
     {"no-drain", Mutant::no_drain},
     {"no-drain-back", Mutant::no_drain_back},
     {"legacy", Mutant::legacy},
@@ -26,6 +26,7 @@ constexpr std::array<std::pair<std::string_view, Mutant>, 12> mutants{{
     {"no-base-new", Mutant::no_base_new},
     {"old-stamps", Mutant::old_stamps},
     {"no-compare", Mutant::no_compare},
+    {"unsaid-in-old", Mutant::unsaid_in_old},
 }};
 
 // The profile of the new store: what holds in both stores share comes from the old one's.
@@ -80,6 +81,8 @@ std::set<std::string> broken_by(Mutant mutant) {
     case Mutant::no_fence_back:
     case Mutant::no_base_new:
       return {fencing};
+    case Mutant::unsaid_in_old:
+      return {std::string(to_string(history::Invariant::observing))};
     case Mutant::no_base_forward:
     case Mutant::old_stamps:
       return {resource};
