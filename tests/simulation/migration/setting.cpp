@@ -102,7 +102,9 @@ Setting make_setting(std::uint64_t seed, Mutant mutant) {
   profile = make_profile(seed);
   leave_out(profile);
   profile.traits.observing = true;
-  profile.observes = Random(seed ^ 0x3C6EF372FE94F82B).below(2) == 0;
+  // The other mutants show without it.
+  const bool observed = mutant == Mutant::none || mutant == Mutant::unsaid_in_old;
+  profile.observes = observed && Random(seed ^ 0x3C6EF372FE94F82B).below(2) == 0;
   // Long enough to go there, back and there again.
   setting.by_hand = mutant != Mutant::none || one_in(2);
   // lockset::Migration watches drained stores for ten seconds.
