@@ -83,36 +83,60 @@ std::vector<Sight> sights_of(const Timeline& line) {
 class Writes {
  public:
   Writes(const Timeline& line, std::uint32_t name) : line_(line) {
+    std::vector<ItemRef> grants;
     for (const ItemRef& ref : line.asks_of[name]) {
-      const bool writes = line.items[ref.item].mode == Mode::write;
-      if (writes && line.ops[ref.op].granted()) by_asked_.push_back(ref);
+      if (line.ops[ref.op].granted()) grants.push_back(ref);
     }
-    by_stamp_ = by_asked_;
-    sort(by_asked_, [](const Op& op) { return op.asked; });
-    sort(by_stamp_, [](const Op& op) { return op.stamp; });
+    sort(grants, [](const Op& op) { return op.stamp; });
+    // Only the stamps of grants that exclude each other tell which one came first: a write that has
+    // drawn its stamp may be granted, and show in the trace, after one with a greater stamp that
+    // has nothing to do with it.
+    TimePoint read = TimePoint::max();
+    TimePoint alone = TimePoint::max();
+    for (std::size_t i = grants.size(); i-- > 0;) {
+      const Op& op = line.ops[grants[i].op];
+      const Item& item = line.items[grants[i].item];
+      if (item.mode == Mode::read) {
+        read = std::min(read, op.known);
+        continue;
+      }
+      const bool single = item.permits < 2;
+      const TimePoint latest = std::min({op.known, read, single ? alone : TimePoint::max()});
+      if (single) alone = std::min(alone, op.known);
+      by_stamp_.push_back({grants[i], latest});
+    }
+    std::reverse(by_stamp_.begin(), by_stamp_.end());
+    by_asked_ = by_stamp_;
+    std::stable_sort(by_asked_.begin(), by_asked_.end(), [&](const Write& a, const Write& b) {
+      return line.ops[a.ref.op].asked < line.ops[b.ref.op].asked;
+    });
     soonest_.resize(by_stamp_.size());
     for (std::size_t i = by_stamp_.size(); i-- > 0;) {
-      soonest_[i] = by_stamp_[i].op;
+      soonest_[i] = i;
       if (i + 1 == by_stamp_.size()) continue;
-      const std::uint32_t after = soonest_[i + 1];
-      if (line.ops[after].latest < line.ops[soonest_[i]].latest) soonest_[i] = after;
+      const std::size_t after = soonest_[i + 1];
+      if (by_stamp_[after].latest < by_stamp_[i].latest) soonest_[i] = after;
     }
   }
 
-  [[nodiscard]] const std::vector<ItemRef>& by_asked() const { return by_asked_; }
+  struct Write {
+    ItemRef ref;
+    TimePoint latest;  // by when it was certainly granted
+  };
+  [[nodiscard]] const std::vector<Write>& by_asked() const { return by_asked_; }
   // The grant with this stamp; nobody if there is none.
   [[nodiscard]] std::uint32_t with(Stamp stamp) const {
     const auto at = from(stamp);
-    const bool there = at != by_stamp_.end() && line_.ops[at->op].stamp == stamp;
-    return there ? at->op : nobody;
+    const bool there = at != by_stamp_.end() && line_.ops[at->ref.op].stamp == stamp;
+    return there ? at->ref.op : nobody;
   }
   // One that was asked for after `begin` and certainly granted before `end`.
   [[nodiscard]] std::uint32_t within(TimePoint begin, TimePoint end) const {
     auto at = std::upper_bound(
         by_asked_.begin(), by_asked_.end(), begin,
-        [&](TimePoint time, const ItemRef& ref) { return time < line_.ops[ref.op].asked; });
-    for (; at != by_asked_.end() && line_.ops[at->op].asked < end; ++at) {
-      if (line_.ops[at->op].latest < end) return at->op;
+        [&](TimePoint time, const Write& write) { return time < line_.ops[write.ref.op].asked; });
+    for (; at != by_asked_.end() && line_.ops[at->ref.op].asked < end; ++at) {
+      if (at->latest < end) return at->ref.op;
     }
     return nobody;
   }
@@ -120,14 +144,14 @@ class Writes {
   [[nodiscard]] std::uint32_t above(Stamp stamp, TimePoint end) const {
     const auto at = from(Stamp{stamp.value + 1});
     if (at == by_stamp_.end()) return nobody;
-    const std::uint32_t op = soonest_[static_cast<std::size_t>(at - by_stamp_.begin())];
-    return line_.ops[op].latest < end ? op : nobody;
+    const Write& write = by_stamp_[soonest_[static_cast<std::size_t>(at - by_stamp_.begin())]];
+    return write.latest < end ? write.ref.op : nobody;
   }
   // Those with a stamp between the two.
   template <class Each>
   void between(Stamp low, Stamp high, Each&& each) const {
     for (auto at = from(Stamp{low.value + 1});
-         at != by_stamp_.end() && line_.ops[at->op].stamp < high; ++at) {
+         at != by_stamp_.end() && line_.ops[at->ref.op].stamp < high; ++at) {
       each(*at);
     }
   }
@@ -139,16 +163,16 @@ class Writes {
       return std::pair(key(line_.ops[a.op]), a.op) < std::pair(key(line_.ops[b.op]), b.op);
     });
   }
-  [[nodiscard]] std::vector<ItemRef>::const_iterator from(Stamp stamp) const {
+  [[nodiscard]] std::vector<Write>::const_iterator from(Stamp stamp) const {
     return std::lower_bound(
         by_stamp_.begin(), by_stamp_.end(), stamp,
-        [&](const ItemRef& ref, Stamp other) { return line_.ops[ref.op].stamp < other; });
+        [&](const Write& write, Stamp other) { return line_.ops[write.ref.op].stamp < other; });
   }
 
   const Timeline& line_;
-  std::vector<ItemRef> by_asked_;
-  std::vector<ItemRef> by_stamp_;
-  std::vector<std::uint32_t> soonest_;  // of by_stamp_ from there on: the least `latest`
+  std::vector<Write> by_asked_;
+  std::vector<Write> by_stamp_;
+  std::vector<std::size_t> soonest_;  // of by_stamp_ from there on: the least `latest`
 };
 
 // What shows one trace of one name, and what follows from all of it together.
@@ -197,22 +221,24 @@ class NameCheck {
     if (!rules_.leases_last) return;
     std::sort(quiet_.begin(), quiet_.end(),
               [](const Quiet& a, const Quiet& b) { return a.sight.answered < b.sight.answered; });
-    std::vector<std::uint32_t> there;  // asked for until then, and certainly there afterwards
+    std::vector<Writes::Write> there;  // asked for until then, and certainly there afterwards
     auto next = writes_.by_asked().begin();
     for (const Quiet& each : quiet_) {
       const TimePoint at = each.sight.answered;
-      for (; next != writes_.by_asked().end() && line_.ops[next->op].asked <= at; ++next) {
-        there.push_back(next->op);
+      for (; next != writes_.by_asked().end() && line_.ops[next->ref.op].asked <= at; ++next) {
+        there.push_back(*next);
       }
-      std::erase_if(there, [&](std::uint32_t op) { return line_.ops[op].must_end <= at; });
+      std::erase_if(there, [&](const Writes::Write& write) {
+        return line_.ops[write.ref.op].must_end <= at;
+      });
       const Span& span = spans_[each.span];
-      for (const std::uint32_t i : there) {
-        const Op& op = line_.ops[i];
+      for (const Writes::Write& write : there) {
+        const Op& op = line_.ops[write.ref.op];
         // Before the trace for certain; or perhaps afterwards, and then the trace would be another
         // one. (check_between tells of those that were certainly granted afterwards.)
         const bool before = span.writer != nobody && op.stamp <= span.trace;
         const bool after = span.writer != nobody && !before && !span.forgotten;
-        const bool either = !after && op.latest < span.last->asked;
+        const bool either = !after && write.latest < span.last->asked;
         if (!span.counts(op) || (!before && !either)) continue;
         complain(span, "was said not to be written, though a write hold was there", each.sight, op,
                  before ? nullptr : span.last);
@@ -262,13 +288,13 @@ class NameCheck {
       if (each.name == span.name) own = &each;
     }
     if (own == nullptr) return;  // the core refuses that
-    writes_.between(span.trace, grant.stamp, [&](const ItemRef& ref) {
-      const Op& write = line_.ops[ref.op];
-      const Item& item = line_.items[ref.item];
+    writes_.between(span.trace, grant.stamp, [&](const Writes::Write& each) {
+      const Op& write = line_.ops[each.ref.op];
+      const Item& item = line_.items[each.ref.item];
       const bool conflict = own->mode == Mode::read || std::max(own->permits, item.permits) < 2;
       const bool after = span.writer != nobody || write.asked > span.first->answered;
       // check_between has reported it otherwise.
-      const bool overlaps = write.latest >= span.last->asked;
+      const bool overlaps = each.latest >= span.last->asked;
       if (!conflict || !after || !overlaps || !span.counts(write)) return;
       complain(span, "counts as unchanged, though a write has a stamp in between", *span.first,
                write, &sight);

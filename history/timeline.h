@@ -56,8 +56,6 @@ struct Op {
   TimePoint valid_end;
   // By when its grant was known: by its answer, or because an observation showed its stamp.
   TimePoint known = TimePoint::max();
-  // By when it was certainly granted: then it, or a grant with a greater stamp, was known.
-  TimePoint latest = TimePoint::max();
   // The hold was certainly there from `returned` to must_end, if that is later, and perhaps from
   // `asked` to may_end. An op that was not certainly granted has only may_end.
   TimePoint must_end;
@@ -273,8 +271,8 @@ Result<Timeline> make_timeline(const History& history, const Rules& rules);
 // REQUIRES: everything else is set and sorted.
 void work_out(Timeline& line, const Rules& rules);
 
-// Derives Op::known and Op::latest.
-void work_out_order(Timeline& line, const Rules& rules);
+// Derives Op::known.
+void work_out_known(Timeline& line);
 
 // Collects violations. Only some are reported, and the story is made only for those.
 class Findings {

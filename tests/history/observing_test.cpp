@@ -59,11 +59,16 @@ TEST(Observing, AWriteAboveTheOneThatWasSeenIsAChange) {
   expect_only(story.check(), Invariant::observing, "was granted in between");
 }
 
-TEST(Observing, AGrantWithAGreaterStampShowsThatAWriteWasGranted) {
+// The answer to the write came late, when somebody had broken its hold.
+TEST(Observing, AGrantThatAWriteExcludesShowsThatTheWriteCameFirst) {
   Story story = validated(5);
-  story.had("p", 1, 10, {w("a")}, 120, 250, 260, 270);
+  story.hold("p", 1, 10, {w("a")}, 120, 250, 1000).release("b", 10, 140, 150);
+  story.add("p", 260, Release{Stamp{10}}).add("p", 270, NotHeld{Stamp{10}});
   expect_kept(story.check());
+  // Perhaps the write had drawn its stamp, and was granted later.
   story.had("o", 1, 11, {w("b")}, 121, 130, 140, 150);
+  expect_kept(story.check());
+  story.had("o", 2, 12, {r("a")}, 155, 190, 191, 192);
   expect_only(story.check(), Invariant::observing, "was granted in between");
 }
 

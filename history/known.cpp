@@ -1,4 +1,4 @@
-// By when each grant was certainly made.
+// By when each grant was known.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace lockset::history {
 
-void work_out_order(Timeline& line, const Rules& rules) {
+void work_out_known(Timeline& line) {
   std::vector<std::pair<Stamp, std::uint32_t>> granted;
   for (std::uint32_t i = 0; i < line.ops.size(); ++i) {
     Op& op = line.ops[i];
@@ -30,13 +30,6 @@ void work_out_order(Timeline& line, const Rules& rules) {
       // If it was seen before it was asked for, check_observing tells.
       if (left_it && each.returned >= op.asked) op.known = std::min(op.known, each.returned);
     }
-  }
-
-  TimePoint latest = TimePoint::max();
-  for (std::size_t i = granted.size(); i-- > 0;) {
-    Op& op = line.ops[granted[i].second];
-    latest = std::min(latest, op.known);
-    op.latest = rules.stamps == Rules::StampOrder::global ? latest : op.known;
   }
 }
 
