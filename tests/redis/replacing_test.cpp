@@ -1,5 +1,5 @@
-// SEM 29, 30: what only Redis can get wrong when one hold takes the place of another: its keys, their
-// ends, losses of state, full servers.
+// SEM 29, 30: what only Redis can get wrong when one hold takes the place of another: its keys,
+// their ends, losses of state, full servers.
 #include <set>
 #include <string>
 
@@ -22,12 +22,8 @@ class RedisReplacing : public RedisServerTest {
     return admin().text({"ZSCORE", "{lockset}:leases", text(stamp)});
   }
   // As if the lease, or the time of the note about an ended hold, had ended long ago.
-  void end_lease(Stamp stamp) {
-    admin().say({"ZADD", "{lockset}:leases", "XX", "1", text(stamp)});
-  }
-  void end_note(Stamp stamp) {
-    admin().say({"ZADD", "{lockset}:leases", "XX", "-1", text(stamp)});
-  }
+  void end_lease(Stamp stamp) { admin().say({"ZADD", "{lockset}:leases", "XX", "1", text(stamp)}); }
+  void end_note(Stamp stamp) { admin().say({"ZADD", "{lockset}:leases", "XX", "-1", text(stamp)}); }
   static std::string text(Stamp stamp) { return std::to_string(stamp.value); }
   // The server process is another one, or was killed, and it has everything.
   void restart(Client& client) {
@@ -39,7 +35,7 @@ class RedisReplacing : public RedisServerTest {
   }
   static void expect_refused(Client& client, const Wanted& wanted, Stamp replaces) {
     const std::string message =
-        failed(client.ask(wanted, {.lease = 3s, .replaces = replaces}), Errc::unavailable);
+        failed(client.ask(wanted, {.replaces = replaces}), Errc::unavailable);
     EXPECT_TRUE(says(message, "no new grants")) << message;
   }
   static void wait_out(Client& client) {
@@ -57,8 +53,7 @@ TEST_F(RedisReplacing, ItsKeysAreThoseOfAnyHold) {
   const std::set<std::string> before = keys();
   const Grant another = c.take({write("c")});
   const Grant first = c.take({read("a"), write("b"), write("c")});
-  const Grant writer =
-      c.take({write("a"), write("b"), write("c")}, {.replaces = first.stamp});
+  const Grant writer = c.take({write("a"), write("b"), write("c")}, {.replaces = first.stamp});
   EXPECT_EQ(string_of("a"), text(writer.stamp));
   EXPECT_EQ(string_of("b"), text(writer.stamp));
   EXPECT_EQ(string_of("c"), text(another.stamp));
@@ -193,17 +188,15 @@ TEST_F(RedisReplacing, AfterALossTheNewHoldIsRegistered) {
   Client c = client();
   Client other = client("other");
   c.change(SetMaxLease{5s});
-  const Grant first = c.take({read("a"), write("b")}, {.lease = 4s});
-  const Grant writer =
-      c.take({write("a"), write("b")}, {.lease = 4s, .replaces = first.stamp});
+  const Grant first = c.take({read("a"), write("b")});
+  const Grant writer = c.take({write("a"), write("b")}, {.replaces = first.stamp});
   admin().say({"FLUSHALL"});
   ASSERT_TRUE(c.renew(writer.stamp, 1min));
   EXPECT_TRUE(c.is_live(writer.stamp));
   other.reload();
   wait_out(other);
-  EXPECT_EQ(other.meet_busy({read("a")}, {.lease = 4s}).holder, writer.stamp);
-  const Grant reader =
-      c.take({read("a"), read("b")}, {.lease = 4s, .replaces = writer.stamp});
+  EXPECT_EQ(other.meet_busy({read("a")}).holder, writer.stamp);
+  const Grant reader = c.take({read("a"), read("b")}, {.replaces = writer.stamp});
   EXPECT_GT(reader.stamp, writer.stamp);
 }
 
@@ -212,40 +205,40 @@ TEST_F(RedisReplacing, InQuarantineNothingIsReplacedAndNothingGone) {
   if (!start()) return;
   Client c = client();
   c.change(SetMaxLease{5s});
-  const Grant grant = c.take({read("a")}, {.lease = 4s});
+  const Grant grant = c.take({read("a")});
   admin().say({"FLUSHALL"});
   expect_refused(c, {write("a")}, grant.stamp);
   ASSERT_TRUE(c.renew(grant.stamp, 1min));
   expect_refused(c, {write("a")}, grant.stamp);
   EXPECT_TRUE(c.is_live(grant.stamp));
   wait_out(c);
-  EXPECT_GT(c.take({write("a")}, {.lease = 4s, .replaces = grant.stamp}).stamp, grant.stamp);
+  EXPECT_GT(c.take({write("a")}, {.replaces = grant.stamp}).stamp, grant.stamp);
 }
 
 // An older state, as of a replica that had not heard of it, still has the old hold
 TEST_F(RedisReplacing, AfterAnOlderStateTheOldHoldGivesWay) {
-  if (!start()) return;
-  Client c = client();
-  Client other = client("other");
-  c.set_permits("a", Mode::read, 10);
-  c.change(SetMaxLease{5s});
-  other.reload();
   for (const bool up : {true, false}) {
+    if (!start()) return;
+    Client c = client();
+    Client other = client("other");
+    c.set_permits("a", Mode::read, 10);
+    c.change(SetMaxLease{5s});
+    other.reload();
     const Wanted was = {up ? read("a") : write("a"), read("b")};
     const Wanted now = {up ? write("a") : read("a"), up ? write("b") : read("b")};
-    const Grant old = c.take(was, {.lease = 4s});
+    const Grant old = c.take(was);
     std::vector<std::pair<std::string, std::string>> state;
     for (const std::string& key : keys()) state.emplace_back(key, admin().text({"DUMP", key}));
-    const Grant grant = c.take(now, {.lease = 4s, .replaces = old.stamp});
+    const Grant grant = c.take(now, {.replaces = old.stamp});
     admin().say({"FLUSHALL"});
     for (const auto& [key, value] : state) admin().say({"RESTORE", key, "0", value});
     ASSERT_TRUE(c.renew(grant.stamp, 1min));
     EXPECT_TRUE(c.is_live(grant.stamp));
     EXPECT_FALSE(c.is_live(old.stamp)) << "both";
     wait_out(other);
-    EXPECT_EQ(other.meet_busy({write("a")}, {.lease = 4s}).holder, grant.stamp);
+    EXPECT_EQ(other.meet_busy({write("a")}).holder, grant.stamp);
     EXPECT_TRUE(c.release(grant.stamp));
-    EXPECT_TRUE(other.release(other.take({write("a"), write("b")}, {.lease = 4s}).stamp));
+    EXPECT_TRUE(other.release(other.take({write("a"), write("b")}).stamp));
   }
 }
 
