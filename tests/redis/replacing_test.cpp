@@ -66,6 +66,9 @@ TEST_F(RedisReplacing, ItsKeysAreThoseOfAnyHold) {
   std::set<std::string> noted = before;
   noted.insert("{lockset}:leases");
   EXPECT_EQ(keys(), noted);
+  for (const test::RawReply& field : admin().say({"HKEYS", "{lockset}"}).list) {
+    EXPECT_FALSE(field.text.starts_with("h:") || field.text.starts_with("t:")) << field.text;
+  }
   for (const Stamp stamp : {first.stamp, writer.stamp}) {
     EXPECT_EQ(score_of(stamp).substr(0, 1), "-");
     end_note(stamp);
