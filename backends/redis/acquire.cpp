@@ -88,6 +88,7 @@ Traits RedisBackend::traits() const {
   traits.shared_between_processes = true;
   traits.floors = true;
   traits.observing = true;
+  traits.converting = true;
   // A script stalls all clients while it runs.
   traits.renew_chunk = 250;
   return traits;
@@ -155,7 +156,7 @@ Result<AcquireOutcome> RedisBackend::attempt(const AcquireRequest& request,
   const std::int64_t since = ticket ? ticket->since : 0;
   const bool usual = request.config_version == marks.version &&
                      request.min_stamp.value <= marks.stamp && since == 0 &&
-                     request.unchanged_since.empty();
+                     request.unchanged_since.empty() && request.replaces == nullptr;
   std::string details = usual ? "1 " : "0 ";
   for (const std::int64_t number : {request.config_version, request.min_stamp.value, since}) {
     details += std::to_string(number);
@@ -182,6 +183,10 @@ Result<AcquireOutcome> RedisBackend::attempt(const AcquireRequest& request,
     call.arguments.back() +=
         std::to_string(each.item + 1) + " " + std::to_string(each.last_write.value) + " ";
   }
+  if (request.replaces != nullptr) {
+    call.arguments.emplace_back();
+    call.arguments.push_back(std::to_string(request.replaces->stamp.value));
+  }
   const Result<Reply> reply = store_->run(scripts::acquire, call, request.by);
   if (!reply) return reply.error();
   const std::string_view kind = (*reply)[0].text();
@@ -202,6 +207,7 @@ Result<AcquireOutcome> RedisBackend::attempt(const AcquireRequest& request,
   if (kind == "Q") return quarantine(*reply, "no new grants");
   if (kind == "U") return stamps_used_up();
   if (kind == "S") return AcquireOutcome(Stale{});
+  if (kind == "N") return AcquireOutcome(Gone{});
   return store_->nonsense(scripts::acquire.name);
 }
 

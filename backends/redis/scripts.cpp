@@ -46,6 +46,7 @@ std::string Script::text() const {
   replace(text, "@refusing@", lines(refusing_lua));
   replace(text, "@adopting@", lines(adopting_lua));
   replace(text, "@trace@", lines(trace_lua));
+  replace(text, "@replacing@", lines(replacing_lua));
   replace(text, "@wake@", lines(wake_lua));
   replace(text, "@wake_all@", lines(wake_all_lua));
   replace(text, "@answer_config@", lines(answer_config_lua));

@@ -79,6 +79,11 @@ TEST_F(RedisRights, AsPrintedAreEnoughForAllThatAProgramDoes) {
   EXPECT_TRUE(backend->sweep(soon()));
   EXPECT_EQ(mine.observe({"a", "observed"}).size(), 2U);
   EXPECT_TRUE(backend->sweep_traces(trace_lifetime, soon()));
+  const Stamp reader = mine.take({read("a"), write("c")}).stamp;
+  const Busy third = other.meet_busy({write("a")}, {.will_wait = true});
+  const Stamp writer = mine.take({write("a"), write("c")}, {.replaces = reader}).stamp;
+  EXPECT_TRUE(mine.release(mine.take({read("a"), read("c")}, {.replaces = writer}).stamp));
+  other.backend().end_wait(*third.ticket, soon());
   for (const Finding& one : examine_space(user_url(), soon()).value()) {
     EXPECT_NE(one.level, Finding::Level::unsafe) << one.text;
   }

@@ -4,10 +4,11 @@
 -- # from 4: lease; how long strings stay, in milliseconds; 't:' and the token; record;
 -- # modes; and in a single argument, because each one costs: '1' if it may go the short way
 -- # (its version is the one in ARGV 1, its least stamp is not above ARGV 3, it is not in
--- # line, and has no condition), version, least stamp, since when it is in line (0: not yet),
--- # whether it was woken, how often a waiter may be overtaken, permits, the waiter (empty: it won't
--- # wait). ARGV 10, only if there is a condition: for each of its names the item and the stamp that
--- # its trace has to have, each with a blank behind it.
+-- # line, has no condition, and replaces no hold), version, least stamp, since when it is in line
+-- # (0: not yet), whether it was woken, how often a waiter may be overtaken, permits, the waiter
+-- # (empty: it won't wait). ARGV 10, only if there is a condition: for each of its names the item and the stamp that
+-- # its trace has to have, each with a blank behind it. ARGV 11, only if it takes the place of a hold
+-- # (then there is no condition, and it is not in line and won't wait): the stamp of that one.
 -- #
 -- # A string: the stamp, which is also the time: the set was free, and the lease is as
 -- # asked.
@@ -18,9 +19,13 @@
 -- #  record}; stamp 0: names are kept, for the waiter of this record. {'A'}: again, for there is more to be tidied up than one step should do.
 -- # {'C', item, stamp (0: it has no trace), microseconds since the grant ('': not known), label,
 -- #  whether a write hold is on it}: the condition is not met.
+-- # {'N'}: the hold that it is to replace is not live.
 -- #
 -- # Filled in:
 -- #   @trace@: trace.lua
+-- #   @replacing@: replacing.lua
+-- #   @may_grow@: a first change of nothing: a server without memory accepts it, and all
+-- #     that follow
 
 local asked_version, least, in_line, was_woken, most_overtakes, all_permits, waiter =
     string.match(ARGV[9], '^%d (%d+) (%d+) (%d+) (%d) (%d+) ([%d,]+) (.*)$')
@@ -30,7 +35,9 @@ if quarantine > now then
 end
 local modes = ARGV[8]
 local n = #modes
-local lease = tonumber(ARGV[4])
+local lease, strings_stay = tonumber(ARGV[4]), ARGV[5]
+-- Where it stands, for each name: 'string', or its score in the sorted set.
+local replaced, place = ARGV[11], {}
 local time_now = format('%.0f', now)
 least = math.max(m[4] + 1, (m[6] or 0) + 1, least, ARGV[3] + 1)
 -- Above it only every second number exists: the next stamp would be the same again.
@@ -43,7 +50,8 @@ local function grant()
   for i = 1, n do
     if string.byte(modes, i) == 114 then
       call('ZADD', KEYS[3 + n + i], stamp, stamp)
-    elseif not call('SET', KEYS[3 + i], stamp, 'NX', 'PX', ARGV[5]) then
+    elseif not call('SET', KEYS[3 + i], stamp, place[i] == 'string' and 'XX' or 'NX',
+                    'PX', strings_stay) then
       call('ZADD', KEYS[3 + n + i], '-' .. stamp, stamp)
     end
   end
@@ -102,7 +110,7 @@ end
 local function first_writer(i)
   local one = call('GET', KEYS[3 + i])
   if not one then return nil end
-  if live(one) then return one end
+  if live(one) then return one ~= replaced and one or nil end
   call('DEL', KEYS[3 + i])
   freed[i] = true
   return nil
@@ -114,10 +122,16 @@ local function is_there(i, one)
   dead = dead + 1
   return false
 end
+-- Those of one kind, dead ones too, without the one that is replaced.
+local function count_of(i, least, most)
+  local all = call('ZCOUNT', KEYS[3 + n + i], least, most)
+  local score = tonumber(place[i])
+  return score and (score > 0) == (least == 0) and all - 1 or all
+end
 local function others(i, least, most)
   local found = {}
   for _, one in ipairs(call('ZRANGEBYSCORE', KEYS[3 + n + i], least, most)) do
-    if is_there(i, one) then found[#found + 1] = one end
+    if one ~= replaced and is_there(i, one) then found[#found + 1] = one end
     if dead > 2000 then break end
   end
   return found
@@ -151,9 +165,11 @@ local function many(i, least, most, own)
   while dead <= 2000 do
     local some = least == 0 and call('ZRANGEBYSCORE', key, least, most, 'LIMIT', 0, 16)
                  or call('ZREVRANGEBYSCORE', key, most, least, 'LIMIT', 0, 16)
-    if #some == 0 then break end
+    if #some == 0 or #some == 1 and some[1] == replaced then break end
     for _, one in ipairs(some) do
-      if is_there(i, one) then return {one}, own and call('ZCOUNT', key, least, most) or 1 end
+      if one ~= replaced and is_there(i, one) then
+        return {one}, own and count_of(i, least, most) or 1
+      end
     end
   end
   return {}, 0
@@ -201,6 +217,18 @@ local function wake_freed()
     if freed[i] then wake(KEYS[3 + 2 * n + i], '-inf') end
   end
 end
+local take_place  -- replacing.lua
+if replaced then
+  @may_grow@
+  @replacing@
+  if not can_replace() then
+    tidy_up()
+    wake_freed()
+    return {'N'}
+  end
+  lease = math.max(lease, ends[replaced] - now)
+  strings_stay = format('%.0f', math.ceil(lease / 1000) + 60000)
+end
 for item, stamp in string.gmatch(ARGV[10] or '', '(%d+) (%d+) ') do
   local i = tonumber(item)
   local last_write, age, label = trace_of(i, call('HGET', M, 'w:' .. name_of(i)))
@@ -222,8 +250,8 @@ local item, holder, holder_mode, first_end
 for i = 1, n do
   local reads = string.byte(modes, i) == 114
   local first = first_writer(i)
-  local r = call('ZCOUNT', KEYS[3 + n + i], 0, '(+inf')
-  local w = call('ZCOUNT', KEYS[3 + n + i], '-inf', '(0') + (first and 1 or 0)
+  local r = count_of(i, 0, '(+inf')
+  local w = count_of(i, '-inf', '(0') + (first and 1 or 0)
   local readers, writers
   if r > 0 and (not reads or r >= permits[i]) then
     readers, r = standing(i, 0, '(+inf', r, reads)
@@ -280,7 +308,9 @@ local function in_front(i)
 end
 local passed = {}  -- those in front: id, record
 local keeper       -- the first for whom an item is kept: id, record
-if not item and most_overtakes < 4294967295 and call('EXISTS', W) == 1 then
+-- A downgrade passes them, and overtakes nobody.
+local gives_up = replaced and not string.find(modes, 'w', 1, true)
+if not item and not gives_up and most_overtakes < 4294967295 and call('EXISTS', W) == 1 then
   for i = 1, n do
     local mode, kept, first = string.sub(modes, i, i), {r = 0, w = 0}, nil
     for _, each in ipairs(in_front(i)) do
@@ -306,8 +336,9 @@ if not item then
   grant()
   leave_traces()
   ends[stamp] = now + lease
-  if in_line ~= '0' then
-    leave_line()
+  if replaced then take_place() end
+  if in_line ~= '0' then leave_line() end
+  if in_line ~= '0' or (replaced and call('EXISTS', W) == 1) then
     -- The waiters that this leaves room for.
     for i = 1, n do
       if mine[i] + 1 < permits[i] then
@@ -315,7 +346,7 @@ if not item then
       end
     end
   end
-  return answer(stamp, ARGV[4])
+  return answer(stamp, format('%.0f', lease))
 end
 
 local since = tonumber(in_line)
