@@ -23,7 +23,7 @@ bool print_stamp(Stamp stamp) {
 int acquire_command(const Invocation& invocation) {
   check_operands(invocation, 0, 0, "acquire [--read NAME]... [--write NAME]... --lease D");
   const Settings& settings = invocation.settings;
-  const LockSet set = lock_set_of(settings);
+  const WantedLocks wanted = wanted_locks_of(settings);
   if (!settings.has(Opt::lease)) {
     throw Failure(exit_usage,
                   "acquire needs --lease D: nobody renews the hold, so say how long it may last "
@@ -31,7 +31,7 @@ int acquire_command(const Invocation& invocation) {
   }
   Signals signals;
   const Chat chat(signals);
-  Locked locked = take_locks(settings, set, "lockset acquire", signals);
+  Locked locked = take_locks(settings, wanted, "lockset acquire", signals);
   const Duration asked = settings.duration(Opt::lease);
   const Duration lease = locked.hold.lease();
   Result<Stamp> stamp = locked.hold.detach();

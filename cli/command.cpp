@@ -14,16 +14,19 @@ namespace {
       Opt::migrate_to, Opt::migrate_to_password_file, Opt::config, Opt::io_timeout, Opt::verbose, \
       Opt::help
 
-constexpr Opt run_options[] = {Opt::read_names,    Opt::write_names,     Opt::wait,  Opt::no_wait,
-                               Opt::conflict_code, Opt::quiet,           Opt::lease, Opt::at_least,
-                               Opt::on_lost,       Opt::grace,           Opt::app,   Opt::label,
-                               Opt::patience,      LOCKSET_STORE_OPTIONS};
-constexpr Opt acquire_options[] = {
-    Opt::read_names, Opt::write_names,   Opt::lease,           Opt::wait,
-    Opt::no_wait,    Opt::conflict_code, Opt::quiet,           Opt::app,
-    Opt::label,      Opt::patience,      LOCKSET_STORE_OPTIONS};
+constexpr Opt run_options[] = {Opt::read_names, Opt::write_names, Opt::unless_changed,
+                               Opt::wait,       Opt::no_wait,     Opt::conflict_code,
+                               Opt::quiet,      Opt::lease,       Opt::at_least,
+                               Opt::on_lost,    Opt::grace,       Opt::app,
+                               Opt::label,      Opt::patience,    LOCKSET_STORE_OPTIONS};
+constexpr Opt acquire_options[] = {Opt::read_names,    Opt::write_names, Opt::unless_changed,
+                                   Opt::lease,         Opt::wait,        Opt::no_wait,
+                                   Opt::conflict_code, Opt::quiet,       Opt::app,
+                                   Opt::label,         Opt::patience,    LOCKSET_STORE_OPTIONS};
 constexpr Opt renew_options[] = {Opt::lease, Opt::app, Opt::patience, LOCKSET_STORE_OPTIONS};
 constexpr Opt release_options[] = {Opt::app, Opt::patience, LOCKSET_STORE_OPTIONS};
+constexpr Opt observe_options[] = {Opt::patience, LOCKSET_STORE_OPTIONS};
+constexpr Opt validate_options[] = {Opt::json, Opt::patience, LOCKSET_STORE_OPTIONS};
 constexpr Opt store_options[] = {LOCKSET_STORE_OPTIONS};
 constexpr Opt status_options[] = {Opt::prefix, Opt::json, LOCKSET_STORE_OPTIONS};
 constexpr Opt list_options[] = {Opt::json, LOCKSET_STORE_OPTIONS};
@@ -60,6 +63,13 @@ out), COMMAND's process group gets SIGTERM and, after --grace, SIGKILL. The exit
 79, whatever code COMMAND returned. With --on-lost=ignore COMMAND runs on without the lock,
 and the exit code is still 79.
 
+With --unless-changed OBSERVATION (see lockset help observe) the locks are granted only if
+nothing was written on any observed name since; the store decides that in the granting step.
+Otherwise COMMAND does not run, one line says who wrote what, and the exit code is 80, also
+with -E and -q. Every observed name has to be among the locks: --write what COMMAND writes,
+--read what it only relies on. With - it is the first line of standard input, and COMMAND
+gets the rest.
+
 If lockset itself is stopped (kill -STOP, ^Z), it can't renew the lease, and if it is
 killed, it can't stop COMMAND. A small guard process in its own session does that: it ends
 COMMAND at once if lockset is gone, or if the lease ends while lockset is stopped. So a job
@@ -70,6 +80,7 @@ somebody breaks them.)",
      R"(  lockset run --write nightly-report -- /usr/local/bin/report
   lockset run --write db/prod --read config -w 30s -- ./deploy prod
   lockset run --write backup -n -- backup       # exit 75 if another one runs
+  lockset run --write prices --unless-changed "$seen" -- ./upload prices
   # cron on several hosts with clocks that differ by less than a minute:
   lockset run --write hourly -n -E 0 --at-least 60s -- job)",
      run_options, run_command},
@@ -77,7 +88,7 @@ somebody breaks them.)",
      "take locks that outlive this command, and print their stamp",
      R"(Prints the stamp and ends. The store keeps the locks until `lockset release STAMP`, or until
 the lease ends, unless `lockset renew STAMP` renews it in time. With --lease none they last
-until they are released or broken.)",
+until they are released or broken. --unless-changed is as for `lockset run`.)",
      R"(  stamp=$(lockset acquire --write maintenance --lease 10m) || exit
   ...
   lockset renew "$stamp" --lease 10m
@@ -90,6 +101,30 @@ until they are released or broken.)",
      R"(The application id (--app) must be the one that took the hold. `lockset break` ends the hold
 of another application.)",
      "  lockset release 1790000000000001", release_options, release_command},
+    {"observe", "observe NAME... [OPTION]...", "look at names without holding them, for validate",
+     R"(Prints one line without blanks, the observation, for `lockset validate` and for
+--unless-changed. It waits for no holder and keeps nobody waiting. Observe first, then read;
+name all that belongs together in one call. Only a write grant is a change; reads, releases
+and the end of leases are none. A "w" at the end of an item says that the name is being
+written now; such an item never counts as unchanged. The store remembers a name for a week
+after it was last observed; after that it counts as changed. Writers have to take the lock:
+a write that takes none leaves no trace.)",
+     R"(  seen=$(lockset observe invoice/17 discounts) || exit
+  cp invoice-17 mine
+  lockset validate "$seen" || exit     # nobody wrote while it was copied
+  vi mine                              # nobody is locked out meanwhile
+  lockset run --write invoice/17 --read discounts --unless-changed "$seen" -- cp mine invoice-17)",
+     observe_options, observe_command},
+    {"validate", "validate OBSERVATION [--json] [OPTION]...",
+     "say whether anything observed was written since",
+     R"(OBSERVATION is what `lockset observe` printed; with - it is the first line of standard input,
+which also takes one that is too long for an argument (hundreds of long names).
+If nothing was written on any of its names since, prints nothing, and the exit code is 0.
+Otherwise prints a line for each name that was: who was granted the write, with which stamp,
+and when, as far as the store knows. The exit code is 80 then.)",
+     R"(  lockset validate "$seen" && echo 'still the same'
+  lockset validate --json "$seen" | jq -r '.changes[].label')",
+     validate_options, validate_command},
     {"status", "status [NAME] [--prefix TEXT] [--json] [OPTION]...",
      "show who holds what and who waits",
      "A set with several names has one line per name, with the same stamp.",

@@ -42,6 +42,8 @@ int acquire_command(const Invocation& invocation);
 int renew_command(const Invocation& invocation);
 int release_command(const Invocation& invocation);
 int break_command(const Invocation& invocation);
+int observe_command(const Invocation& invocation);
+int validate_command(const Invocation& invocation);
 int status_command(const Invocation& invocation);
 int permits_list(const Invocation& invocation);
 int permits_get(const Invocation& invocation);

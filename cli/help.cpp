@@ -78,7 +78,7 @@ constexpr std::string_view exit_codes = R"(Exit codes:
    78  bad configuration: file, environment, address, or a store that is not fit;
        migrate: the step is blocked until somebody acts
    79  run: the lock was lost while COMMAND ran, whatever code COMMAND returned
-   80  what was observed has been written since, or may have been
+   80  validate, --unless-changed: what was observed was written since, or may have been
   124  the wait timed out (-w; -E changes the code)
   126  COMMAND can't be executed
   127  COMMAND was not found

@@ -13,6 +13,7 @@
 #include <variant>
 
 #include "cli/chat.h"
+#include "cli/observation_text.h"
 #include "cli/open_space.h"
 #include "cli/progress.h"
 #include "lockset/lock_set.h"
@@ -94,7 +95,7 @@ std::string set_text(const LockSet& set) {
   return text;
 }
 
-Outcome attempt(const std::string& url, Options options, const LockSet& set, Duration wait,
+Outcome attempt(const std::string& url, Options options, const WantedLocks& wanted, Duration wait,
                 const std::stop_token& stop) {
   const TimePoint began = BootClock::now();
   // A command that waits for its locks also waits for their store.
@@ -110,7 +111,8 @@ Outcome attempt(const std::string& url, Options options, const LockSet& set, Dur
                                 "store that processes share, such as sqlite:"}};
   }
   if (wait == Duration::zero()) {
-    Result<std::optional<Hold>> tried = locks.try_acquire(set, {.outlives_process = true});
+    Result<std::optional<Hold>> tried = locks.try_acquire(
+        wanted.set, {.outlives_process = true, .unchanged_since = wanted.unchanged_since});
     if (!tried) return tried.error();
     if (!*tried) return NotFree{};
     return Locked{std::move(locks), std::move(**tried), BootClock::now()};
@@ -121,7 +123,8 @@ Outcome attempt(const std::string& url, Options options, const LockSet& set, Dur
   acquire.wait =
       wait == forever ? forever : std::max(wait - (BootClock::now() - began), Duration::zero());
   acquire.stop = stop;
-  Result<Hold> hold = locks.acquire(set, acquire);
+  acquire.unchanged_since = wanted.unchanged_since;
+  Result<Hold> hold = locks.acquire(wanted.set, acquire);
   if (!hold) return hold.error();
   return Locked{std::move(locks), std::move(*hold), BootClock::now()};
 }
@@ -136,20 +139,46 @@ Duration wait_of(const Settings& settings) {
   return settings.duration(Opt::wait);
 }
 
-}  // namespace
-
-LockSet lock_set_of(const Settings& settings) {
-  std::vector<LockRequest> wanted;
-  for (const std::string& name : settings.all(Opt::read_names)) wanted.push_back(read(name));
-  for (const std::string& name : settings.all(Opt::write_names)) wanted.push_back(write(name));
-  if (wanted.empty()) {
-    throw Failure(exit_usage, "no lock is named; say --read NAME or --write NAME");
+std::optional<Observation> condition_of(const Settings& settings) {
+  if (!settings.has(Opt::unless_changed)) return {};
+  const std::vector<std::string>& given = settings.all(Opt::unless_changed);
+  if (given.size() > 1) {
+    throw Failure(exit_usage,
+                  "--unless-changed is given twice; observe all names by one lockset observe");
   }
-  return or_fail(LockSet::make(std::move(wanted)));
+  return observation_of(given.front(), "--unless-changed");
 }
 
-Locked take_locks(const Settings& settings, const LockSet& set, const std::string& what,
+// Whoever names no lock does not get one guessed: read and write differ in whom they keep out.
+void check_observed_are_locked(const Observation& seen, const std::vector<LockRequest>& items) {
+  for (const Observation::Item& item : seen.items()) {
+    const bool locked = std::any_of(items.begin(), items.end(), [&](const LockRequest& request) {
+      return request.name == item.name;
+    });
+    if (locked) continue;
+    throw Failure(
+        exit_usage,
+        in_quotes(item.name) + " was observed and is not locked; name it with --write or --read");
+  }
+}
+
+}  // namespace
+
+WantedLocks wanted_locks_of(const Settings& settings) {
+  std::vector<LockRequest> items;
+  for (const std::string& name : settings.all(Opt::read_names)) items.push_back(read(name));
+  for (const std::string& name : settings.all(Opt::write_names)) items.push_back(write(name));
+  std::optional<Observation> seen = condition_of(settings);
+  if (seen) check_observed_are_locked(*seen, items);
+  if (items.empty()) {
+    throw Failure(exit_usage, "no lock is named; say --read NAME or --write NAME");
+  }
+  return {or_fail(LockSet::make(std::move(items))), std::move(seen)};
+}
+
+Locked take_locks(const Settings& settings, const WantedLocks& wanted, const std::string& what,
                   Signals& signals) {
+  const LockSet& set = wanted.set;
   const Duration wait = wait_of(settings);
   auto watcher = std::make_shared<Watcher>(settings.has(Opt::verbose));
   Options options = options_of(settings, what);
@@ -164,7 +193,8 @@ Locked take_locks(const Settings& settings, const LockSet& set, const std::strin
     // Another thread asks the store, so that this one can react to signals.
     std::jthread asker([&] {
       try {
-        outcome = attempt(settings.text(Opt::url), std::move(options), set, wait, stop.get_token());
+        outcome =
+            attempt(settings.text(Opt::url), std::move(options), wanted, wait, stop.get_token());
       } catch (const std::system_error& error) {
         outcome = NoThread{error.code().value()};
       } catch (const std::exception& error) {

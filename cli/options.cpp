@@ -62,6 +62,11 @@ constexpr Option options[] = {
      "lock NAME for reading; may be repeated"},
     {Opt::write_names, "write", 0, Type::name, "NAME", "", false, true, "",
      "lock NAME for writing; may be repeated"},
+    // May stand in `all` twice, so that a second one can be refused: dropping a condition is
+    // unsafe.
+    {Opt::unless_changed, "unless-changed", 0, Type::text, "OBSERVATION", "", false, true, "",
+     "grant only if nothing was written on any observed name since; otherwise exit 80 (-: the "
+     "first line of standard input)"},
     {Opt::read_permits, "read", 0, Type::permits, "N", "", false, false, "",
      "how many read holds NAME admits at once"},
     {Opt::write_permits, "write", 0, Type::permits, "N", "", false, false, "",

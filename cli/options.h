@@ -37,6 +37,7 @@ enum class Opt {
   grace,
   read_names,
   write_names,
+  unless_changed,
   read_permits,
   write_permits,
   read_too,

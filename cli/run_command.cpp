@@ -55,7 +55,7 @@ std::vector<std::string> environment_for_release(const Settings& settings) {
 int run_command(const Invocation& invocation) {
   check_command(invocation.line);
   const Settings& settings = invocation.settings;
-  const LockSet set = lock_set_of(settings);
+  const WantedLocks wanted = wanted_locks_of(settings);
 
   JobPlan plan;
   plan.command = invocation.line.child;
@@ -75,7 +75,7 @@ int run_command(const Invocation& invocation) {
                   releases ? environment_for_release(settings) : std::vector<std::string>()});
   }
   const Chat chat(signals);
-  Locked locked = take_locks(settings, set, plan.command.front(), signals);
+  Locked locked = take_locks(settings, wanted, plan.command.front(), signals);
   if (guard) guard->holds(locked.hold.stamp());
   if (plan.verbose && settings.has(Opt::lease) &&
       locked.hold.lease() < settings.duration(Opt::lease)) {

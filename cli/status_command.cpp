@@ -1,8 +1,8 @@
 // lockset status
 #include <cstdio>
-#include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "cli/calendar.h"
 #include "cli/command.h"
 #include "cli/open_space.h"
 #include "lockset/lock_set.h"
@@ -13,23 +13,6 @@ namespace lockset::cli {
 
 using namespace tools;
 namespace {
-
-using SystemTime = std::chrono::system_clock::time_point;
-
-std::string formatted(SystemTime when, const char* format, bool utc) {
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(when);
-  std::tm parts{};
-  if (utc) {
-    ::gmtime_r(&seconds, &parts);
-  } else {
-    ::localtime_r(&seconds, &parts);
-  }
-  char text[64];
-  return {text, std::strftime(text, sizeof text, format, &parts)};
-}
-
-std::string local_time(SystemTime when) { return formatted(when, "%Y-%m-%d %H:%M:%S", false); }
-std::string utc_time(SystemTime when) { return formatted(when, "%Y-%m-%dT%H:%M:%SZ", true); }
 
 // Rounded to seconds, but never "0s" for a hold that still exists.
 std::string left(const std::optional<Duration>& remaining) {

@@ -4,11 +4,12 @@
 //   aggregate [URL]
 #include <lockset/lockset.h>
 
+#include <exception>
 #include <iostream>
 #include <string>
 #include <vector>
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   lockset::Locks locks = lockset::open(argc > 1 ? argv[1] : "memory:").value();
 
   // Declared once: customer/42/address/3 belongs to customer/42.
@@ -33,4 +34,7 @@ int main(int argc, char** argv) {
   const bool right = hold.items().size() == 2 && !is_free("customer/42/address/3") &&
                      is_free("customer/43/address/1");
   return right ? 0 : 1;
+} catch (const std::exception& error) {  // of .value(), for example if the store is away
+  std::cerr << error.what() << "\n";
+  return 2;
 }

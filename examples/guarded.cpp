@@ -5,11 +5,12 @@
 //   guarded [URL]
 #include <lockset/lockset.h>
 
+#include <exception>
 #include <iostream>
 #include <string>
 #include <vector>
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   lockset::Locks locks = lockset::open(argc > 1 ? argv[1] : "memory:").value();
   lockset::Guarded<std::vector<std::string>> journal("journal");
 
@@ -35,4 +36,7 @@ int main(int argc, char** argv) {
   }
   const lockset::Hold again = locks.acquire({journal.for_read()}).value();
   return told && journal.read(again).value()->size() == 2 ? 0 : 1;
+} catch (const std::exception& error) {  // of .value(), for example if the store is away
+  std::cerr << error.what() << "\n";
+  return 2;
 }

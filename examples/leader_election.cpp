@@ -2,10 +2,13 @@
 // when the leader ends, is cut off or is killed.
 //
 //   leader_election [URL]     here three candidates in one process; in life one on each host
+//
+// URL is a store that clients share, not memory:, of which each client has its own.
 #include <lockset/lockset.h>
 
 #include <atomic>
 #include <chrono>
+#include <exception>
 #include <iostream>
 #include <string>
 #include <thread>
@@ -31,22 +34,25 @@ void lead(const std::string& me, const lockset::Hold& office, int term) {
   --leaders;
 }
 
-void candidate(const std::string& url, const std::string& me) {
-  lockset::Locks locks = lockset::open(url, {.label = me, .lease = 5s}).value();
+void candidate(lockset::Locks locks, const std::string& me) {
   lockset::Hold office = locks.acquire({lockset::write("leader")}).value();  // waits for its turn
   lead(me, office, 10);
 }  // resigns: another one is woken
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   const std::string url = argc > 1 ? argv[1] : "sqlite:leader_election.db";
   {
     std::vector<std::jthread> candidates;
     for (const char* name : {"host1", "host2", "host3"}) {
-      candidates.emplace_back([&url, name] { candidate(url, name); });
+      candidates.emplace_back(candidate, lockset::open(url, {.label = name, .lease = 5s}).value(),
+                              name);
     }
   }
   std::cout << (twice ? "two led at a time\n" : "each led, and never two at a time\n");
   return twice ? 1 : 0;
+} catch (const std::exception& error) {  // of .value(), for example if the store is away
+  std::cerr << error.what() << "\n";
+  return 2;
 }

@@ -5,6 +5,7 @@
 #include <lockset/lockset.h>
 #include <sqlite3.h>
 
+#include <exception>
 #include <iostream>
 #include <mutex>
 #include <stdexcept>
@@ -81,7 +82,7 @@ lockset::Hold lock_both(lockset::Locks& locks, const std::string& from, const st
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   lockset::Locks locks = lockset::open(argc > 1 ? argv[1] : "memory:").value();
   Bank bank;
   for (const char* name : {"alice", "bob"}) bank.open_account(name, 1000);
@@ -108,4 +109,7 @@ int main(int argc, char** argv) {
             << ", the stale one: " << (stale ? "done" : "refused") << "\n";
   const bool right = newer && !stale && bank.balance("alice") == 1020 && bank.total() == 2000;
   return right ? 0 : 1;
+} catch (const std::exception& error) {  // of .value(), for example if the store is away
+  std::cerr << error.what() << "\n";
+  return 2;
 }

@@ -2,9 +2,12 @@
 // minutes later, in another process. Nobody else edits it meanwhile, and others see who does.
 //
 //   offline_edit [URL]        each request below opens the space anew, as another process would
+//
+// URL is a store that clients share, not memory:, of which each client has its own.
 #include <lockset/lockset.h>
 
 #include <chrono>
+#include <exception>
 #include <iostream>
 #include <string>
 #include <variant>
@@ -39,7 +42,7 @@ Stamp open_form(const UserSession& session, const std::string& invoice) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   url = argc > 1 ? argv[1] : "sqlite:offline_edit.db";
   const UserSession alice{"alice", "8f3a"};
   const UserSession bob{"bob", "c021"};
@@ -58,4 +61,7 @@ int main(int argc, char** argv) {
       request([&](UserSessions& sessions) { return sessions.release_all(bob).value(); });
   std::cout << "released at the end of bob's session: " << released << "\n";
   return form && refused && same && saved && bobs_turn && released == 1 ? 0 : 1;
+} catch (const std::exception& error) {  // of .value(), for example if the store is away
+  std::cerr << error.what() << "\n";
+  return 2;
 }

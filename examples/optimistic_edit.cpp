@@ -2,8 +2,11 @@
 // who was quicker, and overwrites nothing.
 //
 //   optimistic_edit [URL]     each request below opens the space anew, as another process would
+//
+// URL is a store that clients share, not memory:, of which each client has its own.
 #include <lockset/lockset.h>
 
+#include <exception>
 #include <iostream>
 #include <string>
 
@@ -57,7 +60,7 @@ bool save(const std::string& user, const Form& form) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   url = argc > 1 ? argv[1] : "sqlite:optimistic_edit.db";
   Form alices = open_form("alice");
   Form bobs = open_form("bob");
@@ -71,4 +74,7 @@ int main(int argc, char** argv) {
   const bool third = save("alice", alices);
   std::cout << invoice.text << "\n";
   return first && !second && hers_is_newer && third ? 0 : 1;
+} catch (const std::exception& error) {  // of .value(), for example if the store is away
+  std::cerr << error.what() << "\n";
+  return 2;
 }

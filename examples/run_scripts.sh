@@ -38,4 +38,25 @@ stamp=$(lockset run --write report -- sh -c 'echo "$LOCKSET_STAMP"')
 printf new | lockset run --write report -- "$here/fenced_job.sh" put out
 ! LOCKSET_STAMP=$stamp "$here/fenced_job.sh" put out <in || fail 'a stale writer was not refused'
 [ "$(cat out)" = new ] || fail 'a stale writer has written'
+lockset run --write report -- "$here/fenced_job.sh" put out <out
+[ "$(cat out)" = new ] || fail 'a file that is written from itself is empty'
+
+# Alice edits a file. Bob opens it after her and saves before her: she overwrites nothing.
+echo first >page
+cat >bobs_editor <<'EDITOR'
+echo "bob's line" >>"$1"
+EDITOR
+cat >alices_editor <<EDITOR
+[ -e bob_was_here ] || LOCKSET_LABEL=bob "$here/optimistic_edit.sh" page sh ./bobs_editor
+touch bob_was_here
+echo "alice's line" >>"\$1"
+EDITOR
+code=0
+"$here/optimistic_edit.sh" page sh ./alices_editor 2>told || code=$?
+[ "$code" = 80 ] || fail "optimistic edit: exit code $code"
+grep -q 'bob was granted a write' told || fail "optimistic edit: $(cat told)"
+[ "$(cat page)" = $'first\nbob\'s line' ] || fail "optimistic edit: $(cat page)"
+[ "$(cat page.*)" = $'first\nalice\'s line' ] || fail 'the version of who was overtaken is lost'
+"$here/optimistic_edit.sh" page sh ./alices_editor
+[ "$(cat page)" = $'first\nbob\'s line\nalice\'s line' ] || fail "optimistic edit again: $(cat page)"
 echo 'all as they promise'

@@ -30,6 +30,9 @@ void count(const Timeline& line, Counts& counts) {
       case Op::Outcome::refused:
         ++counts.refused;
         break;
+      case Op::Outcome::changed:
+        ++counts.changed;
+        break;
     }
   }
   counts.grants = grants.size();
@@ -90,6 +93,8 @@ Result<Report> check(const History& history, const Rules& rules) {
   check_overtaking(line, rules, findings, report.counts);
   check_leaks(line, rules, findings);
   check_permits(line, rules, findings);
+  check_observing(line, rules, findings, report.counts);
+  check_changes(line, rules, findings, report.counts);
   judge(line, rules, report);
   return report;
 }

@@ -1,4 +1,4 @@
-// Checks whether a run kept what Lockset promises: invariants I1 to I9, each in its own file.
+// Checks whether a run kept what Lockset promises: invariants I1 to I10, each in its own file.
 // docs/testing.md defines them. The checks only sort and sweep: n log n.
 #pragma once
 
@@ -59,6 +59,9 @@ struct Rules {
   std::uint32_t write_permits = 1;
   // The share of busy answers without an explanation, in runs with faults. Without faults: none.
   double spurious_busy = 0.01;
+  // The share of answers "changed", and of names said to be written, for which there is no reason,
+  // in runs with faults: a store may forget what was observed. Without faults: none.
+  double spurious_changes = 0.01;
   // Whether the recorder notes lost(): then a hold that ends without it is a violation.
   bool records_lost = true;
   // Whether a hold lasts in the store as long as its holder was promised. A clock that steps
@@ -90,8 +93,9 @@ enum class Invariant : std::uint8_t {
   liveness,     // I7
   leaks,        // I8
   permits,      // I9
+  observing,    // I10
 };
-inline constexpr std::size_t invariant_count = 9;
+inline constexpr std::size_t invariant_count = 10;
 
 // "I1 exclusion".
 std::string_view to_string(Invariant invariant) noexcept;
@@ -125,6 +129,11 @@ struct Counts {
   std::uint64_t waits = 0;         // granted acquires that may wait, where overtaking is judged
   std::uint64_t overtaken = 0;     // of those, more often than the run says
   std::uint64_t ends = 0;
+  std::uint64_t observations = 0;
+  std::uint64_t unchanged = 0;         // answers of validations
+  std::uint64_t changed = 0;           // the same, and acquires that were refused by a condition
+  std::uint64_t conditional = 0;       // grants on a condition
+  std::uint64_t spurious_changes = 0;  // answers that nothing explains
   // From the first event to the last call.
   Duration longest_without_grant{};
 };

@@ -1,5 +1,6 @@
-// I1: a server that was demoted grants and renews nothing. Another server may have been promoted in
-// its place, with the same holds, and does not see what the old one does.
+// I1, I10: a server that was demoted grants and renews nothing, and answers no observation. Another
+// server may have been promoted in its place, with the same holds. It does not see what the old one
+// does, and the old one does not see what it grants.
 #include <algorithm>
 
 #include "history/timeline.h"
@@ -23,6 +24,16 @@ void check_demotion(const Timeline& line, const Rules&, Findings& findings) {
       return "renewed by a server that was demoted, asked at " + line.at(each.sent) + "\n  " +
              line.tell(line.ops[each.op]);
     });
+  }
+  const std::string rule = "observed in a server that was demoted\n  ";
+  for (const Observation& each : line.observations) {
+    if (!each.answered || !demoted(each.asked, each.returned)) continue;
+    findings.add(Invariant::observing, [&] { return rule + line.tell(each); });
+  }
+  for (const Validation& each : line.validations) {
+    if (each.answer != Validation::Answer::unchanged || !demoted(each.asked, each.returned))
+      continue;
+    findings.add(Invariant::observing, [&] { return rule + line.tell(each); });
   }
 }
 

@@ -53,6 +53,13 @@ struct Busy {
   Stamp witness;
   bool operator==(const Busy&) const = default;
 };
+// The acquire `op` has a condition: what the observation `since` of the same process saw has not
+// changed. Semantics 28.
+struct Condition {
+  std::uint64_t op = 0;
+  std::uint64_t since = 0;
+  bool operator==(const Condition&) const = default;
+};
 struct TimedOut {
   std::uint64_t op = 0;
   bool operator==(const TimedOut&) const = default;
@@ -66,6 +73,50 @@ struct Unknown {
 struct Refused {
   std::uint64_t op = 0;
   bool operator==(const Refused&) const = default;
+};
+
+// What was seen of one name, as in lockset::Observation and lockset::Change.
+struct Saw {
+  std::string name;
+  Stamp last_write;
+  bool being_written = false;
+  bool operator==(const Saw&) const = default;
+};
+// An observation of some names is asked for; one of the next two is its answer, or none if the
+// process died. Its number is unique among those of acquires and validations, too.
+struct Observe {
+  std::uint64_t op = 0;
+  bool operator==(const Observe&) const = default;
+};
+struct Observed {
+  std::uint64_t op = 0;
+  std::vector<Saw> saw;
+  bool operator==(const Observed&) const = default;
+};
+struct NotObserved {
+  std::uint64_t op = 0;
+  bool operator==(const NotObserved&) const = default;
+};
+// A validation of the observation `since`; one of the next three is its answer, or none.
+struct Validate {
+  std::uint64_t op = 0;
+  std::uint64_t since = 0;
+  bool operator==(const Validate&) const = default;
+};
+struct Unchanged {
+  std::uint64_t op = 0;
+  bool operator==(const Unchanged&) const = default;
+};
+// Also the answer to an acquire whose condition is not met: it is certainly not granted, now or
+// later. `saw`: the changed names as they are now, or nothing if that was not told.
+struct Changed {
+  std::uint64_t op = 0;
+  std::vector<Saw> saw;
+  bool operator==(const Changed&) const = default;
+};
+struct NotValidated {
+  std::uint64_t op = 0;
+  bool operator==(const NotValidated&) const = default;
 };
 
 // A renewal is sent; one of the next three is its answer, or none if the process died.
@@ -234,7 +285,8 @@ using What = std::variant<Ask, Granted, Busy, TimedOut, Unknown, Refused, Renew,
                           NotRenewed, RenewUnknown, Lost, Valid, Release, Released, ReleaseUnknown,
                           NotHeld, Use, Kill, Stop, Cont, FaultBegin, FaultEnd, RestoreBegin,
                           RestoreEnd, DemotedBegin, DemotedEnd, PermitsBegin, PermitsEnd, SeenBegin,
-                          Seen, SeenEnd, End, Expect, Bounded>;
+                          Seen, SeenEnd, End, Expect, Bounded, Condition, Observe, Observed,
+                          NotObserved, Validate, Unchanged, Changed, NotValidated>;
 
 struct Event {
   TimePoint time;

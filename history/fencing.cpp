@@ -1,7 +1,7 @@
 // I2: the grants, in the order of their stamps, are a possible order of events.
 //
 // A grant took effect at the latest when it, or a grant with a greater stamp, was known: the
-// smallest `returned` of all grants that are not below it. If it was asked for after that moment,
+// smallest `known` of all grants that are not below it. If it was asked for after that moment,
 // stamps run against time. The check replays the grants at these latest moments, with every hold
 // ended as early as possible; each grant has to be admissible. As in I1, no other choice does
 // better, so the check passes if and only if there is an order of events with these stamps.
@@ -28,7 +28,7 @@ std::vector<Grant> in_order(const Timeline& line, std::vector<std::uint32_t> ops
   });
   std::vector<Grant> grants(ops.size());
   for (std::size_t i = ops.size(); i-- > 0;) {
-    grants[i] = {ops[i], line.ops[ops[i]].returned, ops[i]};
+    grants[i] = {ops[i], line.ops[ops[i]].known, ops[i]};
     if (i + 1 < ops.size() && grants[i + 1].latest < grants[i].latest) {
       grants[i].latest = grants[i + 1].latest;
       grants[i].bound = grants[i + 1].bound;

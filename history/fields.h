@@ -18,12 +18,16 @@ inline constexpr std::array<std::string_view, std::variant_size_v<What>> kind_na
     "not_held",    "use",           "kill",          "stop",        "cont",
     "fault_begin", "fault_end",     "restore_begin", "restore_end", "demoted_begin",
     "demoted_end", "permits_begin", "permits_end",   "seen_begin",  "seen",
-    "seen_end",    "end",           "expect",        "bounded"};
+    "seen_end",    "end",           "expect",        "bounded",     "condition",
+    "observe",     "observed",      "not_observed",  "validate",    "unchanged",
+    "changed",     "not_validated"};
 
 // Works for T and const T.
 template <class T, class Each>
 void for_fields(T& what, Each&& each) {
   if constexpr (requires { what.op; }) each("op", what.op);
+  if constexpr (requires { what.since; }) each("since", what.since);
+  if constexpr (requires { what.saw; }) each("saw", what.saw);
   if constexpr (requires { what.stamp; }) each("stamp", what.stamp);
   if constexpr (requires { what.asked; }) each("asked", what.asked);
   if constexpr (requires { what.answer; }) each("answer", what.answer);

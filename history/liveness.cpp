@@ -99,7 +99,9 @@ void check_recovery(const Timeline& line, const Rules& rules, Findings& findings
     std::size_t errors = 0;
     for (const std::uint32_t i : of_one) {
       const Op& op = line.ops[i];
-      if (op.granted() || op.outcome == Op::Outcome::busy) first = nullptr;
+      const bool answered =
+          op.granted() || op.outcome == Op::Outcome::busy || op.outcome == Op::Outcome::changed;
+      if (answered) first = nullptr;
       if (op.outcome != Op::Outcome::refused && op.outcome != Op::Outcome::unknown) continue;
       if (first == nullptr) errors = 0;
       if (first == nullptr) first = &op;

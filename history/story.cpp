@@ -10,7 +10,7 @@ namespace lockset::history {
 std::string_view to_string(Invariant invariant) noexcept {
   constexpr std::string_view names[invariant_count] = {
       "I1 exclusion", "I2 fencing order", "I3 atomic sets", "I4 busy justified", "I5 lease honesty",
-      "I6 resource",  "I7 liveness",      "I8 no leaks",    "I9 permits"};
+      "I6 resource",  "I7 liveness",      "I8 no leaks",    "I9 permits",        "I10 observing"};
   return names[static_cast<std::size_t>(invariant)];
 }
 
@@ -104,9 +104,44 @@ std::string Timeline::tell(const Op& op) const {
       return text + ", outcome unknown at " + at(op.returned);
     case Op::Outcome::refused:
       return text + ", refused at " + at(op.returned);
+    case Op::Outcome::changed:
+      return text + ", told changed at " + at(op.returned);
+  }
+  if (op.condition != nobody) {
+    text += ", on the condition of op " + std::to_string(observations[op.condition].id);
   }
   text += ", granted stamp " + std::to_string(op.stamp.value) + " at " + at(op.returned);
   return text + ", certainly held until " + at(op.must_end) + ", perhaps until " + at(op.may_end);
+}
+
+std::string Timeline::tell(const Observation& observation) const {
+  std::string text = "op " + std::to_string(observation.id) + " of " +
+                     processes[observation.process].name + ", asked at " + at(observation.asked);
+  if (!observation.answered) return text + ", saw nothing";
+  text += ", saw at " + at(observation.returned) + ":";
+  for (const SeenItem& item : observation.items) {
+    text += " " + in_quotes(names[item.name]) + " " + std::to_string(item.last_write.value) +
+            (item.being_written ? " being written" : "");
+  }
+  return text;
+}
+
+std::string Timeline::tell(const Validation& validation) const {
+  std::string text = "op " + std::to_string(validation.id) + " of " +
+                     processes[validation.process].name + ", a validation of op " +
+                     std::to_string(observations[validation.observation].id) + ", asked at " +
+                     at(validation.asked);
+  switch (validation.answer) {
+    case Validation::Answer::none:
+      return text + ", never answered";
+    case Validation::Answer::unchanged:
+      return text + ", told unchanged at " + at(validation.returned);
+    case Validation::Answer::changed:
+      return text + ", told changed at " + at(validation.returned);
+    case Validation::Answer::failed:
+      return text + ", failed at " + at(validation.returned);
+  }
+  return text;
 }
 
 }  // namespace lockset::history

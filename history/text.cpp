@@ -54,6 +54,12 @@ void put(std::string& to, const Wish& wish) {
     put_number(to, wish.permits);
   }
 }
+void put(std::string& to, const Saw& saw) {
+  put(to, saw.name);
+  to += '/';
+  put(to, saw.last_write);
+  if (saw.being_written) to += 'w';
+}
 template <class T>
 void put(std::string& to, const std::vector<T>& list) {
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -119,6 +125,13 @@ bool get(std::string_view text, Wish& wish) {
   if (!get(text.substr(0, slash), wish.name)) return false;
   if (slash == std::string_view::npos) return true;
   return get(text.substr(slash + 1), wish.permits) && wish.permits > 0;
+}
+bool get(std::string_view text, Saw& saw) {
+  saw.being_written = text.ends_with('w');
+  if (saw.being_written) text.remove_suffix(1);
+  const std::size_t slash = text.find('/');
+  return slash != std::string_view::npos && get(text.substr(0, slash), saw.name) &&
+         get(text.substr(slash + 1), saw.last_write);
 }
 template <class T>
 bool get(std::string_view text, std::vector<T>& list) {

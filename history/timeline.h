@@ -34,7 +34,7 @@ struct Item {
 
 // An acquire and, if it was granted, the hold.
 struct Op {
-  enum class Outcome : std::uint8_t { none, granted, busy, timeout, unknown, refused };
+  enum class Outcome : std::uint8_t { none, granted, busy, timeout, unknown, refused, changed };
 
   std::uint32_t process = 0;
   Outcome outcome = Outcome::none;
@@ -46,13 +46,16 @@ struct Op {
   TimePoint returned = TimePoint::max();  // max: it never returned, as far as the log shows
   Duration lease{};
   Duration wait{};
-  std::uint32_t name = nobody;  // from a busy answer
-  Stamp stamp;                  // of the grant, or the witness of a busy answer
-  TimePoint until;              // as granted; renewals move valid_end
+  std::uint32_t name = nobody;       // from a busy answer
+  Stamp stamp;                       // of the grant, or the witness of a busy answer
+  TimePoint until;                   // as granted; renewals move valid_end
+  std::uint32_t condition = nobody;  // the observation that it depends on
 
   // The members below are derived.
   // When valid() has to be false at the latest, after all renewals that came in time.
   TimePoint valid_end;
+  // By when its grant was known: by its answer, or because an observation showed its stamp.
+  TimePoint known = TimePoint::max();
   // The hold was certainly there from `returned` to must_end, if that is later, and perhaps from
   // `asked` to may_end. An op that was not certainly granted has only may_end.
   TimePoint must_end;
@@ -70,6 +73,30 @@ struct Op {
   [[nodiscard]] bool gave_back() const noexcept {
     return outcome == Outcome::refused && returned - asked >= lease / 2;
   }
+};
+
+struct SeenItem {  // of an observation
+  std::uint32_t name = 0;
+  Stamp last_write;
+  bool being_written = false;
+};
+struct Observation {
+  std::uint32_t process = 0;
+  std::uint64_t id = 0;
+  TimePoint asked;
+  TimePoint returned = TimePoint::max();
+  bool answered = false;
+  std::vector<SeenItem> items{};
+};
+struct Validation {
+  std::uint32_t process = 0;
+  std::uint64_t id = 0;
+  std::uint32_t observation = 0;
+  TimePoint asked;
+  TimePoint returned = TimePoint::max();
+  enum class Answer : std::uint8_t { none, unchanged, changed, failed } answer = Answer::none;
+  // The names that it said have changed; empty: it named none.
+  std::vector<std::uint32_t> told{};
 };
 
 struct Renewal {
@@ -186,14 +213,16 @@ struct Timeline {
   std::vector<Op> ops;
   std::vector<Item> items;
   std::vector<std::vector<ItemRef>> asks_of;  // by name: ops in the order of `ops`
-  ByOp<Renewal> renewals;                     // by sent
-  ByOp<Ending> endings;                       // by sent
-  ByOp<Sample> samples;                       // by asked
-  ByOp<Loss> losses;                          // by time
-  std::vector<ResourceUse> uses;              // by name, then time
-  std::vector<PermitsChange> permits;         // by name, then begin
-  std::vector<Restore> restores;              // by begin
-  ByOp<Return> returns;                       // by begin
+  std::vector<Observation> observations;
+  std::vector<Validation> validations;
+  ByOp<Renewal> renewals;              // by sent
+  ByOp<Ending> endings;                // by sent
+  ByOp<Sample> samples;                // by asked
+  ByOp<Loss> losses;                   // by time
+  std::vector<ResourceUse> uses;       // by name, then time
+  std::vector<PermitsChange> permits;  // by name, then begin
+  std::vector<Restore> restores;       // by begin
+  ByOp<Return> returns;                // by begin
   std::vector<Interval> demotions;
   std::vector<Snapshot> snapshots;  // by begin
   std::vector<Interval> faults;     // of kinds other than kill and stop; by begin
@@ -228,6 +257,8 @@ struct Timeline {
   // For stories.
   [[nodiscard]] std::string at(TimePoint time) const;  // "12.345 ms"
   [[nodiscard]] std::string tell(const Op& op) const;  // one line
+  [[nodiscard]] std::string tell(const Observation& observation) const;
+  [[nodiscard]] std::string tell(const Validation& validation) const;
 };
 
 // When a hold with such a lease that reached the store at `arrived` has certainly ended there.
@@ -239,6 +270,9 @@ Result<Timeline> make_timeline(const History& history, const Rules& rules);
 // Derives what follows from all events together: permits that nobody recorded, the ends of Op.
 // REQUIRES: everything else is set and sorted.
 void work_out(Timeline& line, const Rules& rules);
+
+// Derives Op::known.
+void work_out_known(Timeline& line);
 
 // Collects violations. Only some are reported, and the story is made only for those.
 class Findings {
@@ -270,5 +304,9 @@ void check_wakeups(const Timeline& line, const Rules& rules, Findings& findings,
 void check_overtaking(const Timeline& line, const Rules& rules, Findings& findings, Counts& counts);
 void check_leaks(const Timeline& line, const Rules& rules, Findings& findings);
 void check_permits(const Timeline& line, const Rules& rules, Findings& findings);
+// Also counts observations.
+void check_observing(const Timeline& line, const Rules& rules, Findings& findings, Counts& counts);
+// Also counts answers that nothing explains.
+void check_changes(const Timeline& line, const Rules& rules, Findings& findings, Counts& counts);
 
 }  // namespace lockset::history

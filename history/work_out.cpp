@@ -141,6 +141,7 @@ TimePoint expiry(const Rules& rules, Duration lease, TimePoint arrived) {
 
 void work_out(Timeline& line, const Rules& rules) {
   work_out_permits(line, rules);
+  work_out_known(line);
   for (std::size_t i = 0; i < line.ops.size(); ++i) {
     Op& op = line.ops[i];
     if (op.granted()) {

@@ -36,6 +36,11 @@ std::string counts_table(const history::Counts& counts) {
   add("late wake-ups", counts.late_wakeups);
   add("waits judged for overtaking", counts.waits);
   add("overtaken too often", counts.overtaken);
+  add("observations", counts.observations);
+  add("validated: unchanged", counts.unchanged);
+  add("changed", counts.changed);
+  add("changed without reason", counts.spurious_changes);
+  add("grants on a condition", counts.conditional);
   table.add({"longest time without a grant", whole_milliseconds(counts.longest_without_grant)});
   return table.text();
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backends/answers.h"
+#include "backends/conversion.h"
 #include "backends/mysql/backend.h"
 #include "backends/mysql/call_text.h"
 #include "backends/mysql/reply.h"
@@ -58,8 +59,12 @@ std::string acquire_text(const Store& store, const AcquireRequest& request, cons
                          const std::string& listener) {
   const auto items = request.set->items();
   const LockRequest& first = items.front();
-  const bool one = items.size() == 1 && request.unchanged_since.empty();
-  CallText call(store.name(acquire_procedure_name(store.options().strategy)) + (one ? "_one" : ""));
+  const Strategy strategy = store.options().strategy;
+  const bool converts = request.replaces != nullptr;
+  const bool one = items.size() == 1 && request.unchanged_since.empty() && !converts;
+  CallText call(
+      store.name(converts ? convert_procedure_name(strategy) : acquire_procedure_name(strategy)) +
+      (one ? "_one" : ""));
   call.number(request.config_version).bytes(first.name);
   if (one) {
     call.number(request.permits[0]);
@@ -82,12 +87,13 @@ std::string acquire_text(const Store& store, const AcquireRequest& request, cons
       // After this time, a call that still waits for a lock has no caller left to take the grant.
       .number(std::max<std::int64_t>(us(request.by - BootClock::now()), 0))
       .number(ears.waiter)
-      .number(request.max_overtakes);
+      .number(is_downgrade(request) ? unlimited_overtakes : request.max_overtakes);
   if (ears.subscription) {
     call.bytes(listener).number(static_cast<std::int64_t>(ears.subscription->number()));
   } else {
     call.null().null();
   }
+  if (converts) call.number(request.replaces->stamp.value);
   return call.str();
 }
 
@@ -129,6 +135,10 @@ Result<AcquireOutcome> MysqlBackend::try_acquire(const AcquireRequest& request) 
     return outcome_of_it;
   }
   if (outcome == "stale") return AcquireOutcome(Stale{});
+  if (outcome == "gone") {
+    wake(answer->text(1), request.by);
+    return AcquireOutcome(Gone{});
+  }
   if (outcome == "changed") return changed(*answer, request.by);
   if (outcome == "unsure") {
     return error_from(not_kept, "changed over under the commit", store_->options().shown(),

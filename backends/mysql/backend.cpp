@@ -23,6 +23,7 @@ Traits MysqlBackend::traits() const {
   traits.shared_between_processes = true;
   traits.floors = true;
   traits.observing = true;
+  traits.converting = true;
   return traits;
 }
 

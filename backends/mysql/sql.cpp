@@ -67,7 +67,7 @@ std::string in_us(Duration duration) {
 std::string holding(int mode) {
   return "(SELECT COUNT(*) FROM {space}_locks l WHERE l.name = CAST(j.name AS BINARY) "
          "AND l.mode = " +
-         std::to_string(mode) + ")";
+         std::to_string(mode) + "{but_replaced})";
 }
 std::string keeping(int mode) {
   return "(SELECT COUNT(*) FROM {space}_waiter_names n "
@@ -76,14 +76,48 @@ std::string keeping(int mode) {
          std::to_string(mode) + " AND {kept})";
 }
 
+// How many hold each name of the set, and for how many waiters it is kept.
+std::string judged() {
+  return "(SELECT j.ord AS ord, CAST(j.name AS BINARY) AS name, j.mode AS mode, "
+         "j.permits AS permits, " +
+         holding(0) + " AS reading, " + holding(1) + " AS writing, " + keeping(0) +
+         " AS kept_reads, " + keeping(1) + " AS kept_writes FROM {items} j)";
+}
+
+// What the procedures that convert a hold have more than an acquire.
+void fill_in_conversion(std::string& text, bool converts) {
+  const auto only = [&](std::string_view part) {
+    return converts ? "\n" + std::string(part) : std::string();
+  };
+  replace_all(text, "{p_replaced}", only(", p_replaced BIGINT"));
+  replace_all(text, "{declare_replaced}",
+              only("  DECLARE v_replaces INT DEFAULT 0;\n  DECLARE v_old_end BIGINT;"));
+  // It always has holds to look at.
+  replace_all(text, "{converting}", only("  SET v_seen = 0, v_replaces = 0;"));
+  replace_all(text, "{or_replaced}", only(" OR f.stamp = p_replaced"));
+  replace_all(text, "{but_replaced}", only(" AND l.stamp <> p_replaced"));
+  replace_all(text, "{convert_lock}", only(statements::convert_lock_sql));
+  replace_all(text, "{convert_gone}", only(statements::convert_gone_sql));
+  replace_all(text, "{convert_end}", only(statements::convert_end_sql));
+  replace_all(text, "{expires}",
+              converts ? "IF(v_old_end IS NULL, NULL, GREATEST(v_old_end, v_now + p_lease))"
+                       : "v_now + p_lease");
+  replace_all(
+      text, "{lease}",
+      converts ? "IF(v_old_end IS NULL, NULL, GREATEST(v_old_end - v_now, p_lease))" : "p_lease");
+}
+
 // The strategies differ in how a name is locked.
-std::string acquire_procedure_text(Strategy strategy) {
+std::string acquire_procedure_text(Strategy strategy, bool converts) {
   const bool key = strategy == Strategy::unique_index;
   std::string text(statements::acquire_sql);
+  replace_all(text, "{judged}", judged());
+  fill_in_conversion(text, converts);
   // On lines of its own, because it has more than one statement.
   replace_all(text, "{lock}",
               "\n" + std::string(key ? statements::lock_key_sql : statements::lock_row_sql));
-  replace_all(text, "{procedure}", acquire_procedure_name(strategy));
+  replace_all(text, "{procedure}",
+              converts ? convert_procedure_name(strategy) : acquire_procedure_name(strategy));
   return text;
 }
 
@@ -103,13 +137,20 @@ std::string_view acquire_procedure_name(Strategy strategy) {
   return strategy == Strategy::unique_index ? "_acquire_key" : "_acquire_rows";
 }
 
+std::string_view convert_procedure_name(Strategy strategy) {
+  return strategy == Strategy::unique_index ? "_convert_key" : "_convert_rows";
+}
+
 std::vector<Procedure> procedures_of(const std::string& space) {
   std::vector<Procedure> all;
   for (const Strategy strategy : {Strategy::select_for_update, Strategy::unique_index}) {
     const std::string name = space + std::string(acquire_procedure_name(strategy));
-    all.push_back({name, filled_in(acquire_procedure_text(strategy), space), Audience::everybody});
+    all.push_back(
+        {name, filled_in(acquire_procedure_text(strategy, false), space), Audience::everybody});
     all.push_back({name + "_one", filled_in(acquire_one_procedure_text(strategy), space),
                    Audience::everybody});
+    all.push_back({space + std::string(convert_procedure_name(strategy)),
+                   filled_in(acquire_procedure_text(strategy, true), space), Audience::everybody});
   }
   for (const NamedSql& text : hold_procedures) {
     all.push_back({space + std::string(text.name), filled_in(text.sql, space), text.audience});
@@ -119,12 +160,6 @@ std::vector<Procedure> procedures_of(const std::string& space) {
 
 std::string filled_in(std::string_view text, const std::string& space) {
   std::string result(text);
-  // How many hold each name of the set, and for how many waiters it is kept.
-  replace_all(result, "{judged}",
-              "(SELECT j.ord AS ord, CAST(j.name AS BINARY) AS name, j.mode AS mode, "
-              "j.permits AS permits, " +
-                  holding(0) + " AS reading, " + holding(1) + " AS writing, " + keeping(0) +
-                  " AS kept_reads, " + keeping(1) + " AS kept_writes FROM {items} j)");
   replace_all(result, "{kept}",
               "((p_waiter = 0 OR n.id < p_waiter) AND w.overtaken >= v_enough "
               "AND w.expires > v_now "

@@ -48,6 +48,8 @@ std::vector<Procedure> procedures_of(const std::string& space);
 // The procedure of a strategy's acquire: "_acquire_rows". The one for a single name has the name +
 // "_one".
 std::string_view acquire_procedure_name(Strategy strategy);
+// The procedure that converts a hold: an acquire that takes its place.
+std::string_view convert_procedure_name(Strategy strategy);
 
 // The text with its placeholders filled in. REQUIRES: `space` has been checked.
 std::string filled_in(std::string_view text, const std::string& space);

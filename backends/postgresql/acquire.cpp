@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "backends/answers.h"
+#include "backends/conversion.h"
 #include "backends/postgresql/backend.h"
 #include "core/machine.h"
 
@@ -76,6 +77,19 @@ void PostgresqlBackend::end_wait(WaitTicket& ticket, TimePoint by) {
       store_->call(Lane::common, end_wait_, by, failure, collisions, mine->waiter, woken).ok());
 }
 
+Result<pqxx::result> PostgresqlBackend::convert(const AcquireRequest& request,
+                                                std::uint32_t& collisions, CallFailure& failure) {
+  const auto items = request.set->items();
+  const bool bounded = request.max_overtakes != unlimited_overtakes && !is_downgrade(request);
+  const std::string most = bounded ? std::to_string(request.max_overtakes) : std::string();
+  return store_->call(
+      Lane::acquire, convert_, request.by, failure, collisions, array_of_names(items),
+      array_of_modes(items), array_of_numbers(request.permits), request.config_version,
+      micros(request.lease), request.min_stamp.value, uuid_of(request.token), request.owner->app,
+      request.owner->instance, request.owner->epoch, request.owner->label,
+      bounded ? most.c_str() : static_cast<const char*>(nullptr), request.replaces->stamp.value);
+}
+
 Result<Reply> PostgresqlBackend::ask_once(const AcquireRequest& request, const Ears& ears,
                                           std::uint32_t& collisions, CallFailure& failure) {
   const auto items = request.set->items();
@@ -92,7 +106,8 @@ Result<Reply> PostgresqlBackend::ask_once(const AcquireRequest& request, const E
         bounded ? most.c_str() : static_cast<const char*>(nullptr), more...);
   };
   const Result<pqxx::result> result =
-      request.unchanged_since.empty()
+      request.replaces != nullptr ? convert(request, collisions, failure)
+      : request.unchanged_since.empty()
           ? call(acquire_)
           : call(acquire_unchanged_, array_of_expected(request.unchanged_since, items.size()));
   if (!result) return result.error();
@@ -138,6 +153,9 @@ Result<AcquireOutcome> PostgresqlBackend::try_acquire(const AcquireRequest& requ
         return AcquireOutcome(std::move(reply->changed));
       case Reply::Kind::busy:
         break;
+      case Reply::Kind::nothing:
+        if (request.replaces == nullptr) return nonsense("an acquire");
+        return AcquireOutcome(Gone{});
       default:
         return nonsense("an acquire");
     }

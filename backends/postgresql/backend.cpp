@@ -20,9 +20,16 @@ PostgresqlBackend::PostgresqlBackend(std::unique_ptr<Store> store)
       listener_(listening(*store_)),
       acquire_(store_->statement("acquire", acquire_call(), Sent::change)),
       // A space made by an older program gets the rest with `lockset init`, as the error then says.
-      // The same goes for change_config_at and for observing.
+      // The same goes for change_config_at, for observing and for converting.
       acquire_unchanged_(store_->statement("acquire_unchanged",
                                            acquire_call(",$17::pg_catalog.int8[]"), Sent::change)),
+      convert_(store_->statement(
+          "convert",
+          "@convert_v2($1::pg_catalog.text[],$2::pg_catalog.\"char\"[],$3::pg_catalog.int4[],"
+          "$4::pg_catalog.int8,$5::pg_catalog.int8,$6::pg_catalog.int8,$7::pg_catalog.uuid,"
+          "$8::pg_catalog.text,$9::pg_catalog.text,$10::pg_catalog.int8,$11::pg_catalog.text,"
+          "$12::pg_catalog.int8,$13::pg_catalog.int8)",
+          Sent::change)),
       // It does no harm, however often it is applied.
       know_(store_->statement("know", "@know_v2($1::pg_catalog.text[])", Sent::reading)),
       resolve_(store_->statement("resolve", "@resolve_v2($1::pg_catalog.uuid,$2::pg_catalog.text)",
@@ -81,6 +88,7 @@ Traits PostgresqlBackend::traits() const {
   traits.shared_between_processes = true;
   traits.floors = true;
   traits.observing = true;
+  traits.converting = true;
   return traits;
 }
 

@@ -50,6 +50,8 @@ class PostgresqlBackend final : public Backend {
   };
   Result<Ears> ears_for(const AcquireRequest& request, const Ticket* ticket);
   Result<Reply> ask(const AcquireRequest& request, const Ears& ears, std::uint32_t& collisions);
+  Result<pqxx::result> convert(const AcquireRequest& request, std::uint32_t& collisions,
+                               CallFailure& failure);
   Result<Reply> ask_once(const AcquireRequest& request, const Ears& ears, std::uint32_t& collisions,
                          CallFailure& failure);
   template <class... Args>
@@ -62,9 +64,9 @@ class PostgresqlBackend final : public Backend {
   std::int64_t sweep_from_ = 0;  // where the next sweep continues
   std::string sweep_from_name_;
 
-  const Statement acquire_, acquire_unchanged_, know_, resolve_, renew_, release_, release_all_,
-      break_, end_wait_, inspect_, load_, change_, change_at_, reclaim_, sweep_, observe_,
-      sweep_traces_;
+  const Statement acquire_, acquire_unchanged_, convert_, know_, resolve_, renew_, release_,
+      release_all_, break_, end_wait_, inspect_, load_, change_, change_at_, reclaim_, sweep_,
+      observe_, sweep_traces_;
 };
 
 }  // namespace lockset::postgresql

@@ -29,7 +29,7 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
 
 // Alternatives of a regular expression, without the version. They include those of every version.
 constexpr std::string_view functions_of_programs =
-    "acquire|know|resolve|renew|release|end_wait|inspect|load_config|reclaim|sweep|observe|"
+    "acquire|convert|know|resolve|renew|release|end_wait|inspect|load_config|reclaim|sweep|observe|"
     "sweep_traces|"
     "session_acquire|session_register|session_publish|session_ask|session_answers";
 constexpr std::string_view functions_of_operators =
@@ -82,6 +82,8 @@ std::string filled(std::string text, const std::string& space, Strategy strategy
   };
   const std::string_view lock_unseen = serializable ? statements::lock_unseen_serializable_sql
                                                     : statements::lock_unseen_advisory_sql;
+  const std::string_view lock_names =
+      serializable ? statements::lock_names_serializable_sql : statements::lock_names_advisory_sql;
   const std::vector<std::pair<std::string, std::string>> values{
       {"@look@", paragraph(statements::look_sql)},
       {"@tables@",
@@ -102,6 +104,7 @@ std::string filled(std::string text, const std::string& space, Strategy strategy
       {"@mark@", only_serializable(statements::mark_names_sql)},
       {"@unmark@", only_serializable(statements::unmark_names_sql)},
       {"@lock_unseen@", std::string(lock_unseen)},
+      {"@lock_names@", std::string(lock_names)},
       {"@sweep_names@", only_serializable(statements::sweep_names_sql)},
       {"@space@", space},
       {"@strategy@", std::string(to_string(strategy))},
@@ -146,6 +149,7 @@ std::string body(const std::string& space, Strategy strategy) {
   } else {
     parts.push_back(acquire_advisory_sql);
   }
+  parts.push_back(convert_sql);
   std::string text;
   for (const std::string_view part : parts) text += paragraph(part);
   text += release_for(Role::programs, strategy) + release_for(Role::operators, strategy);

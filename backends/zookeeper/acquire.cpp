@@ -8,14 +8,10 @@
 #include "backends/line_times.h"
 #include "backends/server/retry.h"
 #include "backends/zookeeper/admission.h"
+#include "backends/zookeeper/traces.h"
 
 namespace lockset::zookeeper {
 namespace {
-
-// How far stamps may fall behind the server's clock before they are raised to it, and how far the
-// stamp of a grant may: see ConfigNode::raise_base.
-constexpr std::int64_t lag_us = 30'000'000;
-constexpr std::int64_t most_lag_us = 120'000'000;
 
 // A grant counts for this many of the waiters that it overtakes, the longest waiting: more of them
 // might not fit into a request.
@@ -69,6 +65,7 @@ Acquire::Round Acquire::round() {
     const Result<bool> read = read_names();
     if (!read) return read.error();
     if (!*read) return again();
+    if (changed_) return changed();
   }
   for (std::size_t i = 0; i < items_.size(); ++i) {
     const Holder* holder = in_the_way(names_[i].holders, items_[i].mode, request_.permits[i]);
@@ -101,18 +98,10 @@ Status Acquire::get_ready() {
     if (!now) return now.error();
     config_ = *std::move(now);
   }
-  const std::int64_t base = config_->stored.base;
-  const std::int64_t next_stamp = base + space_.config.last_zxid() + 1;
-  if (next_stamp >= request_.min_stamp.value &&
-      next_stamp >= space_.config.server_now_us() - lag_us) {
-    return {};
-  }
-  if (Status raised = space_.config.raise_base(request_.min_stamp.value, request_.by); !raised) {
-    // Whatever happened to this change, no request for the hold was sent.
-    const bool in_doubt = raised.error().may_have_applied();
-    return Error{in_doubt ? Errc::unavailable : raised.error().code, raised.error().message};
-  }
-  config_ = space_.config.seen();
+  Result<std::shared_ptr<const KnownConfig>> stamping =
+      space_.config.for_stamp(config_, request_.min_stamp, request_.by);
+  if (!stamping) return stamping.error();
+  config_ = *std::move(stamping);
   return {};
 }
 
@@ -136,7 +125,11 @@ bool Acquire::take_from_cache() {
     if (in_the_way(name->holders, items_[i].mode, request_.permits[i]) != nullptr) return false;
     names_.push_back(*std::move(name));
   }
-  return true;
+  return std::all_of(request_.unchanged_since.begin(), request_.unchanged_since.end(),
+                     [&](const Expected& expected) {
+                       const std::optional<Stamp> last = names_[expected.item].last_write;
+                       return last && value_of(*last, config_->stored) == expected.last_write;
+                     });
 }
 
 // False: the whole attempt starts again.
@@ -149,6 +142,11 @@ Result<bool> Acquire::read_names() {
     if (!ticket_ && !space_.names.was_marked(items_[i].name)) continue;
     lines.push_back(i);
     requests.push_back(children(space_.paths.queue(items_[i].name)));
+  }
+  // After the names: as long as those have the versions that are read here, so do the traces.
+  const std::size_t first_trace = requests.size();
+  for (const Expected& expected : request_.unchanged_since) {
+    requests.push_back(get(space_.paths.trace(items_[expected.item].name)));
   }
   // The hold's first renewal then need not look for it.
   const bool ask_breaks = !space_.own.knows_breaks(connection_);
@@ -167,13 +165,7 @@ Result<bool> Acquire::read_names() {
       return error_from(reply.code, space_.where, Sent::reading);
     }
     if (i < 2) continue;
-    NameState& name = names_.emplace_back();
-    name.exists = reply.ok();
-    name.version = reply.stat.version;
-    name.config_version = config_->version;
-    name.read_at = read_at;
-    name.holders = holders_of(reply.children);
-    name.marked = reply.stat.data_bytes != 0;
+    const NameState& name = names_.emplace_back(state_of(reply, config_->version, read_at));
     space_.names.read(items_[i - 2].name, name.version, name.marked);
     if (name.exists && name.version == any_version) {
       if (Status lifted = lift(i - 2); !lifted) return lifted.error();
@@ -190,7 +182,38 @@ Result<bool> Acquire::read_names() {
     const Reply& reply = (*replies)[2 + items_.size() + i];
     if (reply.ok() || reply.code == ZNONODE) names_[lines[i]].line = line_of(reply.children);
   }
+  return judge_condition(std::span(*replies).subspan(first_trace));
+}
+
+// Whether the traces, as they were read, meet the condition. False: the whole attempt starts again.
+Result<bool> Acquire::judge_condition(std::span<const Reply> replies) {
+  changed_.reset();
+  for (std::size_t i = 0; i < request_.unchanged_since.size(); ++i) {
+    const Reply& reply = replies[i];
+    if (ends_session(reply.code)) return false;
+    if (!reply.ok() && reply.code != ZNONODE) {
+      return error_from(reply.code, space_.where, Sent::reading);
+    }
+    const Expected& expected = request_.unchanged_since[i];
+    NameState& name = names_[expected.item];
+    Trace trace;
+    if (const std::optional<SeenTrace> seen = seen_trace(reply)) {
+      name.last_write = seen->last_write;
+      trace = trace_of(*seen, config_->stored, space_.config.server_now_us());
+    }
+    if (trace.last_write && trace.last_write == expected.last_write) continue;
+    trace.being_written = being_written(name.holders);
+    changed_ = Changed{expected.item, std::move(trace)};
+    break;
+  }
   return true;
+}
+
+// A broken condition ends a wait as a grant does.
+Acquire::Round Acquire::changed() {
+  if (ticket_) waiting_.leave(*ticket_, request_.by);
+  ticket_.reset();
+  return std::optional<AcquireOutcome>(*std::move(changed_));
 }
 
 bool Acquire::bounded() const noexcept { return request_.max_overtakes != unlimited_overtakes; }
@@ -344,10 +367,12 @@ Acquire::Round Acquire::kept(std::size_t item, Mode mode, Keeper keeper) {
   return std::optional<AcquireOutcome>(std::move(busy));
 }
 
-// The node's version is the one that means "any" in a comparison, so this moves on to the next.
+// The node's version is the one that means "any" in a comparison, so this moves on to the next. The
+// mark is wrong at worst for a moment.
 Status Acquire::lift(std::size_t item) {
   const Result<Replies> replies = seat_->session()->run(
-      {set(space_.paths.name(items_[item].name), "", any_version)}, request_.by);
+      {set(space_.paths.name(items_[item].name), std::string(in_line_mark), any_version)},
+      request_.by);
   if (!replies) return replies.error();
   const int code = replies->front().code;
   if (code == ZOK || code == ZNONODE || ends_session(code)) return {};
@@ -427,6 +452,10 @@ Request Acquire::grant_request(std::size_t& first_set) {
     NameState& name = names_[i];
     if (name.line) name.marked = others_in(*name.line);
     parts.push_back(set(path, mark(name.marked), name.exists ? name.version : 0));
+    if (name.observed && items_[i].mode == Mode::write) {
+      const TraceRecord written{config_->stored.base, request_.owner->label};
+      parts.push_back(set(space_.paths.trace(items_[i].name), to_text(written), any_version));
+    }
   }
   for (const LockRequest& item : items_) {
     parts.push_back(create(space_.paths.holder(item, token_), "", Lasting::ephemeral));
@@ -450,6 +479,9 @@ Acquire::Round Acquire::ask() {
                                     std::to_string(weight(request)) + " bytes, the most are " +
                                     std::to_string(most_weight) + "): take fewer or shorter names"};
   }
+  // What was read may have taken several connections. Then a grant would have to be given back, and
+  // would count as a write of what is observed.
+  if (seat_->session()->was_cut()) return again();
   const std::shared_ptr<Session> session = seat_->session();
   const Duration lease = lease_ = effective_lease();
   const std::int64_t base = config_->stored.base;
@@ -516,11 +548,7 @@ Acquire::Round Acquire::granted(const Reply& reply, std::size_t first_set) {
     Waiting::left(*ticket_);
     ticket_.reset();
   }
-  // The store was restored, or this host's clock is wrong: stamps that were granted before might be
-  // granted again.
-  const bool too_old =
-      grant.stamp.value < grant.store_time_us - most_lag_us || grant.stamp < request_.min_stamp;
-  if (own && too_old) {
+  if (own && ConfigNode::too_low(grant.stamp, made.changed_ms, request_.min_stamp)) {
     if (Status removed = reaper_.remove(own->hold, request_.by); !removed) {
       space_.own.expire(token_);
       return Error{Errc::indeterminate, removed.error().message};
@@ -535,6 +563,7 @@ Acquire::Round Acquire::granted(const Reply& reply, std::size_t first_set) {
     name.version =
         name.exists ? static_cast<std::int32_t>(static_cast<std::uint32_t>(name.version) + 1) : 1;
     name.exists = true;
+    if (name.observed && items_[i].mode == Mode::write) name.last_write = grant.stamp;
     name.line.reset();
     name.holders.push_back({items_[i].mode, token_});
     space_.names.put(items_[i].name, std::move(name));

@@ -32,6 +32,8 @@ class Acquire {
   [[nodiscard]] ConnectionNumber made_from() const;
   bool take_from_cache();
   Result<bool> read_names();
+  Result<bool> judge_condition(std::span<const Reply> replies);
+  Round changed();
   Status lift(std::size_t item);
   Round busy(std::size_t item, const Holder& holder);
   // The bound on overtaking.
@@ -65,6 +67,7 @@ class Acquire {
   std::unique_ptr<Seat> seat_;
   std::shared_ptr<const KnownConfig> config_;
   std::vector<NameState> names_;
+  std::optional<Changed> changed_;  // the condition is broken
   // Those who came before this request, whom it overtakes if it is granted.
   struct Overtaken {
     std::string token;

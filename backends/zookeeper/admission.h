@@ -19,6 +19,12 @@ inline const Holder* in_the_way(const std::vector<Holder>& holders, Mode mode,
   return holders.size() + 1 <= permits ? nullptr : &holders.front();
 }
 
+// Semantics 27.
+inline bool being_written(const std::vector<Holder>& holders) {
+  return std::any_of(holders.begin(), holders.end(),
+                     [](const Holder& holder) { return holder.mode == Mode::write; });
+}
+
 // The holders among a name's children.
 inline std::vector<Holder> holders_of(const std::vector<std::string>& children) {
   std::vector<Holder> holders;

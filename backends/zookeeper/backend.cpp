@@ -42,7 +42,7 @@ auto ZookeeperBackend::in_generation(TimePoint by, const Call& call) {
   }
 }
 
-void ZookeeperBackend::granted(Stamp stamp) noexcept {
+void ZookeeperBackend::saw(Stamp stamp) noexcept {
   std::int64_t seen = greatest_stamp_;
   while (stamp.value > seen && !greatest_stamp_.compare_exchange_weak(seen, stamp.value)) {
   }
@@ -54,7 +54,7 @@ Result<AcquireOutcome> ZookeeperBackend::try_acquire(const AcquireRequest& reque
   Result<AcquireOutcome> outcome = in_generation(
       request.by, [&](GenerationBackend& backend) { return backend.try_acquire(above); });
   if (outcome) {
-    if (const Grant* grant = std::get_if<Grant>(&*outcome)) granted(grant->stamp);
+    if (const Grant* grant = std::get_if<Grant>(&*outcome)) saw(grant->stamp);
   }
   return outcome;
 }
@@ -62,7 +62,7 @@ Result<AcquireOutcome> ZookeeperBackend::try_acquire(const AcquireRequest& reque
 Result<std::optional<Grant>> ZookeeperBackend::resolve(const HoldRef& attempt, TimePoint by) {
   Result<std::optional<Grant>> found =
       in_generation(by, [&](GenerationBackend& backend) { return backend.resolve(attempt, by); });
-  if (found && *found) granted((*found)->stamp);
+  if (found && *found) saw((*found)->stamp);
   return found;
 }
 
@@ -113,6 +113,25 @@ Result<std::size_t> ZookeeperBackend::reclaim(std::string_view app, std::int64_t
                                               TimePoint by) {
   return in_generation(by,
                        [&](GenerationBackend& backend) { return backend.reclaim(app, epoch, by); });
+}
+
+// New traces are above all that this client saw in an earlier generation, as grants are, and grants
+// are above all that it observed.
+Result<ObserveOutcome> ZookeeperBackend::observe(const ObserveRequest& request) {
+  Result<ObserveOutcome> outcome = in_generation(request.by, [&](GenerationBackend& backend) {
+    return backend.observe_above(Stamp{greatest_stamp_ + 1}, request);
+  });
+  if (outcome) {
+    if (const auto* traces = std::get_if<std::vector<Trace>>(&*outcome)) {
+      for (const Trace& trace : *traces) saw(trace.last_write);
+    }
+  }
+  return outcome;
+}
+
+Result<std::size_t> ZookeeperBackend::sweep_traces(Duration unobserved, TimePoint by) {
+  return in_generation(
+      by, [&](GenerationBackend& backend) { return backend.sweep_traces(unobserved, by); });
 }
 
 Result<std::size_t> ZookeeperBackend::sweep(TimePoint by) {

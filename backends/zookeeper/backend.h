@@ -36,6 +36,8 @@ class ZookeeperBackend final : public Backend {
   Result<SpaceConfig> load_config(TimePoint by) override;
   Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override;
   Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) override;
+  Result<ObserveOutcome> observe(const ObserveRequest& request) override;
+  Result<std::size_t> sweep_traces(Duration unobserved, TimePoint by) override;
   Result<std::size_t> sweep(TimePoint by) override;
 
  private:
@@ -47,7 +49,7 @@ class ZookeeperBackend final : public Backend {
   auto in_generation(TimePoint by, const Call& call);
   // True: there is a generation other than `seen` now.
   Result<bool> move_on(const Generation& seen, TimePoint by);
-  void granted(Stamp stamp) noexcept;
+  void saw(Stamp stamp) noexcept;
 
   mutable std::mutex mutex_;
   Generation current_;

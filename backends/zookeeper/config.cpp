@@ -17,6 +17,11 @@ std::int64_t our_clock_us() {
       .count();
 }
 
+// How far stamps may fall behind the server's clock before they are raised to it, and how far the
+// stamp of a grant may: see ConfigNode::raise_base.
+constexpr std::int64_t lag_us = 30'000'000;
+constexpr std::int64_t most_lag_us = 120'000'000;
+
 // If the stamps are no further behind the server's clock, they need not be raised.
 constexpr std::int64_t fresh_us = 20'000'000;
 
@@ -153,6 +158,21 @@ Status ConfigNode::raise_base(std::int64_t least, TimePoint by) {
       },
       by);
   return raised ? Status() : raised.error();
+}
+
+Result<std::shared_ptr<const KnownConfig>> ConfigNode::for_stamp(
+    std::shared_ptr<const KnownConfig> known, Stamp least, TimePoint by) {
+  const std::int64_t next_stamp = known->stored.base + last_zxid() + 1;
+  if (next_stamp >= least.value && next_stamp >= server_now_us() - lag_us) return known;
+  if (Status raised = raise_base(least.value, by); !raised) {
+    const bool in_doubt = raised.error().may_have_applied();
+    return Error{in_doubt ? Errc::unavailable : raised.error().code, raised.error().message};
+  }
+  return seen();
+}
+
+bool ConfigNode::too_low(Stamp stamp, std::int64_t ms, Stamp least) noexcept {
+  return stamp.value < ms * 1000 - most_lag_us || stamp < least;
 }
 
 }  // namespace lockset::zookeeper

@@ -18,6 +18,7 @@
 #include "lockset/clock.h"
 #include "lockset/error.h"
 #include "lockset/space_config.h"
+#include "lockset/stamp.h"
 
 namespace lockset::zookeeper {
 
@@ -70,6 +71,14 @@ class ConfigNode {
   // Raises the base to the server's clock, so that no earlier stamp is given again although the
   // store was restored or wiped; and so far that all later stamps are at least `least`.
   Status raise_base(std::int64_t least, TimePoint by);
+  // For a step that draws a stamp from `known`: the same configuration, or the present one with a
+  // raised base, so that the stamp is at least `least` and not far behind the server's clock. An
+  // error says that nothing else was sent: what it tried is never in doubt.
+  Result<std::shared_ptr<const KnownConfig>> for_stamp(std::shared_ptr<const KnownConfig> known,
+                                                       Stamp least, TimePoint by);
+  // A stamp that was drawn, at `ms` by the server's clock, is not as promised: the store was
+  // restored, or this host's clock is wrong, and stamps that were given before might come again.
+  [[nodiscard]] static bool too_low(Stamp stamp, std::int64_t ms, Stamp least) noexcept;
   // The version after `last`: from the server's clock, so that none comes again in a store that was
   // restored or wiped.
   [[nodiscard]] std::int64_t version_after(std::int64_t last) const noexcept {

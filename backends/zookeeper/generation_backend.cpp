@@ -19,7 +19,8 @@ GenerationBackend::GenerationBackend(std::unique_ptr<OpenSpace> space)
       waiting_(*space_),
       reaper_(*space_),
       housekeeping_(*space_),
-      renewals_(*space_) {}
+      renewals_(*space_),
+      traces_(*space_) {}
 
 GenerationBackend::~GenerationBackend() = default;
 
@@ -31,6 +32,7 @@ Traits GenerationBackend::traits() const {
   traits.lists_waiters = true;
   traits.shared_between_processes = true;
   traits.session_leases = true;
+  traits.observing = true;
   return traits;
 }
 

@@ -13,6 +13,7 @@
 #include "backends/zookeeper/reaper.h"
 #include "backends/zookeeper/renew.h"
 #include "backends/zookeeper/store.h"
+#include "backends/zookeeper/traces.h"
 #include "backends/zookeeper/waiting.h"
 #include "lockset/backend.h"
 
@@ -39,6 +40,16 @@ class GenerationBackend final : public Backend {
   Result<SpaceConfig> load_config(TimePoint by) override;
   Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override;
   Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) override;
+  // As observe; stamps that it draws are at least `least`.
+  Result<ObserveOutcome> observe_above(Stamp least, const ObserveRequest& request) {
+    return traces_.observe(request, least);
+  }
+  Result<ObserveOutcome> observe(const ObserveRequest& request) override {
+    return observe_above({}, request);
+  }
+  Result<std::size_t> sweep_traces(Duration unobserved, TimePoint by) override {
+    return traces_.sweep(unobserved, by);
+  }
   Result<std::size_t> sweep(TimePoint by) override;
 
   // For tests: the open space of this client.
@@ -58,6 +69,7 @@ class GenerationBackend final : public Backend {
   Reaper reaper_;
   Housekeeping housekeeping_;
   Renewals renewals_;
+  Traces traces_;
 };
 
 }  // namespace lockset::zookeeper

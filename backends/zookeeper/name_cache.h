@@ -12,9 +12,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "backends/zookeeper/admission.h"
 #include "backends/zookeeper/line.h"
 #include "backends/zookeeper/paths.h"
 #include "backends/zookeeper/requests.h"
+#include "lockset/stamp.h"
 
 namespace lockset::zookeeper {
 
@@ -25,6 +27,10 @@ struct NameState {
   // Perhaps somebody is in line for it: who comes into the line sets this and raises the version.
   bool marked = false;
   std::optional<Line> line{};  // unset: not read
+  // It has a trace: a write grant has to change that, too. To make or remove one raises the
+  // version.
+  bool observed = false;
+  std::optional<Stamp> last_write{};  // in the trace; unset: not known
   // The configuration's node had this version. Removing a name's node raises it, because the
   // versions of the name's next node have another meaning.
   std::int32_t config_version = 0;
@@ -32,6 +38,21 @@ struct NameState {
   // meaning, so this counts only in connections that are not later.
   ConnectionNumber read_at = 0;
 };
+
+// The state of a name as its node was read, with its children.
+inline NameState state_of(const Reply& reply, std::int32_t config_version,
+                          ConnectionNumber read_at) {
+  NameState name;
+  name.exists = reply.ok();
+  name.version = reply.stat.version;
+  name.holders = holders_of(reply.children);
+  name.marked = reply.stat.data_bytes != 0;
+  name.observed = std::find(reply.children.begin(), reply.children.end(), Paths::trace_part) !=
+                  reply.children.end();
+  name.config_version = config_version;
+  name.read_at = read_at;
+  return name;
+}
 
 // Thread-safe.
 class NameCache {

@@ -1,12 +1,14 @@
 #include "backends/zookeeper/paths.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace lockset::zookeeper {
 namespace {
 
 constexpr std::string_view digits = "0123456789ABCDEF";
 constexpr std::size_t generation_digits = 16;
+constexpr std::string_view note_prefix = "observed-";
 
 bool stands_for_itself(unsigned char c) { return c > ' ' && c < 0x7F && c != '/' && c != '%'; }
 
@@ -77,6 +79,17 @@ std::string below(std::string_view above, std::string_view part) {
   path += '/';
   path += part;
   return path;
+}
+
+std::string note_part(std::int64_t ms) { return std::string(note_prefix) + std::to_string(ms); }
+
+std::optional<std::int64_t> noted_ms(std::string_view part) {
+  if (!part.starts_with(note_prefix)) return {};
+  part.remove_prefix(note_prefix.size());
+  std::int64_t ms = 0;
+  const auto [end, failed] = std::from_chars(part.data(), part.data() + part.size(), ms);
+  if (failed != std::errc() || end != part.data() + part.size()) return {};
+  return ms;
 }
 
 std::string new_generation() { return Token::random().hex().substr(0, generation_digits); }

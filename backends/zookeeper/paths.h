@@ -9,8 +9,12 @@
 //   ROOT/settings                the rest of it, which only operators change
 //   ROOT/breaks                  only operators write it, in the step that breaks a hold
 //   ROOT/names/NAME              permanent (but see housekeeping): its version counts grants, and
-//                                waiters who came; not empty: perhaps somebody is in line for it
+//                                waiters who came, and traces made or removed; not empty: perhaps
+//                                somebody is in line for it
 //   ROOT/names/NAME/w-TOKEN      ephemeral: a write hold on it (r-TOKEN: a read hold)
+//   ROOT/names/NAME/trace        permanent, if somebody observes NAME: its last write grant, which
+//                                changes it (traces.h)
+//   ROOT/names/NAME/observed-MS  permanent, beside it: when that was noted, by the server's clock
 //   ROOT/holds/TOKEN             ephemeral: the hold's record
 //   ROOT/queues/NAME/w-TOKEN-SEQUENCE  ephemeral: a waiter that NAME blocks, in the order of
 //                                SEQUENCE, which the server counts (r-: for a read)
@@ -23,6 +27,7 @@
 //   ROOT/renewals/ID             ephemeral: what a session writes to renew its holds
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -61,8 +66,14 @@ bool is_generation(std::string_view part);
 // configuration there.
 inline std::string head_path(const std::string& space) { return space + "/config"; }
 
+// The child of a name's node that says when the name was observed; milliseconds since 1970.
+std::string note_part(std::int64_t ms);
+// Unset if the child says nothing of that.
+std::optional<std::int64_t> noted_ms(std::string_view part);
+
 class Paths {
  public:
+  static constexpr std::string_view trace_part = "trace";
   static constexpr std::string_view waiters_part = ".waiters";
 
   Paths(const std::string& space, const std::string& generation)
@@ -81,6 +92,9 @@ class Paths {
   }
   [[nodiscard]] std::string holder(const LockRequest& item, std::string_view token) const {
     return name(item.name) + "/" + holder_part(item.mode, token);
+  }
+  [[nodiscard]] std::string trace(std::string_view name) const {
+    return below(this->name(name), trace_part);
   }
   [[nodiscard]] std::string hold(std::string_view token) const {
     return holds() + "/" + std::string(token);

@@ -132,6 +132,25 @@ std::optional<Record> record_from(std::string_view text) {
   return record;
 }
 
+std::string to_text(const TraceRecord& trace) {
+  std::string text(format_line);
+  add(text, "base", trace.base);
+  if (trace.label) add(text, "label", escaped(*trace.label));
+  return text;
+}
+
+std::optional<TraceRecord> trace_from(std::string_view text) {
+  if (!text.starts_with(format_line)) return {};
+  TraceRecord trace;
+  Lines lines(text.substr(format_line.size()));
+  while (lines.next()) {
+    if (lines.key() == "base") lines.read(trace.base);
+    if (lines.key() == "label") lines.read(trace.label.emplace());
+  }
+  if (lines.broken() || trace.base <= 0) return {};
+  return trace;
+}
+
 std::string generation_text(std::string_view generation) {
   std::string text(head_line);
   add(text, "generation", generation);
@@ -153,6 +172,7 @@ std::string to_text(const StoredConfig& stored) {
   std::string text(format_line);
   add(text, "base", stored.base);
   add(text, "version", stored.config.version);
+  if (stored.traces) add(text, "traces", 1);
   for (const auto& [app, epoch] : stored.config.epochs) {
     add(text, "epoch", std::to_string(epoch) + " " + escaped(app));
   }
@@ -188,6 +208,11 @@ bool read_config(std::string_view text, StoredConfig& stored) {
       lines.read(stored.base);
     } else if (lines.key() == "version") {
       lines.read(config.version);
+    } else if (lines.key() == "traces") {
+      int layout = 0;
+      lines.read(layout);
+      if (layout != 1) lines.spoil();
+      stored.traces = true;
     } else if (lines.key() == "max_lease_us") {
       lines.read(config.max_lease);
     } else if (lines.key() == "max_overtakes") {

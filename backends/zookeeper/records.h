@@ -23,6 +23,16 @@ struct Record {
 std::string to_text(const Record& record);
 std::optional<Record> record_from(std::string_view text);
 
+// The last write grant on a name, in ROOT/names/NAME/trace.
+struct TraceRecord {
+  std::int64_t base = 0;  // the stamp is this + the zxid of the node's last change
+  // Of who was granted it. Unset: the stamp was drawn when the trace was made.
+  std::optional<std::string> label{};
+};
+
+std::string to_text(const TraceRecord& trace);
+std::optional<TraceRecord> trace_from(std::string_view text);
+
 // Who may do what in the space: "USER:DIGEST" of the digest scheme. All empty: everybody with the
 // rights of init.
 struct Rights {
@@ -39,6 +49,8 @@ struct StoredConfig {
   Rights rights;
   // Stamps of later grants are this + their zxid. Only grows.
   std::int64_t base = 0;
+  // Names may have traces. Programs that know no traces can't read this, and grant nothing then.
+  bool traces = false;
 };
 
 // The text of the space's head node. Another layout of the space gets another number there.
@@ -46,7 +58,7 @@ std::string generation_text(std::string_view generation);
 // Unset for another layout.
 std::optional<std::string> generation_from(std::string_view text);
 
-// The text of ROOT/config: version, base and epochs.
+// The text of ROOT/config: version, base, epochs, and whether there are traces.
 std::string to_text(const StoredConfig& stored);
 // The text of ROOT/settings: everything else.
 std::string settings_text(const StoredConfig& stored);

@@ -253,11 +253,8 @@ Result<Waiting::Turn> Waiting::look(Ticket& ticket, TimePoint by) {
     const std::vector<Holder> holders = holders_of(name_reply.children);
     const bool is_free = in_the_way(holders, ticket.mode_, ticket.permits_) == nullptr;
     if (is_free && !is_kept) {
-      NameState name{true, name_reply.stat.version, holders};
-      name.marked = name_reply.stat.data_bytes != 0;
+      NameState name = state_of(name_reply, ticket.config_version_, read_at);
       name.line = std::move(line);
-      name.config_version = ticket.config_version_;
-      name.read_at = read_at;
       space_.names.learn(ticket.name_, std::move(name));
       return Turn::go;
     }

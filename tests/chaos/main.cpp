@@ -58,6 +58,9 @@ fs::path make_report(const fs::path& named) {
   return fs::absolute(named);
 }
 
+// With as many, some of them have to be found unchanged.
+constexpr std::uint64_t least_observations = 100;
+
 // The part of the summary for this kind of run, from its history. May find more errors.
 using Told = std::function<std::string(const history::History& history, Outcome& outcome)>;
 
@@ -135,6 +138,9 @@ int chaos(const Options& options) {
   const auto report = history::check(history, outcome.rules);
   if (!report) throw tools::Failure(tools::exit_bad_data, report.error().message);
   const std::string more = told(history, outcome);
+  if (report->counts.observations > least_observations && report->counts.unchanged == 0) {
+    outcome.troubles.emplace_back("nothing that was observed ever counted as unchanged");
+  }
   const std::string text = summary(options, outcome, *report, more);
   print(text);
   std::ofstream(folders.report / "summary.txt") << text;

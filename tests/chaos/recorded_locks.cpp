@@ -98,6 +98,8 @@ void RecordedLocks::note_refusal(std::uint64_t op, const LockSet& set, const Err
     recorder_->record(history::Busy{op, set.items().front().name, Stamp{}});
   } else if (error->code == Errc::timeout) {
     recorder_->record(history::TimedOut{op});
+  } else if (error->code == Errc::changed) {
+    recorder_->record(history::Changed{op, {}});
   } else if (error->retryable()) {
     recorder_->record(history::Refused{op});
   } else {
@@ -108,9 +110,19 @@ void RecordedLocks::note_refusal(std::uint64_t op, const LockSet& set, const Err
 std::unique_ptr<RecordedHold> RecordedLocks::acquire(const Wish& wish, bool& trouble) {
   const LockSet set = LockSet::make(wish.set).value();
   const std::uint64_t op = recorder_->ask(set.items(), options_.lease, wish.wait);
+  std::optional<Observation> condition;
+  if (wish.unchanged_since) {
+    recorder_->record(history::Condition{op, wish.unchanged_since->op});
+    condition = wish.unchanged_since->observation;
+  }
   Result<std::optional<Hold>> answer = [&]() -> Result<std::optional<Hold>> {
-    if (wish.wait == Duration::zero()) return locks_.try_acquire(set);
+    if (wish.wait == Duration::zero()) {
+      TryOptions how;
+      how.unchanged_since = std::move(condition);
+      return locks_.try_acquire(set, how);
+    }
     AcquireOptions how;
+    how.unchanged_since = std::move(condition);
     how.wait = wish.wait;
     how.stop = wish.stop;
     Result<Hold> hold = locks_.acquire(set, how);
@@ -124,7 +136,8 @@ std::unique_ptr<RecordedHold> RecordedLocks::acquire(const Wish& wish, bool& tro
       return nullptr;
     }
     const Errc code = answer.error().code;
-    if (code == Errc::timeout || code == Errc::cancelled) return nullptr;
+    if (code == Errc::changed) note_answer();
+    if (code == Errc::timeout || code == Errc::cancelled || code == Errc::changed) return nullptr;
     bear("acquire", answer.error());
     if (options_.tell_failures) tell(recorder_->now(), answer.error());
     trouble = true;
@@ -140,6 +153,48 @@ std::unique_ptr<RecordedHold> RecordedLocks::acquire(const Wish& wish, bool& tro
   }
   recorder_->record(history::Granted{op, hold.stamp(), until, std::move(floors)});
   return std::unique_ptr<RecordedHold>(new RecordedHold(*this, std::move(hold)));
+}
+
+std::optional<RecordedLocks::Seen> RecordedLocks::observe(std::vector<std::string> names,
+                                                          bool& trouble) {
+  const std::uint64_t op = recorder_->next_op();
+  recorder_->record(history::Observe{op});
+  const Result<Observation> seen = locks_.observe(std::move(names));
+  if (!seen) {
+    recorder_->record(history::NotObserved{op});
+    bear("observe", seen.error());
+    trouble = true;
+    return {};
+  }
+  history::Observed observed{op, {}};
+  for (const Observation::Item& item : seen->items()) {
+    observed.saw.push_back({item.name, item.last_write, item.being_written});
+  }
+  recorder_->record(std::move(observed));
+  note_answer();
+  return Seen{op, *seen};
+}
+
+void RecordedLocks::validate(const Seen& seen, bool& trouble) {
+  const std::uint64_t op = recorder_->next_op();
+  recorder_->record(history::Validate{op, seen.op});
+  const Result<std::vector<Change>> changes = locks_.changes_since(seen.observation);
+  if (!changes) {
+    recorder_->record(history::NotValidated{op});
+    bear("validate", changes.error());
+    trouble = true;
+    return;
+  }
+  note_answer();
+  if (changes->empty()) {
+    recorder_->record(history::Unchanged{op});
+    return;
+  }
+  history::Changed changed{op, {}};
+  for (const Change& each : *changes) {
+    changed.saw.push_back({each.name, each.stamp, each.was_being_written});
+  }
+  recorder_->record(std::move(changed));
 }
 
 void RecordedLocks::renew(Stamp stamp) {

@@ -83,13 +83,24 @@ class RecordedLocks {
                                              std::shared_ptr<test::Recorder> recorder,
                                              const std::stop_token& stop);
 
+  // What was observed, and its number in the history.
+  struct Seen {
+    std::uint64_t op = 0;
+    Observation observation;
+  };
   struct Wish {
     std::vector<LockRequest> set;
     Duration wait{};  // 0: a single try
     std::stop_token stop{};
+    // Only if this has not changed; the set contains its names.
+    std::optional<Seen> unchanged_since{};
   };
   // Null: not granted. Sets `trouble` if the store failed.
   std::unique_ptr<RecordedHold> acquire(const Wish& wish, bool& trouble);
+
+  // Nothing if the store failed; then sets `trouble`, and so does validate.
+  std::optional<Seen> observe(std::vector<std::string> names, bool& trouble);
+  void validate(const Seen& seen, bool& trouble);
 
   // For holds that were detached.
   void renew(Stamp stamp);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <random>
 #include <stop_token>
 #include <thread>
@@ -48,6 +49,7 @@ class Worker {
     while (!stop_.stop_requested()) {
       bool trouble = false;
       if (const auto hold = take(trouble)) keep(*hold);
+      if (seen_ && !trouble && chance(10)) locks_.validate(*seen_, trouble);
       if (trouble) pause(between(milliseconds(5), milliseconds(25)));
       if (!detached_.empty()) look_after_detached();
     }
@@ -74,6 +76,10 @@ class Worker {
 
   std::unique_ptr<RecordedHold> take(bool& trouble) {
     RecordedLocks::Wish wish{random_set()};
+    if (locks_.traits().observing && chance(20)) {
+      look_first(wish, trouble);
+      if (trouble) return nullptr;
+    }
     const auto kind = dice_() % 100;
     if (kind < 40) return locks_.acquire(wish, trouble);
     std::stop_source cancel;
@@ -93,6 +99,30 @@ class Worker {
       cancel.request_stop();
     });
     return locks_.acquire(wish, trouble);
+  }
+
+  // Observes names, mostly those of the set, and then takes the set only if they have not changed;
+  // or just asks whether they have.
+  void look_first(RecordedLocks::Wish& wish, bool& trouble) {
+    // Some observations get old.
+    if (!seen_ || chance(80)) {
+      std::vector<std::string> names;
+      for (const LockRequest& item : wish.set) names.push_back(item.name);
+      if (chance(30)) names.push_back(names_[dice_() % names_.size()].name);
+      seen_ = locks_.observe(std::move(names), trouble);
+      if (trouble) return;
+    }
+    pause(chance(80) ? between(microseconds(0), milliseconds(2))
+                     : between(milliseconds(2), milliseconds(50)));
+    if (chance(60)) locks_.validate(*seen_, trouble);
+    if (trouble || chance(30)) return;
+    wish.unchanged_since = seen_;
+    for (const Observation::Item& item : seen_->observation.items()) {
+      const auto has = [&](const LockRequest& each) { return each.name == item.name; };
+      if (std::none_of(wish.set.begin(), wish.set.end(), has)) {
+        wish.set.push_back({item.name, Mode::read});
+      }
+    }
   }
 
   void keep(RecordedHold& hold) {
@@ -188,6 +218,7 @@ class Worker {
   TimePoint next_long_;
   TimePoint next_orphan_;
   std::vector<Stamp> detached_;
+  std::optional<RecordedLocks::Seen> seen_;
 };
 
 // Keeps the first error of any thread.

@@ -132,8 +132,12 @@ start "$lockset" run --write followed --label follower --lease 5s -- sh -c \
   'until [ -e follower_over ]; do sleep 0.02; done'
 follower=$pid
 soon held followed
+# What was observed counts on until the other store gives the stamps; then as changed.
+exits 0 "$lockset" observe looked-at
+seen=$out
 exits 0 "$lockset" migrate advance
 contains "advance" "$out" "dual-old: "
+exits 0 "$lockset" validate "$seen"
 exits 0 "$lockset" migrate status
 contains "status" "$out" "1 of shadow"
 contains "status, who" "$out" "follower"
@@ -162,6 +166,10 @@ pid=$watcher
 ends 0
 contains "watched" "$(cat advanced)" "dual-new: "
 same "dual-new" dual-new "$(phase)"
+exits 80 "$lockset" run --write looked-at --unless-changed "$seen" -- true
+one_line "observed before the other store gave the stamps"
+exits 80 "$lockset" validate "$seen"
+contains "observed before the other store gave the stamps" "$out" '"looked-at" may have been written'
 exits 78 alone "$old" "$lockset" run --write x -- true
 one_line "the old store alone"
 contains "the old store alone" "$err" "set migrate.from and migrate.to"

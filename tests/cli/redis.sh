@@ -76,7 +76,7 @@ contains 'a script' "$(cat applied)" OK
 refused 78 'init --operator app' at "$as_app" permits set roles --read 1000
 exits 0 redis acl deluser app
 
-for name in run permits guard lost signals; do story "$name" '' "$name"; done
+for name in run permits guard lost signals observe; do story "$name" '' "$name"; done
 story stamps '' stamps leases-only
 story concurrent '' concurrent 10
 
@@ -95,6 +95,7 @@ refused 69 "$here" at "$crash" doctor
 openers_wait
 server start
 refused 69 'no new grants' at "$crash" run --write y -n -- touch "$work/ran"
+refused 69 "$here" at "$crash" observe y
 false_that 'a command ran under quarantine' test -e "$work/ran"
 exits 0 at "$crash" status
 contains 'status under quarantine' "$out" 'quarantine: '

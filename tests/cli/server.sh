@@ -157,7 +157,16 @@ for strategy in $strategies; do
   for name in run stamps permits; do both "$name" "$strategy"; done
   both concurrent "$strategy" 10
 done
-for name in guard lost signals; do both "$name" "${strategies%% *}"; done
+for name in guard lost signals observe; do both "$name" "${strategies%% *}"; done
+
+# Where holds live in connections, there is nothing that could remember a write.
+case $kind in
+  postgresql)
+    session=$admin_url?space=session\&strategy=session
+    exits 0 at "$session" init
+    cannot_observe "$session"
+    ;;
+esac
 
 killed_and_back
 away_too_long

@@ -88,6 +88,16 @@ shown_nowhere() {
   lacks 'what the holder and the waiter said' "$(cat holder.err waiter.err)" "$secret"
 }
 
+# cannot_observe URL: one line says so, and nothing runs without its condition.
+cannot_observe() {
+  seen=seen-1,x=1
+  refused 64 'keeps no traces' at "$1" observe x
+  refused 64 'keeps no traces' at "$1" validate "$seen"
+  refused 64 'keeps no traces' at "$1" run --write x --unless-changed "$seen" -- touch "$work/ran"
+  refused 64 'keeps no traces' at "$1" run --write x --unless-changed "$seen" -n -- touch "$work/ran"
+  false_that 'a command ran without its condition' test -e "$work/ran"
+}
+
 # story SPACE PARAMETERS NAME [ARGUMENT]...: a test of every store, in a separate space.
 story() {
   local url="$admin_url?space=$1${2:+&$2}" name=$3
@@ -132,6 +142,7 @@ killed_and_back() {
   begin=$(milliseconds)
   refused 69 "127.0.0.1:$port" at "$crash" run --write y -n -- touch "$work/ran"
   refused 69 "127.0.0.1:$port" at "$crash" status
+  refused 69 "127.0.0.1:$port" at "$crash" observe y --patience 300ms
   refused 69 "127.0.0.1:$port" at "$crash" doctor
   true_that 'told soon' test $(($(milliseconds) - begin)) -lt 30000
   false_that 'a command ran without a server' test -e "$work/ran"

@@ -48,6 +48,7 @@ one_line 'no script'
 
 for name in run permits guard lost signals; do story "$name" '' "$name"; done
 story concurrent '' concurrent 10
+story observe '' observe no-acquire
 
 killed_and_back
 away_too_long

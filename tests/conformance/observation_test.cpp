@@ -211,6 +211,12 @@ TEST_P(Observing, KnowsItsConfiguration) {
   const std::vector<std::string> names{"a"};
   const ObserveOutcome old = c.backend().observe({names, c.config().version - 1, soon()}).value();
   EXPECT_TRUE(std::holds_alternative<Stale>(old));
+  // Another client has changed it.
+  Client other(open(), "other");
+  other.set_permits("b", Mode::read, 2);
+  const ObserveOutcome stale = c.backend().observe({names, c.config().version, soon()}).value();
+  EXPECT_TRUE(std::holds_alternative<Stale>(stale));
+  c.reload();
   Locks mine = locks();
   c.set_permits("a", Mode::read, 3);
   const Observation seen = mine.observe({"a"}).value();

@@ -227,23 +227,28 @@ TEST_P(LostReply, AConversionIsResolved) {
   for (const TcpProxy::Ending ending : endings) {
     Locks mine = proxied_locks({.lease = 2min, .io_timeout = 30s, .refresh_config = 1h});
     Hold hold = mine.acquire({read("a"), write("b")}).value();
-    for (int i = 0; i < 2; ++i) {  // the first time, connections and statements are new
-      for (const bool up : {true, false}) {
-        const Stamp old = hold.stamp();
-        const std::stop_token lost = hold.lost();
-        if (i > 0) proxy().cut_next_reply(0, ending);
-        std::optional<Hold> next = up ? hold.try_upgrade().value() : hold.downgrade().value();
-        EXPECT_TRUE(i == 0 || proxy().caught());
-        ASSERT_TRUE(next);
-        EXPECT_TRUE(next->valid());
-        EXPECT_FALSE(hold.valid());
-        EXPECT_FALSE(lost.stop_requested());
-        EXPECT_GT(next->stamp(), old);
-        ASSERT_EQ(space().look().size(), 1U) << "both, or neither";
-        EXPECT_EQ(space().look()[0].stamp, next->stamp());
-        hold = std::move(*next);
-      }
-    }
+    const auto convert = [&](bool up, bool cut) {
+      const Stamp old = hold.stamp();
+      const std::stop_token lost = hold.lost();
+      if (cut) proxy().cut_next_reply(0, ending);
+      std::optional<Hold> next = up ? hold.try_upgrade().value() : hold.downgrade().value();
+      EXPECT_TRUE(!cut || proxy().caught());
+      ASSERT_TRUE(next);
+      EXPECT_TRUE(next->valid());
+      EXPECT_FALSE(hold.valid());
+      EXPECT_FALSE(lost.stop_requested());
+      EXPECT_GT(next->stamp(), old);
+      ASSERT_EQ(space().look().size(), 1U) << "both, or neither";
+      EXPECT_EQ(space().look()[0].stamp, next->stamp());
+      hold = std::move(*next);
+    };
+    // Before each cut, connections and statements become known.
+    convert(true, false);
+    convert(false, false);
+    convert(true, true);
+    convert(false, false);
+    convert(true, false);
+    convert(false, true);
     EXPECT_TRUE(hold.release());
     EXPECT_TRUE(space().look().empty());
   }
@@ -257,6 +262,8 @@ TEST_P(LostReply, AnUpgradeThatNobodyLearnedOfIsGivenBack) {
   if (skip_unless(traits().holds_outlive_connections, "holds that outlive connections")) return;
   Locks mine = proxied_locks({.lease = 10min, .refresh_config = 1h});
   Hold hold = mine.acquire({read("a")}).value();
+  hold = hold.try_upgrade().value().value();  // from now on connections and statements are known
+  hold = hold.downgrade().value().value();
   proxy().cut_next_reply(0, TcpProxy::Ending::reset_all);
   proxy().refuse();
   const auto upgraded = hold.try_upgrade();
@@ -264,7 +271,8 @@ TEST_P(LostReply, AnUpgradeThatNobodyLearnedOfIsGivenBack) {
   EXPECT_TRUE(proxy().caught());
   EXPECT_EQ(upgraded.error().code, Errc::indeterminate) << upgraded.error().message;
   EXPECT_TRUE(hold.valid()) << "in the store it is at least as much";
-  EXPECT_EQ(space().look().size(), 1U);
+  ASSERT_EQ(space().look().size(), 1U);
+  EXPECT_EQ(space().look()[0].items, Wanted{write("a")}) << "it was not upgraded";
   proxy().heal();
   EXPECT_TRUE(eventually([&] { return space().look().empty(); })) << "a ghost";
   EXPECT_TRUE(eventually([&] { return hold.lost().stop_requested(); }));
@@ -278,6 +286,8 @@ TEST_P(LostReply, ADowngradeThatNobodyLearnedOfIsGivenBack) {
   if (skip_unless(traits().holds_outlive_connections, "holds that outlive connections")) return;
   Locks mine = proxied_locks({.lease = 10min, .refresh_config = 1h});
   Hold hold = mine.acquire({write("a")}).value();
+  hold = hold.downgrade().value().value();  // from now on connections and statements are known
+  hold = hold.try_upgrade().value().value();
   proxy().cut_next_reply(0, TcpProxy::Ending::reset_all);
   proxy().refuse();
   const auto downgraded = hold.downgrade();
@@ -287,7 +297,8 @@ TEST_P(LostReply, ADowngradeThatNobodyLearnedOfIsGivenBack) {
   EXPECT_FALSE(hold.valid());
   EXPECT_TRUE(eventually([&] { return hold.lost().stop_requested(); }));
   EXPECT_EQ(hold.lost_reason(), LostReason::in_doubt);
-  EXPECT_EQ(space().look().size(), 1U);
+  ASSERT_EQ(space().look().size(), 1U);
+  EXPECT_EQ(space().look()[0].items, Wanted{read("a")}) << "it was not downgraded";
   proxy().heal();
   EXPECT_TRUE(eventually([&] { return space().look().empty(); })) << "a ghost";
 }
@@ -455,6 +466,30 @@ TEST_P(LostReply, ALateReleaseTouchesNobodyElse) {
   ASSERT_TRUE(eventually([&] { return proxy().round_trips() > answered; }));
   EXPECT_TRUE(c.is_live(second.stamp));
   EXPECT_TRUE(c.release(second.stamp));
+}
+
+// SEM 14, 29: a conversion that arrives late finds that its hold has ended, and grants nothing
+TEST_P(LostReply, ALateConversionGrantsNothing) {
+  if (lacks_server()) return;
+  if (skip_unless(traits().converting, "upgrades and downgrades")) return;
+  if (skip_unless(traits().holds_outlive_connections, "holds that outlive connections")) return;
+  Client c(proxied());
+  Stamp old = c.take({read("a"), read("b")}).stamp;  // connections and statements become known
+  old = c.take({write("a"), write("b")}, {.replaces = old}).stamp;
+  old = c.take({read("a"), read("b")}, {.replaces = old}).stamp;
+  const Token token = Token::random();
+  proxy().hold_next_request();
+  const Result<AcquireOutcome> outcome = c.ask_once(
+      {write("a"), write("b")}, {.token = token, .by = BootClock::now() + 200ms, .replaces = old});
+  ASSERT_FALSE(outcome) << test::describe(outcome);
+  EXPECT_EQ(outcome.error().code, Errc::indeterminate) << outcome.error().message;
+  EXPECT_TRUE(c.is_live(old)) << "it has not arrived yet";
+  ASSERT_TRUE(c.release(old));
+  const std::size_t answered = proxy().round_trips();
+  ASSERT_EQ(proxy().deliver_held(), 1U);
+  ASSERT_TRUE(eventually([&] { return proxy().round_trips() > answered; }));
+  EXPECT_FALSE(c.resolve(token));
+  EXPECT_TRUE(space().look().empty());
 }
 
 // SEM 10: a renewal that arrives late brings nothing back

@@ -396,10 +396,10 @@ TEST_P(Upgrading, AnUpgradeIsCounted) {
     const Grant reader = c.take({read(name)});
     ASSERT_TRUE(waiter.meet_busy({write(name)}, {.will_wait = true}).ticket);
     const Grant writer = c.take({write(name)}, {.replaces = reader.stamp});
-    const Stopwatch watch;  // the downgrade may wake it
+    const TimePoint began = BootClock::now();  // the downgrade may wake it
     c.take({read(name)}, {.replaces = writer.stamp});
     const Result<AcquireOutcome> outcome = c.ask({read(name)});
-    if (watch.elapsed() >= comes_within) continue;
+    if (BootClock::now() - began >= comes_within) continue;
     const Busy* const busy = outcome ? std::get_if<Busy>(&*outcome) : nullptr;
     ASSERT_TRUE(busy != nullptr) << test::describe(outcome);
     EXPECT_FALSE(busy->holder) << "it is kept";

@@ -88,6 +88,7 @@ std::optional<std::vector<RawHold>> look_once(RawZookeeper& raw, const std::stri
   std::vector<std::string> strays;
   for (const std::string& name : raw.children(root + "/names")) {
     for (const std::string& child : raw.children(root + "/names/" + name)) {
+      if (!child.starts_with("w-") && !child.starts_with("r-")) continue;  // of a trace
       const auto hold = holds.find(child.substr(2));
       if (hold == holds.end()) {
         strays.push_back(name + "/" + child);

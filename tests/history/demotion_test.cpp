@@ -39,6 +39,25 @@ TEST(Demotion, RenewsNothing) {
   expect_kept(renewed(120, RenewUnknown{Stamp{10}}));
 }
 
+TEST(Demotion, ObservesNothing) {
+  const auto observed = [](std::int64_t asked, std::int64_t answered) {
+    return with([&](Story& story) {
+      story.add("p", asked, Observe{7}).add("p", answered, Observed{7, {{"a", Stamp{3}, false}}});
+    });
+  };
+  expect_only(observed(100, 200), Invariant::observing, "observed in a server that was demoted");
+  expect_kept(observed(99, 150));
+  expect_kept(observed(150, 201));
+  const auto validated = [](What answer) {
+    return with([&](Story& story) {
+      story.add("p", 10, Observe{7}).add("p", 20, Observed{7, {{"a", Stamp{3}, false}}});
+      story.add("p", 120, Validate{8, 7}).add("p", 150, std::move(answer));
+    });
+  };
+  expect_only(validated(Unchanged{8}), Invariant::observing, "observed in a server that was");
+  expect_kept(validated(NotValidated{8}));
+}
+
 TEST(Demotion, WhatMakesNoSenseIsRefused) {
   const auto complaint = [](What first, What second) {
     Story story;

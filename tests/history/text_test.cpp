@@ -41,6 +41,11 @@ class Dice {
     value.mode = below(2) == 0 ? Mode::read : Mode::write;
     value.permits = static_cast<std::uint32_t>(below(3));
   }
+  void roll(Saw& value) {
+    roll(value.name);
+    roll(value.last_write);
+    roll(value.being_written);
+  }
   template <class T>
   void roll(std::vector<T>& list) {
     list.resize(below(4));

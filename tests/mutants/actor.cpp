@@ -55,11 +55,33 @@ test::Wanted Actor::wanted() {
   return test::sorted(std::move(items));
 }
 
+std::vector<Expected> Actor::observe(const test::Wanted& items) {
+  std::vector<std::string> names;
+  for (const LockRequest& item : items) names.push_back(item.name);
+  const std::vector<Trace> traces = client_.observe(names);
+  std::vector<Expected> condition;
+  for (std::size_t i = 0; i < traces.size(); ++i) {
+    if (traces[i].being_written) return {};
+    condition.push_back({i, traces[i].last_write});
+  }
+  return condition;
+}
+
 void Actor::step(Resources* resources) {
   const test::Wanted items = wanted();
+  std::vector<Expected> condition;
+  if (chance(load_.observed)) {
+    condition = observe(items);
+    pause();
+    if (condition.empty() || chance(0.3)) {
+      observe(items);
+      return;
+    }
+  }
   const TimePoint asked = BootClock::now();
   // Failures of the store are recorded and tolerated.
-  const Result<AcquireOutcome> outcome = client_.ask(items, {.lease = load_.lease});
+  const Result<AcquireOutcome> outcome =
+      client_.ask(items, {.lease = load_.lease, .unchanged_since = condition});
   const Grant* const grant = outcome ? std::get_if<Grant>(&*outcome) : nullptr;
   if (grant == nullptr) return pause();
   const auto use = [&] {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "tests/mutants/load.h"
 #include "tests/support/client.h"
@@ -29,6 +30,8 @@ class Actor {
  private:
   bool chance(double share);
   test::Wanted wanted();
+  // What nobody is writing, as a condition of the items; nothing if it can't be one.
+  std::vector<Expected> observe(const test::Wanted& items);
   void step(Resources* resources);
   void pause();
   void keep(Stamp stamp, TimePoint asked);

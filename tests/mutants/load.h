@@ -37,6 +37,9 @@ struct Load {
   double renewed_late = 0;
   // Holds that are released twice.
   double released_twice = 0;
+  // Acquires before which their names are observed, and which then depend on it; or the names are
+  // only observed once more.
+  double observed = 0;
   // Holds that nobody releases. Then the run ends with a look at what is left.
   double given_up = 0;
   // An additional client looks at the whole store again and again.

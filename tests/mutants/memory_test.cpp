@@ -36,6 +36,7 @@ constexpr auto lease = Invariant::lease;
 constexpr auto resource = Invariant::resource;
 constexpr auto leaks = Invariant::leaks;
 constexpr auto permits = Invariant::permits;
+constexpr auto observing = Invariant::observing;
 
 // Leases that end while the load continues.
 Load brief(Load load) {
@@ -110,6 +111,14 @@ const Mutant mutants[] = {
      permits,
      {},
      {.names = 1, .largest_set = 1, .changing_permits = true}},
+    {"write_leaves_no_trace", broken::write_leaves_no_trace, observing, {}, {.observed = 0.5}},
+    {"being_written_not_said", broken::being_written_not_said, observing, {}, {.observed = 0.5}},
+    {"condition_ignored", broken::condition_ignored, observing, {}, {.observed = 0.5}},
+    {"condition_looked_at_before",
+     broken::condition_looked_at_before,
+     observing,
+     {},
+     {.observed = 0.5}},
 };
 
 class Memory : public testing::TestWithParam<Mutant> {

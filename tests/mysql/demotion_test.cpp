@@ -45,6 +45,7 @@ TEST_P(Demotion, AServerThatBecameAReplicaGrantsAndChangesNothing) {
   refused_as_demoted(mine.ask_once({write("d")}), "a name that is new");
   refused_as_demoted(mine.ask_once({write("d"), write("e")}), "a set");
   refused_as_demoted(mine.ask_once({write("a")}), "a name that is held");
+  refused_as_demoted(mine.ask_once({read("b"), read("c")}, {.replaces = set}), "a downgrade");
   const RenewRequest request{one, 5min};
   refused_as_demoted(backend->renew(mine.owner(), {&request, 1}, soon()), "a renewal");
   refused_as_demoted(backend->release(one, "app", soon()), "the release of one name");
@@ -99,6 +100,30 @@ TEST_P(Demotion, AGrantThatCommitsBehindItIsNotReported) {
   promote();
   // Its token finds it, as after any lost reply.
   EXPECT_TRUE(mine.resolve(token));
+}
+
+// The same with a conversion, and with the same request once more.
+TEST_P(Demotion, AConversionThatCommitsBehindItIsNotReported) {
+  Client mine = client();
+  const Stamp old = mine.take({read("a"), read("b")}).stamp;
+  const test::Ask ask{.token = Token::random(), .replaces = old};
+  for (const bool again : {false, true}) {
+    SCOPED_TRACE(again);
+    const auto rude = session();
+    rude->rows("START TRANSACTION");
+    rude->rows("SELECT config_version FROM " + table("_space") + " FOR UPDATE");
+    std::optional<Result<AcquireOutcome>> outcome;
+    std::thread thread([&] { outcome.emplace(mine.ask_once({write("a"), write("b")}, ask)); });
+    EXPECT_TRUE(rows_are_waited_for());
+    demote();
+    rude->rows("ROLLBACK");
+    thread.join();
+    ASSERT_FALSE(*outcome) << test::describe(*outcome);
+    checked(outcome->error(), Errc::indeterminate);
+    promote();
+  }
+  EXPECT_TRUE(mine.resolve(*ask.token));
+  EXPECT_EQ(mine.holds().size(), 1U);
 }
 
 // A failover is under way. A waiter waits until the address leads to a writable server.

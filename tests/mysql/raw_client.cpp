@@ -25,7 +25,7 @@ sql::Driver& driver() {
 
 }  // namespace
 
-RawMysql::RawMysql(const std::string& url) {
+RawMysql::RawMysql(const std::string& url, Count count) {
   const Url parsed = Url::parse(url).value();
   const std::size_t colon = parsed.hosts.rfind(':');
   sql::ConnectOptionsMap map;
@@ -35,6 +35,7 @@ RawMysql::RawMysql(const std::string& url) {
   map["password"] = sql::SQLString(parsed.password);
   map["schema"] = sql::SQLString(parsed.path.substr(1));
   map["OPT_CHARSET_NAME"] = sql::SQLString("utf8mb4");
+  map["CLIENT_FOUND_ROWS"] = count == Count::found;
   connection_.reset(driver().connect(map));
   rows("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED");
   rows("SET SESSION time_zone = '+00:00', innodb_lock_wait_timeout = 20");

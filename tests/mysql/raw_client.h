@@ -19,8 +19,11 @@ class RawMysql {
  public:
   using Row = std::vector<std::optional<std::string>>;
 
+  // Which rows of an UPDATE ROW_COUNT() counts. The protocol's own way: changed.
+  enum class Count { changed, found };
+
   // `url`: mysql://user:password@host:port/database; its parameters are ignored.
-  explicit RawMysql(const std::string& url);
+  explicit RawMysql(const std::string& url, Count count = Count::changed);
   RawMysql(const RawMysql&) = delete;
   RawMysql& operator=(const RawMysql&) = delete;
   ~RawMysql();

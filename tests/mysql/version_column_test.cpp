@@ -2,27 +2,10 @@
 #include "tests/support/version_column.h"
 
 #include "tests/mysql/fixture.h"
+#include "tests/mysql/own_tables.h"
 
 namespace lockset::mysql_tests {
 namespace {
-
-class OwnTables final : public test::SqlSession {
- public:
-  explicit OwnTables(std::unique_ptr<RawMysql> session) : session_(std::move(session)) {}
-  std::int64_t change(const std::string& sql) override {
-    session_->rows(sql);
-    return session_->number("SELECT ROW_COUNT()");
-  }
-  std::optional<std::int64_t> number(const std::string& sql) override {
-    const auto rows = session_->rows(sql);
-    if (rows.empty()) return std::nullopt;
-    return std::stoll(rows.at(0).at(0).value());
-  }
-  void be_impatient() override { session_->rows("SET innodb_lock_wait_timeout = 1"); }
-
- private:
-  std::unique_ptr<RawMysql> session_;
-};
 
 class VersionColumnTest : public MysqlTest {
  protected:
@@ -48,6 +31,7 @@ LOCKSET_MYSQL_SERVERS(VersionColumnTest);
 TEST_P(VersionColumnTest, TheSecondChangeIsAConflict) {
   example_->the_second_change_is_a_conflict();
 }
+TEST_P(VersionColumnTest, ThePageShowsTheSame) { example_->the_page_shows_the_same(); }
 TEST_P(VersionColumnTest, TheSameContentIsNotTheSameVersion) {
   example_->the_same_content_is_not_the_same_version();
 }

@@ -88,6 +88,9 @@ TEST_P(Refusals, AServerThatBecomesReadOnly) {
   const auto events = std::make_shared<test::EventCounts>();
   Locks locks = lockset::open(url(), {.observer = events}).value();
   const Stamp stamp = c.take({write("a")}).stamp;
+  const bool observing = c.backend().traits().observing;
+  const std::vector<std::string> seen{"a"};
+  if (observing) c.observe(seen);
   admin().run("SET default_transaction_read_only = off");
   const auto set = [&](const char* what, const char* value) {
     admin().run(std::string("ALTER SYSTEM ") + what);
@@ -104,6 +107,10 @@ TEST_P(Refusals, AServerThatBecomesReadOnly) {
                 says(result.error().message, "read_only"))
         << result.error().message;
   };
+  // First, on a connection from before. Another server may have taken its place, and what this one
+  // knows may be old: SEM 27.
+  const ObserveRequest observe{seen, c.config().version, soon()};
+  if (observing) expect_refused("an observation", c.backend().observe(observe));
   expect_refused("an acquire", c.ask_once({write("b")}));
   const RenewRequest request{stamp, 5min};
   expect_refused("a renewal", c.backend().renew(c.owner(), {&request, 1}, soon()));

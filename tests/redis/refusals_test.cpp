@@ -38,12 +38,17 @@ TEST_F(RedisRefusals, AReplica) {
   if (!start()) return;
   Client running = client();
   const Stamp stamp = running.take({write("kept")}).stamp;
+  const std::vector<std::string> seen{"a"};
+  running.observe(seen);
   // A replica of nobody; it is still read-only.
   admin().say({"REPLICAOF", "127.0.0.1", "1"});
   const std::string message = refused(url(), Errc::misconfigured);
   EXPECT_TRUE(says(message, "127.0.0.1:1")) << message;
   EXPECT_TRUE(says(message, "primary")) << message;
   EXPECT_TRUE(says(finding(url(), "role"), "unsafe: "));
+  // A connection from before. What the server knows may be old: SEM 27.
+  const ObserveRequest observe{seen, running.config().version, soon()};
+  EXPECT_TRUE(says(failed(running.backend().observe(observe), Errc::unavailable), "primary"));
   // A client from before: the server may be promoted again, or another one replace it.
   EXPECT_TRUE(
       says(failed(running.ask_once({write("a"), write("b")}), Errc::unavailable), "primary"));

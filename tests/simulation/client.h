@@ -69,6 +69,13 @@ class Client {
   const Profile& profile_;
   Process& process_;
   Told told_;
+  // What a thread observed last, and its number in the history.
+  struct Seen {
+    std::uint64_t op = 0;
+    TimePoint asked;
+    Observation observation;
+  };
+  std::optional<Seen> seen_;
 
  private:
   class Round;

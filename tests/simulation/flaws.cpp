@@ -10,17 +10,24 @@
 namespace lockset::simulation {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Flaw>, 10> flaws{{
+constexpr std::array<std::pair<std::string_view, Flaw>, 17> flaws{{
     {"counted-versions", Flaw::counted_versions},
     {"counted-stamps", Flaw::counted_stamps},
     {"demoted-grants", Flaw::demoted_grants},
     {"forgotten-waiters", Flaw::forgotten_waiters},
     {"unbounded-overtaking", Flaw::unbounded_overtaking},
     {"one-overtake-more", Flaw::one_overtake_more},
+    {"unmarked-writes", Flaw::unmarked_writes},
+    {"late-traces", Flaw::late_traces},
+    {"unordered-traces", Flaw::unordered_traces},
+    {"unsaid-writers", Flaw::unsaid_writers},
+    {"early-sweep", Flaw::early_sweep},
+    {"demoted-observes", Flaw::demoted_observes},
     {"newer-config-only", Flaw::newer_config_only},
     {"own-renewals", Flaw::own_renewals},
     {"from-the-answer", Flaw::from_the_answer},
     {"unguarded-fork", Flaw::unguarded_fork},
+    {"first-condition", Flaw::first_condition},
 }};
 
 class NewerConfigOnly final : public ForwardingBackend {
@@ -54,6 +61,16 @@ class OwnRenewals final : public ForwardingBackend {
       if (!reply->renewals[i]) reply->renewals[i] = Renewal{requests[i].lease};
     }
     return reply;
+  }
+};
+
+class FirstCondition final : public ForwardingBackend {
+ public:
+  using ForwardingBackend::ForwardingBackend;
+  Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
+    AcquireRequest changed = request;
+    if (request.ticket) changed.unchanged_since = {};
+    return inner().try_acquire(changed);
   }
 };
 
@@ -115,6 +132,14 @@ std::set<std::string> broken_by(Flaw flaw) {
       return {std::string(to_string(history::Invariant::liveness))};
     case Flaw::newer_config_only:
       return {"trouble from nowhere", std::string(to_string(history::Invariant::liveness))};
+    case Flaw::unmarked_writes:
+    case Flaw::late_traces:
+    case Flaw::unordered_traces:
+    case Flaw::unsaid_writers:
+    case Flaw::early_sweep:
+    case Flaw::demoted_observes:
+    case Flaw::first_condition:
+      return {std::string(to_string(history::Invariant::observing))};
     case Flaw::unguarded_fork:
       return {"a child is not its parent"};
   }
@@ -124,6 +149,7 @@ std::set<std::string> broken_by(Flaw flaw) {
 std::unique_ptr<Backend> with_flaw(Flaw flaw, std::unique_ptr<Backend> store) {
   if (flaw == Flaw::newer_config_only) return std::make_unique<NewerConfigOnly>(std::move(store));
   if (flaw == Flaw::own_renewals) return std::make_unique<OwnRenewals>(std::move(store));
+  if (flaw == Flaw::first_condition) return std::make_unique<FirstCondition>(std::move(store));
   if (flaw == Flaw::from_the_answer) return std::make_unique<FromTheAnswer>(std::move(store));
   return store;
 }

@@ -20,11 +20,18 @@ enum class Flaw : std::uint8_t {
   forgotten_waiters,  // a waiter that comes again has lost its place in the line
   unbounded_overtaking,  // nobody counts how often a waiter is overtaken
   one_overtake_more,     // one more grant than promised comes before a waiter
+  unmarked_writes,       // a set leaves a trace of its first write only
+  late_traces,           // a write shows only some time after its grant
+  unordered_traces,      // a trace is made without regard to writes that are under way
+  unsaid_writers,        // an observation does not say that a name is being written
+  early_sweep,           // what was observed is soon forgotten
+  demoted_observes,      // it continues to answer observations after another one was promoted
   // In the clients.
   newer_config_only,  // one never takes over a configuration that is older than its own
   own_renewals,       // one ignores denied renewals, and believes that it still holds
   from_the_answer,    // one counts its validity from the answer, not from the request
   unguarded_fork,     // a forked child takes its parent's locks for its own
+  first_condition,    // one names the condition of an acquire in its first attempt only
 };
 
 // From a name such as "counted-versions". Flaw::none for an unknown name.

@@ -31,6 +31,7 @@ history::Rules rules_of(const Profile& profile) {
   // grant that came too late.
   rules.reply = 1s + 6 * profile.io_timeout;
   rules.spurious_busy = 0;
+  rules.spurious_changes = 0;
   // A superseded client gets no other answer, and keeps asking.
   rules.recovery = Duration::max();
   rules.least = {};

@@ -46,7 +46,12 @@ int main(int argc, char** argv) {
                    {"uses refused", 800},
                    {"wake-ups lost", 180},
                    {"names kept for a waiter", 2700},
-                   {"waits judged for overtaking", 2100}},
+                   {"waits judged for overtaking", 2100},
+                   {"observations", 2300},
+                   {"validations: unchanged", 1150},
+                   {"validations: changed", 1600},
+                   {"grants on a condition", 550},
+                   {"conditions not met", 1050}},
         .must_break = broken_by(flaw)};
   });
 }

@@ -63,6 +63,7 @@ struct Profile {
   bool breaks = true;       // clients break each other's holds
   bool snapshots = true;    // snapshots of the store are taken
   bool forks = false;       // clients fork while they hold something
+  bool observes = false;    // clients observe names, and take sets on that condition
   // How often each thread takes a set, how long it rests before, and how long it keeps the set from
   // one look at it to the next at most: half a lease if unset.
   int rounds = 8;

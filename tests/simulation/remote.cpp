@@ -142,13 +142,19 @@ Result<AcquireOutcome> Remote::try_acquire(const AcquireRequest& asked) {
   struct Copy {
     LockSet set;
     std::vector<std::uint32_t> permits;
+    std::vector<Expected> condition;
     Owner owner;
     AcquireRequest request;
   };
-  auto copy = std::make_shared<Copy>(
-      Copy{*asked.set, {asked.permits.begin(), asked.permits.end()}, *asked.owner, asked});
+  auto copy =
+      std::make_shared<Copy>(Copy{*asked.set,
+                                  {asked.permits.begin(), asked.permits.end()},
+                                  {asked.unchanged_since.begin(), asked.unchanged_since.end()},
+                                  *asked.owner,
+                                  asked});
   copy->request.set = &copy->set;
   copy->request.permits = copy->permits;
+  copy->request.unchanged_since = copy->condition;
   copy->request.owner = &copy->owner;
   const auto before = std::static_pointer_cast<Ticket>(asked.ticket);
   const auto ticket = asked.will_wait ? std::make_shared<Ticket>(process_.actor) : nullptr;
@@ -235,6 +241,20 @@ Result<SpaceConfig> Remote::change_config(const ConfigChange& change, TimePoint 
 Result<std::size_t> Remote::reclaim(std::string_view app, std::int64_t epoch, TimePoint by) {
   return call<std::size_t>(by, [app = std::string(app), epoch](Backend& store) {
     return store.reclaim(app, epoch, TimePoint::max());
+  });
+}
+
+Result<ObserveOutcome> Remote::observe(const ObserveRequest& request) {
+  return call<ObserveOutcome>(
+      request.by, [names = std::vector<std::string>(request.names.begin(), request.names.end()),
+                   version = request.config_version](Backend& store) {
+        return store.observe({names, version, TimePoint::max()});
+      });
+}
+
+Result<std::size_t> Remote::sweep_traces(Duration unobserved, TimePoint by) {
+  return call<std::size_t>(by, [unobserved](Backend& store) {
+    return store.sweep_traces(unobserved, TimePoint::max());
   });
 }
 

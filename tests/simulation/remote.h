@@ -48,6 +48,8 @@ class Remote final : public Backend {
   Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override;
   Result<std::size_t> reclaim(std::string_view app, std::int64_t epoch, TimePoint by) override;
   Result<std::size_t> sweep(TimePoint by) override;
+  Result<ObserveOutcome> observe(const ObserveRequest& request) override;
+  Result<std::size_t> sweep_traces(Duration unobserved, TimePoint by) override;
 
  private:
   using Network = Line::Network;

@@ -10,18 +10,27 @@ namespace lockset::simulation {
 using namespace std::chrono_literals;
 
 Client::Round::Round(Client& client, Locks& locks, std::uint64_t chance)
-    : client_(client), world_(client.world_), told_(client.told_), locks_(locks), random_(chance) {}
+    : client_(client),
+      world_(client.world_),
+      told_(client.told_),
+      locks_(locks),
+      random_(chance),
+      optimist_(chance ^ 0xBB67AE8584CAA73B) {}
 
 void Client::Round::run() {
   client_.sleep(random_.between(0ms, client_.profile_.rest));
   if (one_in(25) && client_.profile_.breaks) break_somebody();
   choose();
   if (client_.process_.dead) return;
+  const bool optimistic = client_.profile_.observes && optimist_.below(2) == 0;
+  if (optimistic) observe();
   acquire();
-  if (!stamp_) return;
-  granted();
-  hold();
-  let_go();
+  if (stamp_) {
+    granted();
+    hold();
+    let_go();
+  }
+  if (seen_ && optimist_.below(2) == 0) validate();
 }
 
 void Client::Round::choose() {
@@ -49,12 +58,14 @@ void Client::Round::acquire() {
   troubles_ = client_.process_.troubles;
   highest_ = told_.highest;
   record(std::move(ask));
+  if (on_condition_) record(history::Condition{op_, seen_->op});
   told_.attempts.erase(world_.current());
   ++world_.counts["acquires"];
 
   AcquireOptions options;
   options.wait = wait_;
   options.lease = lease_;
+  if (on_condition_) options.unchanged_since = seen_->observation;
   auto given_up = std::make_shared<std::stop_source>();
   options.stop = given_up->get_token();
   const std::stop_callback killed(client_.process_.killed.get_token(),
@@ -77,14 +88,17 @@ void Client::Round::acquire() {
       stamp_ = *result;
     }
   };
+  TryOptions tried;
+  tried.lease = lease_;
+  tried.unchanged_since = options.unchanged_since;
   if (plain_) {
-    note(wait_ == 0ms ? locks_.try_locks(wanted_, {.lease = lease_, .label = {}})
-                      : locks_.acquire_locks(wanted_, options));
+    note(wait_ == 0ms ? locks_.try_locks(wanted_, tried) : locks_.acquire_locks(wanted_, options));
   } else if (wait_ == 0ms) {
-    note(locks_.try_acquire(wanted_, {.lease = lease_, .label = {}}));
+    note(locks_.try_acquire(wanted_, tried));
   } else {
     note(locks_.acquire(wanted_, options));
   }
+  if (error && error->code == Errc::changed) check_not_own(told_.attempts[world_.current()]);
   note_attempts(stamp_);
   if (stamp_) return;
   if (error) {
@@ -124,6 +138,10 @@ void Client::Round::not_granted(const Error& error) {
       record(history::Unknown{op_});
       ++world_.counts["cancelled"];
       return;
+    case Errc::changed:
+      record(history::Changed{op_, {}});
+      ++world_.counts["conditions not met"];
+      return;
     case Errc::superseded:
       record(history::Refused{op_});
       ++world_.counts["superseded"];
@@ -155,6 +173,7 @@ void Client::Round::not_granted(const Error& error) {
 
 void Client::Round::granted() {
   ++world_.counts["grants"];
+  if (on_condition_) ++world_.counts["grants on a condition"];
   told_.known.insert(stamp_);
   client_.truth_.handed_over(stamp_);
   if (!plain_) {
@@ -247,6 +266,7 @@ void Client::Round::be_the_child(Process& child) {
   refused("an acquire", locks_.acquire({write("a")}, {.wait = 1s}));
   refused("an inspection", locks_.inspect());
   refused("a break", locks_.break_hold(stamp_));
+  refused("an observation", locks_.observe({"a"}));
   refused("a look at the configuration", locks_.load_config());
 }
 

@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
+#include <vector>
 
 #include "core/random.h"
 #include "lockset/locks.h"
@@ -20,6 +22,11 @@ class Client::Round {
  private:
   [[nodiscard]] bool one_in(std::uint64_t n) { return random_.below(n) == 0; }
   void choose();
+  void observe();
+  void rely_on_it();
+  void validate();
+  void bear(const Error& error, const std::string& what, TimePoint asked, std::uint64_t troubles);
+  void check_not_own(const std::vector<Told::Attempt>& attempts);
   void acquire();
   void granted();
   void not_granted(const Error& error);
@@ -44,6 +51,10 @@ class Client::Round {
   Told& told_;
   Locks& locks_;
   Random random_;
+
+  Random optimist_;  // decides about observations
+  std::optional<Client::Seen> seen_;
+  bool on_condition_ = false;
 
   std::vector<LockRequest> wanted_;
   Duration lease_{};

@@ -117,9 +117,11 @@ class Run {
         return false;
       case Profile::World::stepped:
         return invariant == Invariant::exclusion || invariant == Invariant::fencing ||
-               invariant == Invariant::atomic_sets || invariant == Invariant::resource;
+               invariant == Invariant::atomic_sets || invariant == Invariant::resource ||
+               invariant == Invariant::observing;
       case Profile::World::restored:
-        return invariant == Invariant::fencing || invariant == Invariant::resource;
+        return invariant == Invariant::fencing || invariant == Invariant::resource ||
+               invariant == Invariant::observing;
     }
     return false;
   }

@@ -6,6 +6,7 @@
 
 #include "backends/line_times.h"
 #include "lockset/forwarding_backend.h"
+#include "tests/simulation/trace_flaws.h"
 
 namespace lockset::simulation {
 
@@ -50,7 +51,8 @@ class NoCalendar {
 // Acts as a replica that is behind: changes nothing, and continues to answer.
 class ReadOnly final : public ForwardingBackend {
  public:
-  using ForwardingBackend::ForwardingBackend;
+  ReadOnly(std::unique_ptr<Backend> store, bool observes)
+      : ForwardingBackend(std::move(store)), observes_(observes) {}
   Result<AcquireOutcome> try_acquire(const AcquireRequest&) override { return refused(); }
   Result<RenewReply> renew(const Owner&, std::span<const RenewRequest>, TimePoint) override {
     return refused();
@@ -62,9 +64,16 @@ class ReadOnly final : public ForwardingBackend {
     return refused();
   }
   Result<std::size_t> sweep(TimePoint) override { return refused(); }
+  // What it answered would be old.
+  Result<ObserveOutcome> observe(const ObserveRequest& request) override {
+    if (observes_) return inner().observe(request);
+    return refused();
+  }
+  Result<std::size_t> sweep_traces(Duration, TimePoint) override { return refused(); }
 
  private:
   static Error refused() { return {Errc::unavailable, "the store is read-only"}; }
+  const bool observes_;
 };
 
 }  // namespace
@@ -72,7 +81,9 @@ class ReadOnly final : public ForwardingBackend {
 class SimulatedStore::Front final : public ForwardingBackend {
  public:
   Front(SimulatedStore& store, std::shared_ptr<MemoryStore> memory)
-      : ForwardingBackend(make_memory_backend(std::move(memory))), store_(store) {}
+      : ForwardingBackend(with_trace_flaw(store.profile_.flaw,
+                                          make_memory_backend(std::move(memory)), store.world_)),
+        store_(store) {}
 
   Process* asking = nullptr;
   bool again = false;
@@ -99,6 +110,10 @@ class SimulatedStore::Front final : public ForwardingBackend {
         at->second.epoch = request.owner->epoch;
         at->second.stray = again;
         at->second.tag = migrate::tag_of(request.owner->instance);
+        for (const LockRequest& item : request.set->items()) {
+          if (item.mode == Mode::write)
+            store_.last_writes_[item.name] = {request.token, store_.world_.now()};
+        }
         // Nobody learns of it at once; the next attempt may be granted in addition.
         if (again || unheard) store_.note_stray(request);
       }
@@ -230,6 +245,11 @@ const Fate* SimulatedStore::fate(Stamp stamp) const {
   return at == fates_.end() ? nullptr : &at->second;
 }
 
+std::optional<Truth::Write> SimulatedStore::last_write(const std::string& name) const {
+  const auto at = last_writes_.find(name);
+  return at == last_writes_.end() ? std::nullopt : std::optional(at->second);
+}
+
 Duration SimulatedStore::slack(Duration longest_lease) const {
   const double slow = std::max(0.0, -profile_.drift) * 1.05;
   return Duration(std::llround(static_cast<double>(longest_lease.count()) * slow)) + profile_.ahead;
@@ -336,6 +356,7 @@ void SimulatedStore::lose_state() {
     }
   }
   fates_ = std::move(fates);
+  last_writes_.clear();
   listeners_.clear();
   lost_state_ = world_.now();
   const TimePoint from = backup_ ? backup_->taken : TimePoint{};
@@ -355,7 +376,8 @@ void SimulatedStore::demote() {
   if (profile_.flaw == Flaw::demoted_grants) {
     demoted_ = std::make_unique<Front>(*this, old);
   } else {
-    demoted_ = std::make_unique<ReadOnly>(make_memory_backend(old));
+    demoted_ = std::make_unique<ReadOnly>(make_memory_backend(old),
+                                          profile_.flaw == Flaw::demoted_observes);
   }
   front_ = std::make_unique<Front>(*this, memory_);
   listeners_.clear();
@@ -374,6 +396,9 @@ bool SimulatedStore::reaches_demoted(const Process& process) {
 }
 
 void SimulatedStore::tick() {
+  if (profile_.flaw == Flaw::early_sweep) {
+    static_cast<void>(front_->sweep_traces(Duration::zero(), TimePoint::max()).ok());
+  }
   Schedule& schedule = world_.schedule();
   const Duration before = clock_.ahead >= far_ahead ? far_ahead : Duration::zero();
   if (const auto to =

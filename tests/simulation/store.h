@@ -65,6 +65,7 @@ class SimulatedStore final : public Truth {
   [[nodiscard]] Duration slack(Duration longest_lease) const;
   [[nodiscard]] TimePoint stepped() const override { return stepped_; }
   [[nodiscard]] TimePoint lost_state() const override { return lost_state_; }
+  [[nodiscard]] std::optional<Write> last_write(const std::string& name) const override;
 
   // Called for every change of the configuration, also by a restore.
   std::function<void(const SpaceConfig&)> config_changed;
@@ -110,6 +111,7 @@ class SimulatedStore final : public Truth {
   TimePoint down_until_{};
   TimePoint stepped_ = TimePoint::max();
   std::map<Stamp, Fate> fates_;
+  std::map<std::string, Write> last_writes_;  // since the state was lost
   std::uint64_t strays_ = 0;
   std::vector<std::weak_ptr<Ticket>> listeners_;
 };

@@ -29,10 +29,10 @@ Result<AcquireOutcome> Noting::try_acquire(const AcquireRequest& request) {
   if (!outcome) {
     if (outcome.error().may_have_applied()) {
       ++world_.counts["attempts in doubt"];
-      told_.attempts[self].push_back({sent, world_.now(), {}});
+      told_.attempts[self].push_back({sent, world_.now(), {}, request.token});
     }
   } else if (const Grant* grant = std::get_if<Grant>(&*outcome)) {
-    told_.attempts[self].push_back({sent, world_.now(), grant->stamp});
+    told_.attempts[self].push_back({sent, world_.now(), grant->stamp, request.token});
     promised(grant->stamp, sent, grant->lease);
     // A grant that comes too late to be useful is trouble, too.
     if (promise(sent, grant->lease) <= world_.now()) ++process_.troubles;
@@ -50,7 +50,8 @@ Result<std::optional<Grant>> Noting::resolve(const HoldRef& attempt, TimePoint b
     ++world_.counts["doubts resolved to a grant"];
     promised((*found)->stamp, sent, (*found)->lease);
     if (promise(sent, (*found)->lease) <= world_.now()) ++process_.troubles;
-    told_.attempts[world_.current()].push_back({sent, world_.now(), (*found)->stamp});
+    told_.attempts[world_.current()].push_back(
+        {sent, world_.now(), (*found)->stamp, attempt.token});
     if (attempt.token == told_.app_token) told_.app = (*found)->stamp;
   }
   return found;

@@ -32,6 +32,7 @@ struct Told {
     TimePoint sent;
     TimePoint answered;
     Stamp stamp;  // 0: in doubt
+    Token token{};
   };
   std::map<Fiber*, std::vector<Attempt>> attempts;
   std::map<Fiber*, Busy> busy;

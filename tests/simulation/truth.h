@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <string>
 
 #include "backends/migrate/hold_tag.h"
 #include "lockset/clock.h"
@@ -49,6 +50,12 @@ class Truth {
   // Null: it was granted to nobody.
   [[nodiscard]] virtual const Fate* fate(Stamp stamp) const = 0;
   [[nodiscard]] virtual const std::map<Stamp, Fate>& fates() const = 0;
+  // The last write grant on this name, if it is known.
+  struct Write {
+    Token token;
+    TimePoint at;
+  };
+  [[nodiscard]] virtual std::optional<Write> last_write(const std::string&) const { return {}; }
   // A caller got this grant.
   virtual void handed_over(Stamp) {}
   // When the store's clock was stepped far ahead; TimePoint::max(): never.

@@ -52,6 +52,9 @@ class Recorder {
   std::uint64_t ask_at(TimePoint time, std::span<const LockRequest> wanted, Duration lease,
                        Duration wait, std::span<const std::uint32_t> permits = {});
 
+  // A new number, for an observation or a validation.
+  std::uint64_t next_op() { return ++ops_; }
+
   // The events in memory so far. REQUIRES: made without a path.
   [[nodiscard]] history::Log log() const;
 

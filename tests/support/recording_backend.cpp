@@ -33,10 +33,27 @@ Result<AcquireOutcome> RecordingBackend::beneath_api(const AcquireRequest& reque
   return outcome;
 }
 
+bool RecordingBackend::note_condition(std::uint64_t op, const AcquireRequest& request) {
+  Trail trail;
+  for (const Expected& each : request.unchanged_since) {
+    trail.emplace_back(request.set->items()[each.item].name, each.last_write);
+  }
+  std::uint64_t since = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = seen_.find(trail);
+    if (at == seen_.end()) return false;
+    since = at->second;
+  }
+  recorder_->record(history::Condition{op, since});
+  return true;
+}
+
 Result<AcquireOutcome> RecordingBackend::try_acquire(const AcquireRequest& request) {
   if (level_ != Level::attempts) return beneath_api(request);
   Open asked;
   asked.op = recorder_->ask(request.set->items(), request.lease, Duration::zero(), request.permits);
+  const bool condition = note_condition(asked.op, request);
   asked.sent = recorder_->now();
   Result<AcquireOutcome> outcome = inner().try_acquire(request);
   if (!outcome) {
@@ -53,9 +70,37 @@ Result<AcquireOutcome> RecordingBackend::try_acquire(const AcquireRequest& reque
     note_grant(asked, *grant);
   } else if (const auto* busy = std::get_if<Busy>(&*outcome)) {
     recorder_->record(history::Busy{asked.op, busy->name, busy->holder});
+  } else if (condition && std::holds_alternative<Changed>(*outcome)) {
+    recorder_->record(history::Changed{asked.op, {}});
   } else {
     recorder_->record(history::Refused{asked.op});
   }
+  return outcome;
+}
+
+Result<ObserveOutcome> RecordingBackend::observe(const ObserveRequest& request) {
+  if (level_ != Level::attempts) return inner().observe(request);
+  const std::uint64_t op = recorder_->next_op();
+  recorder_->record(history::Observe{op});
+  Result<ObserveOutcome> outcome = inner().observe(request);
+  const auto* const traces = outcome ? std::get_if<std::vector<Trace>>(&*outcome) : nullptr;
+  if (traces == nullptr) {
+    recorder_->record(history::NotObserved{op});
+    return outcome;
+  }
+  history::Observed observed{op, {}};
+  Trail trail;
+  bool being_written = false;
+  for (std::size_t i = 0; i < traces->size() && i < request.names.size(); ++i) {
+    const Trace& trace = (*traces)[i];
+    observed.saw.push_back({request.names[i], trace.last_write, trace.being_written});
+    trail.emplace_back(request.names[i], trace.last_write);
+    being_written = being_written || trace.being_written;
+  }
+  recorder_->record(std::move(observed));
+  if (being_written) return outcome;
+  const std::lock_guard lock(mutex_);
+  seen_[std::move(trail)] = op;
   return outcome;
 }
 

@@ -3,7 +3,9 @@
 //   attempts      everything: each try_acquire is a separate acquire that does not wait, and
 //                 its answer is the store's; a later resolve() that finds a grant is
 //                 recorded as the late answer of its attempt. Also renewals, releases, breaks,
-//                 changes of permits, and inspections of the whole store as snapshots.
+//                 changes of permits, observations, and inspections of the whole store as
+//                 snapshots. The condition of an attempt is recorded if it is what one
+//                 observation saw.
 //   beneath_api   for programs that record acquires and releases at the level of Locks and
 //                 Hold. Records what is not visible there: renewals, and attempts that were
 //                 perhaps granted, because the core may go on to another attempt and answer
@@ -22,6 +24,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "lockset/backend.h"
 #include "lockset/forwarding_backend.h"
@@ -50,6 +55,7 @@ class RecordingBackend final : public ForwardingBackend {
   Result<bool> break_hold(const HoldRef& hold, TimePoint by) override;
   Result<Inspection> inspect(const InspectQuery& query, TimePoint by) override;
   Result<SpaceConfig> change_config(const ConfigChange& change, TimePoint by) override;
+  Result<ObserveOutcome> observe(const ObserveRequest& request) override;
 
  private:
   struct Open {
@@ -57,6 +63,8 @@ class RecordingBackend final : public ForwardingBackend {
     TimePoint sent;
   };
   Result<AcquireOutcome> beneath_api(const AcquireRequest& request);
+  // False: it has none, or none that can be recorded.
+  bool note_condition(std::uint64_t op, const AcquireRequest& request);
   void note_grant(const Open& asked, const Grant& grant);
   void note_end(Stamp stamp, const Result<bool>& answer);
 
@@ -64,7 +72,10 @@ class RecordingBackend final : public ForwardingBackend {
   const Level level_;
   std::mutex mutex_;
   std::map<Token, Open> open_;  // attempts whose outcome is not known
-  std::mutex picture_;          // one snapshot at a time in a process
+  // What was seen of each name, and the last observation that saw it.
+  using Trail = std::vector<std::pair<std::string, Stamp>>;
+  std::map<Trail, std::uint64_t> seen_;
+  std::mutex picture_;  // one snapshot at a time in a process
 };
 
 // Records a whole snapshot as events, between SeenBegin at `from` and SeenEnd now.

@@ -3,50 +3,20 @@
 
 #include <gtest/gtest.h>
 
-#include <cctype>
 #include <cstdint>
-#include <fstream>
+#include <exception>
 #include <map>
-#include <optional>
 #include <sstream>
-#include <stdexcept>
 #include <string>
+
+#include "tests/support/sql_example.h"
 
 namespace lockset::test {
 
-// One connection. Errors of the server are thrown, as exceptions derived from std::exception.
-class SqlSession {
- public:
-  virtual ~SqlSession() = default;
-  // The number of rows that it changed.
-  virtual std::int64_t change(const std::string& sql) = 0;
-  // The first column of the first row; unset: no row.
-  virtual std::optional<std::int64_t> number(const std::string& sql) = 0;
-  // The next statements wait for a row for a second at most, then they fail.
-  virtual void be_impatient() = 0;
-};
-
-// The statements in a file of examples/version_column, with values for `:name`.
+// The statements in a file of examples/version_column.
 inline std::string example(const std::string& file,
                            const std::map<std::string, std::int64_t>& values = {}) {
-  std::ifstream in(std::string(LOCKSET_EXAMPLES) + "/version_column/" + file);
-  if (!in) throw std::runtime_error("no " + file);
-  std::ostringstream all;
-  for (std::string line; std::getline(in, line);) all << line.substr(0, line.find("--")) << '\n';
-  const std::string text = all.str();
-  std::string sql;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (text[at] != ':') {
-      sql += text[at];
-      continue;
-    }
-    std::size_t end = at + 1;
-    while (end < text.size() && (std::islower(text[end]) != 0 || text[end] == '_')) ++end;
-    sql += std::to_string(values.at(text.substr(at + 1, end - at - 1)));
-    at = end - 1;
-  }
-  while (sql.ends_with('\n') || sql.ends_with(';') || sql.ends_with(' ')) sql.pop_back();
-  return sql;
+  return sql_in(std::string(LOCKSET_EXAMPLES) + "/version_column/" + file, values);
 }
 
 // Two sessions on empty tables.
@@ -72,6 +42,17 @@ class VersionColumn {
     EXPECT_EQ(amount(), 101);
     EXPECT_EQ(change(two_, 102, 2), 1);  // after it has read again
     EXPECT_EQ(amount(), 102);
+  }
+
+  // The statement that docs/patterns.md shows.
+  void the_page_shows_the_same() {
+    const auto change = [](SqlSession& session, std::int64_t amount) {
+      return session.change(sql_in(std::string(LOCKSET_PAGES) + "/patterns/version-column.sql",
+                                   {{"id", 7}, {"amount", amount}, {"version", 1}}));
+    };
+    EXPECT_EQ(change(one_, 101), 1);
+    EXPECT_EQ(change(two_, 102), 0);
+    EXPECT_EQ(amount(), 101);
   }
 
   // ABA: the content is as it was, and it is another change all the same.

@@ -256,5 +256,35 @@ TEST_F(Ensemble, ADeposedLeaderRenewsNothing) {
   EXPECT_FALSE(bound.renew(gone, 1min));
 }
 
+// SEM 27: nor does it say that nothing was written.
+TEST_F(Ensemble, ADeposedLeaderShowsNoTraces) {
+  test::TcpProxy proxy(ensemble().port(leader_));
+  Client bound(open_backend(url_through({proxy.port()}), soon()).value(), "bound");
+  Client other = client("other", {third_, follower_});
+  const Trace seen = bound.observe_one("a");
+  pause(leader_);
+  ASSERT_NE(ensemble().leader(), leader_);
+  const Stamp written = take(other, {write("a")}).stamp;
+  EXPECT_GT(written, seen.last_write);
+  // The request waits for the old leader, which answers before it checks its followers.
+  proxy.hold_next_request();
+  const std::vector<std::string> names{"a"};
+  Result<ObserveOutcome> outcome = Error{Errc::internal, "not asked"};
+  {
+    const std::jthread asking([&] {
+      outcome =
+          bound.backend().observe({names, bound.config().version, BootClock::now() + long_time});
+    });
+    EXPECT_TRUE(eventually([&] { return proxy.caught(); }));
+    proxy.deliver_held();
+    proxy.heal();
+    undo();
+  }
+  if (outcome) {
+    EXPECT_EQ(std::get<std::vector<Trace>>(*outcome).at(0).last_write, written);
+  }
+  EXPECT_EQ(other.observe_one("a").last_write, written);
+}
+
 }  // namespace
 }  // namespace lockset::zookeeper_tests

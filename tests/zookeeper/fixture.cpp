@@ -1,9 +1,11 @@
 #include "tests/zookeeper/fixture.h"
 
 #include <cstdlib>
+#include <sstream>
 #include <stdexcept>
 
 #include "tests/support/requirement.h"
+#include "tests/zookeeper/four_letters.h"
 
 namespace lockset::zookeeper_tests {
 
@@ -18,6 +20,28 @@ test::PrivateServer& ensemble() {
   if (set != 0) throw std::runtime_error("no room in the environment");
   static test::PrivateServer ensemble("zookeeper-ensemble");
   return ensemble;
+}
+
+std::map<std::string, std::size_t> received() {
+  std::map<std::string, std::size_t> counts;
+  std::istringstream lines(test::four_letters(server().port(), "cons"));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t name_end = line.find('[');
+    const std::size_t count = line.find("recved=");
+    if (name_end == std::string::npos || count == std::string::npos) continue;
+    counts[line.substr(0, name_end)] = std::stoul(line.substr(count + 7));
+  }
+  return counts;
+}
+
+bool receives(const std::map<std::string, std::size_t>& before, std::size_t more) {
+  return eventually([&] {
+    for (const auto& [connection, count] : received()) {
+      const auto then = before.find(connection);
+      if (then != before.end() && count >= then->second + more) return true;
+    }
+    return false;
+  });
 }
 
 bool says(const std::string& message, const std::string& part) {

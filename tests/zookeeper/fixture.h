@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -34,6 +36,11 @@ inline constexpr Duration long_time = std::chrono::seconds(60);
 // ms, sessions of 200 ms to 10 min. A test that stops one starts it again.
 test::PrivateServer& server();
 test::PrivateServer& ensemble();
+
+// How many requests server() received so far, by connection.
+std::map<std::string, std::size_t> received();
+// Waits until one of these connections has received `more` requests since then.
+bool receives(const std::map<std::string, std::size_t>& before, std::size_t more);
 
 bool says(const std::string& message, const std::string& part);
 

@@ -126,6 +126,24 @@ TEST_F(Restored, NorDoTheConfigurationsVersions) {
   expect_held_by(old, {read("a")}, stamp);
 }
 
+// SEM 27: the store does not know a write that came after the backup; whoever restores it raises
+// the stamp base.
+TEST_F(Restored, ARaisedBaseEndsWhatWasObservedBefore) {
+  Client old = client("old");
+  const Trace seen = old.observe_one("a");
+  stop_and_save();
+  Client writer = client("writer");
+  const Stamp written = writer.take({write("a")}).stamp;
+  EXPECT_TRUE(writer.release(written));
+  put_back();
+  Client person = client("person");
+  person.change(RaiseStampBase{Stamp{written.value + 1}});
+  EXPECT_NE(person.observe_one("a").last_write, seen.last_write);
+  EXPECT_GT(person.meet_changed({write("a")}, {.unchanged_since = {{0, seen.last_write}}})
+                .trace.last_write,
+            written);
+}
+
 // SEM 10: the session is in the backup, and continues. What was taken in it since is missing.
 TEST_F(Restored, ASessionThatGoesOnIsNoProofOfWhatWasTakenInIt) {
   Client old = client("old");

@@ -132,6 +132,21 @@ TEST_F(Rights, AreGivenAndTakenWhileProgramsRun) {
   EXPECT_TRUE(program.is_live(stamp));
 }
 
+// SEM 27: programs make and change traces, also those that were made before they came.
+TEST_F(Rights, ProgramsObserve) {
+  Client program = client_as("app", "one");
+  const Trace seen = program.observe_one("a");
+  allow(url_as("root"), Role::programs, other_id, soon()).value();
+  Client other = client_as("other", "two");
+  EXPECT_EQ(other.observe_one("a").last_write, seen.last_write);
+  const Stamp stamp = other.take({write("a")}).stamp;
+  EXPECT_TRUE(other.release(stamp));
+  EXPECT_EQ(program.observe_one("a").last_write, stamp);
+  other.observe_one("b");
+  EXPECT_TRUE(program.release(program.take({write("b")}).stamp));
+  EXPECT_EQ(other.backend().sweep_traces(Duration::zero(), soon()).value(), 2U);
+}
+
 TEST_F(Rights, OnlyTheOneWhoMadeTheSpaceGivesThem) {
   for (const char* const user : {"app", "ops", "other"}) {
     const Status given = allow(url_as(user), Role::operators, app_id, soon());

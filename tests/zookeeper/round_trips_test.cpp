@@ -4,13 +4,11 @@
 // the round trips of a client that is alone with its names.)
 #include <algorithm>
 #include <map>
-#include <sstream>
 #include <string>
 #include <thread>
 
 #include "tests/support/tcp_proxy.h"
 #include "tests/zookeeper/fixture.h"
-#include "tests/zookeeper/four_letters.h"
 
 namespace lockset::zookeeper_tests {
 namespace {
@@ -47,18 +45,6 @@ class RoundTrips : public ZookeeperTest {
   static void take_and_release(Client& client, const Wanted& wanted) {
     EXPECT_TRUE(client.release(client.take(wanted).stamp));
   }
-  // What the server received so far, by connection.
-  static std::map<std::string, std::size_t> received() {
-    std::map<std::string, std::size_t> counts;
-    std::istringstream lines(test::four_letters(server().port(), "cons"));
-    for (std::string line; std::getline(lines, line);) {
-      const std::size_t name_end = line.find('[');
-      const std::size_t count = line.find("recved=");
-      if (name_end == std::string::npos || count == std::string::npos) continue;
-      counts[line.substr(0, name_end)] = std::stoul(line.substr(count + 7));
-    }
-    return counts;
-  }
 };
 
 TEST_F(RoundTrips, AreTwoForNamesThatOthersTookAndOneForOwn) {
@@ -85,6 +71,32 @@ TEST_F(RoundTrips, AreTwoForNamesThatOthersTookAndOneForOwn) {
     EXPECT_EQ(to_take(mine, wanted), reading);
     EXPECT_EQ(to_take(mine, wanted), cached);
   }
+}
+
+// SEM 27: a write that changes traces is as many.
+TEST_F(RoundTrips, AreNotMoreForNamesThatAreObserved) {
+  Client other = client("other");
+  Client mine = client();
+  take_and_release(mine, {write("to get the sessions ready")});
+  mine.observe_one("to begin with");
+  constexpr std::size_t count = 8;
+  const Wanted wanted = names(count);
+  std::vector<std::string> names;
+  for (const LockRequest& item : wanted) names.push_back(item.name);
+  take_and_release(other, wanted);
+  constexpr std::size_t looking = 2 + 2 * count;  // a write, each name and trace, configuration
+  EXPECT_EQ(of([&] { mine.observe(names); }), looking + 2 * count) << "with the traces made";
+  // Once, it also looks for who is in line.
+  EXPECT_EQ(to_take(mine, wanted), 2 + count + count + 1);
+  EXPECT_EQ(to_take(mine, wanted), 1U);
+  take_and_release(other, wanted);
+  // What an observation saw need not be read again.
+  EXPECT_EQ(of([&] { mine.observe(names); }), looking);
+  EXPECT_EQ(to_take(mine, wanted), 1U);
+  take_and_release(other, wanted);
+  EXPECT_EQ(to_take(mine, wanted), 1 + 2 + count + 1);
+  take_and_release(other, wanted);
+  EXPECT_EQ(to_take(mine, wanted), 2 + count + 1);
 }
 
 // P6: a renewal of many holds is one write for the session. After somebody has broken any client's
@@ -135,13 +147,7 @@ TEST_F(RoundTrips, QuestionsAboutAllNamesGoTogether) {
   Stamp stamp;
   {
     const std::jthread taking([&] { stamp = mine.take(wanted).stamp; });
-    EXPECT_TRUE(eventually([&] {
-      for (const auto& [connection, count] : received()) {
-        const auto then = before.find(connection);
-        if (then != before.end() && count >= then->second + 2 + 32) return true;
-      }
-      return false;
-    })) << "not all questions came";
+    EXPECT_TRUE(receives(before, 2 + 32)) << "not all questions came";
     proxy.heal();
   }
   EXPECT_TRUE(mine.release(stamp));

@@ -6,6 +6,7 @@
 -- #                      NULL, its own waiter or NULL, name, mode, label, whom to tell
 -- #   outcome 'changed': item, now, last write or 0, when that was granted or NULL, label, whom to
 -- #                      tell
+-- #   outcome 'gone':    whom to tell
 -- #   outcome 'stale', 'late', 'unsure'
 -- #
 -- # Checks whether the server is the one that is written to, and durable: once before (then
@@ -35,10 +36,21 @@
 -- #
 -- # An item of the set may say which last write its trace has to have (semantics 28).
 -- #
+-- # The same text makes the procedures that convert a hold (semantics 29, 30): the parts about
+-- # the hold that is replaced are filled in only there. It is locked among the expired holds, does
+-- # not count, and ends when the new one is recorded. A downgrade passes {unlimited} as
+-- # p_overtakes.
+-- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures
--- #   {procedure}: _acquire_rows or _acquire_key, by strategy
+-- #   {procedure}: _acquire_rows or _acquire_key, by strategy; or _convert_rows or _convert_key
 -- #   {lock}: lock_row.sql or lock_key.sql, by strategy
+-- #   {p_replaced}: the parameter for the stamp of the hold to replace; else nothing. So are all
+-- #     parts in which it occurs:
+-- #   {declare_replaced}, {converting}: what only a conversion declares and sets
+-- #   {or_replaced}, {but_replaced}: conditions that include or leave out that hold
+-- #   {convert_lock}, {convert_gone}, {convert_end}: the files of these names
+-- #   {expires}, {lease}: when the new hold ends, and how long it lasts; NULL: for ever
 -- #   {now}: the server's clock, in microseconds since 1970
 -- #   {items}: the set of the request, as a table
 -- #   {conditions}: the last writes that it expects, as a table
@@ -58,7 +70,7 @@ CREATE PROCEDURE {space}{procedure}(
   p_items MEDIUMTEXT CHARACTER SET utf8mb4, p_count INT, p_mode TINYINT, p_lease BIGINT,
   p_token BINARY(16), p_app VARBINARY(255), p_instance VARBINARY(255), p_epoch BIGINT,
   p_label VARBINARY(1024), p_least BIGINT, p_patience BIGINT,
-  p_waiter BIGINT, p_overtakes BIGINT, p_listener VARBINARY(32), p_ticket BIGINT)
+  p_waiter BIGINT, p_overtakes BIGINT, p_listener VARBINARY(32), p_ticket BIGINT{p_replaced})
 MODIFIES SQL DATA SQL SECURITY DEFINER
 main: BEGIN
   DECLARE v_began BIGINT DEFAULT {now};
@@ -73,6 +85,7 @@ main: BEGIN
   DECLARE v_name VARBINARY(255) DEFAULT p_name;
   DECLARE v_passed VARBINARY(255);
   DECLARE v_floors MEDIUMTEXT;
+  {declare_replaced}
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
 
   settle: LOOP
@@ -148,6 +161,7 @@ main: BEGIN
   END IF;
 
   judge: BEGIN
+  {converting}
   IF v_seen IS NOT NULL THEN
     BEGIN
       DECLARE v_items INT;
@@ -158,12 +172,13 @@ main: BEGIN
           STRAIGHT_JOIN {space}_locks l ON l.name = CAST(j.name AS BINARY)
           STRAIGHT_JOIN {space}_locks f ON f.name = COALESCE(l.lease_at, l.name)
                                        AND f.stamp = l.stamp
-         WHERE f.expires <= v_now ORDER BY f.stamp;
+         WHERE f.expires <= v_now{or_replaced} ORDER BY f.stamp;
       DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_done = 1;
       SET v_done = 0;
       OPEN expired;
       FETCH expired INTO v_expired, v_name, v_items;
       WHILE v_done = 0 DO
+        {convert_lock}
         DELETE FROM {space}_locks
           WHERE name = v_name AND stamp = v_expired AND item = 0 AND expires <= {now};
         IF ROW_COUNT() = 1 THEN
@@ -184,17 +199,19 @@ main: BEGIN
                    IF(j.mode = 1, SUM(l.mode = 0) > 0 OR SUM(l.mode = 1) >= j.permits,
                                   SUM(l.mode = 1) > 0 OR SUM(l.mode = 0) >= j.permits) AS blocked
               FROM {items} j
-              LEFT JOIN {space}_locks l ON l.name = CAST(j.name AS BINARY)
+              LEFT JOIN {space}_locks l ON l.name = CAST(j.name AS BINARY){but_replaced}
               LEFT JOIN {space}_locks f ON f.name = COALESCE(l.lease_at, l.name)
                                        AND f.stamp = l.stamp
              GROUP BY j.ord, j.mode, j.permits) t;
     SET v_now = {now};
+    {convert_gone}
     IF v_blocked IS NOT NULL THEN
       SET v_holder = NULL, v_holder_mode = NULL, v_lease_at = NULL, v_label = NULL;
       SELECT CAST(j.name AS BINARY), j.mode, j.permits INTO v_name, v_mode, v_permits
         FROM {items} j WHERE j.ord = v_blocked;
-      SELECT stamp, mode, COALESCE(lease_at, name) INTO v_holder, v_holder_mode, v_lease_at
-        FROM {space}_locks WHERE name = v_name ORDER BY stamp LIMIT 1;
+      SELECT l.stamp, l.mode, COALESCE(l.lease_at, l.name)
+        INTO v_holder, v_holder_mode, v_lease_at
+        FROM {space}_locks l WHERE l.name = v_name{but_replaced} ORDER BY l.stamp LIMIT 1;
       SELECT label INTO v_label FROM {space}_locks
         WHERE name = v_lease_at AND stamp = v_holder;
       LEAVE judge;
@@ -333,6 +350,7 @@ main: BEGIN
     LEAVE main;
   END IF;
 
+  {convert_end}
   -- The stamp is the AUTO_INCREMENT value, drawn under the names' locks. Where that is
   -- behind the clock or what was asked for, a row with a higher value raises the counter,
   -- and the stamp is drawn again.
@@ -340,7 +358,7 @@ main: BEGIN
     INSERT INTO {space}_locks
       (name, stamp, item, mode, items, app, instance, epoch, label, token, created, expires)
       VALUES (p_name, NULL, 0, p_mode, p_count, p_app, p_instance, p_epoch, p_label, p_token,
-              v_now, v_now + p_lease);
+              v_now, {expires});
     SET v_stamp = LAST_INSERT_ID();
     IF v_target IS NULL THEN
       SET v_target = GREATEST(p_least, v_base + 1, v_most_low);
@@ -390,5 +408,5 @@ main: BEGIN
       SET t.last_write = v_stamp, t.label = p_label, t.granted = v_now WHERE j.mode = 1;
   END IF;
   COMMIT;
-  SELECT IF({keeps}, 'granted', 'unsure'), v_stamp, v_now, p_lease, v_floors, @lockset_wake;
+  SELECT IF({keeps}, 'granted', 'unsure'), v_stamp, v_now, {lease}, v_floors, @lockset_wake;
 END

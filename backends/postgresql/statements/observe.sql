@@ -42,6 +42,10 @@ BEGIN
     RAISE EXCEPTION USING ERRCODE = 'LS002', MESSAGE = 'observing needs transactions that are '
       'READ COMMITTED, not ' || upper(current_setting('transaction_isolation'));
   END IF;
+  -- Known names are only read, and perhaps another server has taken this one's place.
+  IF current_setting('transaction_read_only') = 'on' THEN
+    RAISE EXCEPTION USING ERRCODE = '25006', MESSAGE = 'cannot observe in a read-only transaction';
+  END IF;
   LOOP
     _now := clock_timestamp();
     -- A stamp base above the last write says that later ones may be missing here.

@@ -20,14 +20,19 @@
 -- of these waiters are locked for that in the order of their numbers, so two grants that overtake
 -- the same ones don't wait for each other in a circle. Others that lock several of them wait for
 -- none.
+--
+-- `_replaced` is the hold whose place this grant takes; 0: none. It is judged under its row's lock,
+-- and does not count. If it is not live or not of `_app`, the answer is 'N'.
 CREATE OR REPLACE FUNCTION "@space@".settle_v@version@(
   _names text[], _modes "char"[], _permits integer[], _lease bigint, _token uuid, _app text,
   _instance text, _epoch bigint, _label text, _waiter bigint, _woken boolean, _channel text,
-  _ticket text, _stamp bigint, _most bigint) RETURNS text
+  _ticket text, _stamp bigint, _most bigint, _replaced bigint DEFAULT 0) RETURNS text
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   _now timestamptz;
   _one bigint;
+  _head record;
+  _old_end timestamptz;  -- of the hold to replace; NULL: it can't be replaced
   _there bigint[];
   _expired bigint[];
   _freed text[] := '{}';
@@ -54,14 +59,22 @@ DECLARE
 BEGIN
   LOOP
     -- 1. Holds that have expired end here, under their row's lock. A renewal under way is
-    -- waited for, and counts. Heads in the order of stamps, as everywhere.
+    -- waited for, and counts. Heads in the order of stamps, as everywhere; so the one to replace
+    -- is locked among them.
     _now := clock_timestamp();
     _there := ARRAY(SELECT DISTINCT l.stamp FROM "@space@".locks l WHERE l.name = ANY(_names));
     _expired := '{}';
-    FOR _one IN SELECT h.stamp FROM "@space@".locks h
-                 WHERE h.stamp = ANY(_there) AND h.expires <= _now ORDER BY h.stamp FOR UPDATE
+    _old_end := NULL;
+    FOR _head IN SELECT h.stamp, h.expires, h.app FROM "@space@".locks h
+                  WHERE h.stamp = ANY(_there)
+                    AND (h.expires <= _now OR (h.stamp = _replaced AND h.expires IS NOT NULL))
+                  ORDER BY h.stamp FOR UPDATE
     LOOP
-      _expired := _expired || _one;
+      IF _head.expires <= clock_timestamp() THEN
+        _expired := _expired || _head.stamp;
+      ELSIF _head.app = _app THEN
+        _old_end := _head.expires;
+      END IF;
     END LOOP;
     IF _expired <> '{}' THEN
       WITH gone AS (DELETE FROM "@space@".locks l WHERE l.stamp = ANY(_expired) RETURNING l.name)
@@ -75,7 +88,8 @@ BEGIN
       FROM unnest(_names) WITH ORDINALITY n(name, item),
            LATERAL (SELECT count(*) FILTER (WHERE l.mode = 'r') AS reads,
                            count(*) FILTER (WHERE l.mode = 'w') AS writes, min(l.stamp) AS floor
-                      FROM "@space@".locks l WHERE l.name = n.name) c;
+                      FROM "@space@".locks l
+                     WHERE l.name = n.name AND l.stamp <> _replaced) c;
 
     -- 3. The same request was delivered twice.
     SELECT h.stamp, h.expires INTO _twin FROM "@space@".locks h
@@ -90,6 +104,12 @@ BEGIN
         CASE WHEN isfinite(_twin.expires)
              THEN (date_part('epoch', _twin.expires - _now) * 1000000)::bigint ELSE -1 END,
         (date_part('epoch', _now) * 1000000)::bigint, array_to_string(_floors, chr(31)));
+    END IF;
+    IF _replaced <> 0 AND _old_end IS NULL THEN
+      @sure@
+      PERFORM "@space@".wake_v@version@(f.name, 0::bigint, NULL::"char")
+         FROM (SELECT DISTINCT unnest(_freed)) f(name);
+      RETURN 'N';
     END IF;
 
     -- 4. The rule of admission.
@@ -152,10 +172,20 @@ BEGIN
       @mark@
       PERFORM "@space@".record_v@version@(_stamp, _names, _modes, _lease, _now, _token, _app,
         _instance, _epoch, _label, NOT (0 < ANY(_reads) OR 0 < ANY(_writes)));
+      IF _replaced <> 0 THEN
+        DELETE FROM "@space@".locks l WHERE l.stamp = _replaced;
+        -- It never ends sooner than the one whose place it takes.
+        IF _old_end > _now + _lease * interval '1 microsecond' THEN
+          UPDATE "@space@".locks h SET expires = _old_end
+           WHERE h.stamp = _stamp AND h.expires IS NOT NULL;
+          _lease := CASE WHEN isfinite(_old_end)
+                         THEN (date_part('epoch', _old_end - _now) * 1000000)::bigint ELSE -1 END;
+        END IF;
+      END IF;
       IF pg_sequence_last_value('"@space@".never_observed'::regclass) IS NULL THEN
         PERFORM "@space@".trace_v@version@(_stamp, _names, _modes, _label, _now);
       END IF;
-      IF _waiter <> 0 OR _freed <> '{}' THEN
+      IF _waiter <> 0 OR _freed <> '{}' OR _replaced <> 0 THEN
         PERFORM "@space@".leave_line_v@version@(_waiter, _names, _modes, _permits, _reads,
                                                 _writes, _freed);
       END IF;
@@ -175,6 +205,7 @@ BEGIN
         FROM unnest(_names, _modes, _own, _other) WITH ORDINALITY n(name, mode, own, other, item)
         JOIN "@space@".locks l ON l.name = n.name
          AND ((n.own AND l.mode = n.mode) OR (n.other AND l.mode <> n.mode))
+         AND l.stamp <> _replaced
         LEFT JOIN "@space@".locks h ON h.stamp = l.stamp AND h.expires IS NOT NULL;
       CONTINUE WHEN _in_the_way.stamp IS NULL;  -- gone since: look again
     ELSE

@@ -49,8 +49,10 @@ class RedisStore final : public ServerStore {
     Left left{.holds = number({"ZCARD", "{chaos}:leases"}),
               .waiters = number({"HLEN", "{chaos}:waiters"})};
     for (const RawReply& key : admin.say({"KEYS", "{chaos}:*"}).list) {
-      if (key.text.starts_with("{chaos}:name:") || key.text.starts_with("{chaos}:shared:")) {
-        ++left.holds;
+      if (key.text.starts_with("{chaos}:name:")) ++left.holds;
+      // Without the mark of an observed name.
+      if (key.text.starts_with("{chaos}:shared:")) {
+        left.holds += number({"ZCOUNT", key.text, "-inf", "(+inf"});
       }
       if (key.text.starts_with("{chaos}:wait:")) ++left.waiters;
     }

@@ -90,7 +90,9 @@ class ZookeeperStore final : public ServerStore {
     const std::string root = raw.generation("/chaos");
     left.holds = raw.children(root + "/holds").size();
     for (const std::string& name : raw.children(root + "/names")) {
-      left.holds += raw.children(root + "/names/" + name).size();
+      for (const std::string& child : raw.children(root + "/names/" + name)) {
+        if (child.starts_with("w-") || child.starts_with("r-")) ++left.holds;
+      }
     }
     for (const std::string& queue : raw.children(root + "/queues")) {
       left.waiters += raw.children(root + "/queues/" + queue).size();

@@ -1,6 +1,7 @@
 #include "tests/simulation/migration/mutants.h"
 
 #include <utility>
+#include <vector>
 
 #include "backends/migrate/hold_tag.h"
 #include "lockset/forwarding_backend.h"
@@ -69,6 +70,19 @@ class LeftOut final : public ForwardingBackend {
   }
 };
 
+// As if it were enough to observe in the store that gives the stamps.
+class WritersUnsaid final : public ForwardingBackend {
+ public:
+  using ForwardingBackend::ForwardingBackend;
+  Result<ObserveOutcome> observe(const ObserveRequest& request) override {
+    Result<ObserveOutcome> outcome = inner().observe(request);
+    if (auto* traces = outcome ? std::get_if<std::vector<Trace>>(&*outcome) : nullptr) {
+      for (Trace& trace : *traces) trace.being_written = false;
+    }
+    return outcome;
+  }
+};
+
 class OnlyWhile final : public ForwardingBackend {
  public:
   OnlyWhile(std::function<bool()> there, std::unique_ptr<Backend> store)
@@ -76,6 +90,10 @@ class OnlyWhile final : public ForwardingBackend {
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
     if (!there_()) return Error{Errc::unavailable, "there is no such lock space yet"};
     return inner().try_acquire(request);
+  }
+  Result<ObserveOutcome> observe(const ObserveRequest& request) override {
+    if (!there_()) return Error{Errc::unavailable, "there is no such lock space yet"};
+    return inner().observe(request);
   }
 
  private:
@@ -87,6 +105,7 @@ class OnlyWhile final : public ForwardingBackend {
 std::unique_ptr<Backend> old_store_of(Mutant mutant, std::unique_ptr<Backend> store) {
   if (mutant == Mutant::lost_old_ignored) return std::make_unique<LostIgnored>(std::move(store));
   if (mutant == Mutant::old_part_left_out) return std::make_unique<LeftOut>(std::move(store));
+  if (mutant == Mutant::unsaid_in_old) return std::make_unique<WritersUnsaid>(std::move(store));
   return store;
 }
 

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Mutant>, 12> mutants{{
+constexpr std::array<std::pair<std::string_view, Mutant>, 13> mutants{{
     {"no-drain", Mutant::no_drain},
     {"no-drain-back", Mutant::no_drain_back},
     {"legacy", Mutant::legacy},
@@ -26,6 +26,7 @@ constexpr std::array<std::pair<std::string_view, Mutant>, 12> mutants{{
     {"no-base-new", Mutant::no_base_new},
     {"old-stamps", Mutant::old_stamps},
     {"no-compare", Mutant::no_compare},
+    {"unsaid-in-old", Mutant::unsaid_in_old},
 }};
 
 // The profile of the new store: what holds in both stores share comes from the old one's.
@@ -80,6 +81,8 @@ std::set<std::string> broken_by(Mutant mutant) {
     case Mutant::no_fence_back:
     case Mutant::no_base_new:
       return {fencing};
+    case Mutant::unsaid_in_old:
+      return {std::string(to_string(history::Invariant::observing))};
     case Mutant::no_base_forward:
     case Mutant::old_stamps:
       return {resource};
@@ -98,6 +101,10 @@ Setting make_setting(std::uint64_t seed, Mutant mutant) {
   Profile& profile = setting.old_store;
   profile = make_profile(seed);
   leave_out(profile);
+  profile.traits.observing = true;
+  // The other mutants show without it.
+  const bool observed = mutant == Mutant::none || mutant == Mutant::unsaid_in_old;
+  profile.observes = observed && Random(seed ^ 0x3C6EF372FE94F82B).below(2) == 0;
   // Long enough to go there, back and there again.
   setting.by_hand = mutant != Mutant::none || one_in(2);
   // lockset::Migration watches drained stores for ten seconds.

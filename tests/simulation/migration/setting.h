@@ -27,6 +27,7 @@ enum class Mutant : std::uint8_t {
   no_base_new,        // nor is the new store's
   old_stamps,         // the new store is opened while holds in both have stamps of the old one
   no_compare,         // a way back is completed although the new store was open in between
+  unsaid_in_old,      // the old store does not say that a name which is observed is being written
 };
 
 // From a name such as "no-drain". Mutant::none for an unknown name.
