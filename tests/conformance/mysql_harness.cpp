@@ -40,8 +40,8 @@ class Server : public SharedServer<test::RawMysql> {
   }
   // Makes it as good as new, for used_space(). Ends the test's connections first, so that nothing
   // that is still on its way reaches the next test's space.
-  void take_back(const std::string& name) {
-    if (!is_own()) return remove(name);
+  void take_back(const std::string& name, bool session) {
+    if (!is_own() || session) return remove(name, session);
     kill_connections();
     as_admin([&](test::RawMysql& admin) {
       while (admin.number("SELECT COUNT(*) FROM " + others) > 0) {
@@ -57,11 +57,17 @@ class Server : public SharedServer<test::RawMysql> {
     });
     spaces_.push_back(name);
   }
-  void remove(const std::string& name) {
+  void remove(const std::string& name, bool session) {
     as_admin([&](test::RawMysql& admin) {
-      admin.rows("DROP TABLE " + name + "_space, " + name + "_locks, " + name + "_names, " + name +
-                 "_lock_permits, " + name + "_epochs, " + name + "_waiters, " + name +
-                 "_waiter_names, " + name + "_traces");
+      std::string tables = name + "_space, " + name + "_lock_permits, " + name + "_epochs, " +
+                           name + "_accounts";
+      for (const char* const table :
+           session ? std::vector{"_session", "_session_clients", "_session_requests",
+                                 "_session_holds"}
+                   : std::vector{"_locks", "_names", "_waiters", "_waiter_names", "_traces"}) {
+        tables += ", " + name + table;
+      }
+      admin.rows("DROP TABLE " + tables);
       for (const auto& row :
            admin.rows("SELECT routine_name FROM information_schema.routines WHERE "
                       "routine_schema = DATABASE() AND routine_name LIKE '" +
@@ -127,20 +133,24 @@ std::vector<RawHold> look_into(Server& server, const std::string& space) {
 class MysqlSpace final : public Space {
  public:
   MysqlSpace(Server& server, const std::string& strategy)
-      : server_(server), name_(server.used_space()), strategy_(strategy) {
+      : server_(server),
+        name_(strategy == "session" ? std::string() : server.used_space()),
+        strategy_(strategy) {
     if (!name_.empty()) return;
     name_ = "t" + Token::random().hex().substr(0, 20);
     init_space(url(), test::soon()).value();
   }
   ~MysqlSpace() override {
     try {
-      server_.take_back(name_);
+      server_.take_back(name_, strategy_ == "session");
     } catch (const std::exception&) {  // removed with the server
     }
   }
   Result<std::unique_ptr<Backend>> open() override { return open_backend(url(), test::soon()); }
   [[nodiscard]] std::string url() const override { return server_.url() + parameters(); }
-  std::vector<RawHold> look() override { return look_into(server_, name_); }
+  std::vector<RawHold> look() override {
+    return strategy_ == "session" ? listed() : look_into(server_, name_);
+  }
   test::PrivateServer& server() override { return server_.own(); }
   [[nodiscard]] std::string url_through(std::uint16_t port) const override {
     return server_.url_through(port) + parameters();
@@ -148,6 +158,15 @@ class MysqlSpace final : public Space {
   void kill_connections() override { server_.kill_connections(); }
 
  private:
+  // With strategy=session a hold is in no table.
+  std::vector<RawHold> listed() {
+    std::vector<RawHold> holds;
+    const auto client = open().value();
+    for (const HoldInfo& hold : client->inspect({}, test::soon()).value().holds) {
+      holds.push_back({hold.stamp, hold.items, hold.owner.app});
+    }
+    return holds;
+  }
   [[nodiscard]] std::string parameters() const {
     return "?space=" + name_ + "&strategy=" + strategy_;
   }
@@ -168,7 +187,7 @@ class MysqlHarness final : public Harness {
   }
   [[nodiscard]] std::string scheme() const override { return "mysql"; }
   [[nodiscard]] HarnessTraits harness_traits() const override {
-    return {.looks_raw = true,
+    return {.looks_raw = strategy_ != "session",
             .has_server = choice_.given_url() == nullptr,
             .releases_together = false};
   }
@@ -195,6 +214,11 @@ Harness& mariadb_unique_index_harness() {
   return harness;
 }
 
+Harness& mariadb_session_harness() {
+  static MysqlHarness harness(mariadb, "session");
+  return harness;
+}
+
 Harness& mysql_select_for_update_harness() {
   static MysqlHarness harness(mysql, "select-for-update");
   return harness;
@@ -202,6 +226,11 @@ Harness& mysql_select_for_update_harness() {
 
 Harness& mysql_unique_index_harness() {
   static MysqlHarness harness(mysql, "unique-index");
+  return harness;
+}
+
+Harness& mysql_session_harness() {
+  static MysqlHarness harness(mysql, "session");
   return harness;
 }
 
