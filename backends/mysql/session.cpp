@@ -162,6 +162,8 @@ Status Session::open(bool encrypt, TimePoint by) {
   }
   fd_ = mysql_get_socket(raw_);
   ::fcntl(fd_, F_SETFD, FD_CLOEXEC);
+  // After the handshake of TLS the library makes it blocking again, and would wait in a read.
+  ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) | O_NONBLOCK);
   id_ = static_cast<std::int64_t>(mysql_thread_id(raw_));
   return {};
 }
