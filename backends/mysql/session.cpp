@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,6 +17,7 @@
 #include "backends/server/openssl_at_exit.h"
 #include "backends/server/sigpipe_guard.h"
 #include "backends/text_hash.h"
+#include "core/shortage.h"
 
 namespace lockset::mysql {
 namespace {
@@ -59,6 +61,18 @@ void set_text(MYSQL* raw, mysql_option option, const std::string& text) {
   if (!text.empty()) mysql_optionsv(raw, option, text.c_str());
 }
 
+// Stands around calls of the library.
+class LibraryCall {
+ public:
+  explicit LibraryCall(bool encrypts) : guard_(encrypts) {
+    // What another connection has left in this thread would be taken for an error of this one.
+    if (encrypts) server::forget_openssl_errors();
+  }
+
+ private:
+  const server::SigpipeGuard guard_;
+};
+
 }  // namespace
 
 std::int64_t LockNames::key(std::string_view name) const {
@@ -83,13 +97,14 @@ Session::Session(const Options& options)
 
 Session::~Session() {
   if (raw_ == nullptr) return;
-  const server::SigpipeGuard guard(encrypts_);
   if (owes()) {
     shut();
     static_cast<void>(receive(Sent::reading, BootClock::now() + to_end));
   }
+  const LibraryCall call(encrypts_);
   prepared_.clear();
   mysql_close(raw_);
+  if (fd_ >= 0) ::close(fd_);
 }
 
 Result<std::unique_ptr<Session>> Session::connect(const Options& options, TimePoint by) {
@@ -111,11 +126,13 @@ Result<std::unique_ptr<Session>> Session::connect(const Options& options, TimePo
     if (!cipher) return cipher.error();
     if (cipher->rows.empty() || cipher->text(1).empty()) return not_encrypted(session->where_);
   }
+  // It has to be sent even if there is no time to wait for answers.
+  if (Status prepared = session->prepare(unlock_one, by); !prepared) return prepared.error();
   return session;
 }
 
 Status Session::open(bool encrypt, TimePoint by) {
-  const server::SigpipeGuard guard(encrypts_);
+  const LibraryCall call(encrypts_);
   raw_ = mysql_init(nullptr);
   if (raw_ == nullptr) throw std::bad_alloc();
   mysql_optionsv(raw_, MYSQL_OPT_NONBLOCK, nullptr);
@@ -144,9 +161,9 @@ Status Session::open(bool encrypt, TimePoint by) {
       local ? options_.socket.c_str() : nullptr, CLIENT_MULTI_RESULTS);
   bool late = false;
   while (wait != 0) {
-    fd_ = mysql_get_socket(raw_);
-    ::fcntl(fd_, F_SETFD, FD_CLOEXEC);
-    pollfd look{fd_, events_for(wait), 0};
+    const auto fd = static_cast<int>(mysql_get_socket(raw_));
+    ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+    pollfd look{fd, events_for(wait), 0};
     const int ready = ::poll(&look, 1, until(by));
     if (ready < 0 && errno == EINTR) continue;
     if (ready <= 0 && late) break;
@@ -160,8 +177,14 @@ Status Session::open(bool encrypt, TimePoint by) {
     outcome_ = Outcome::broken;
     return error_from(code_, said_, where_, Sent::nothing);
   }
-  fd_ = mysql_get_socket(raw_);
-  ::fcntl(fd_, F_SETFD, FD_CLOEXEC);
+  const auto fd = static_cast<int>(mysql_get_socket(raw_));
+  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  // The library closes its own after an error, and the number may then belong to another file.
+  fd_ = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (fd_ < 0) {
+    outcome_ = Outcome::broken;
+    return Error{Errc::unavailable, where_ + ": can't connect: " + text_of_errno(EMFILE)};
+  }
   // After the handshake of TLS the library makes it blocking again, and would wait in a read.
   ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) | O_NONBLOCK);
   id_ = static_cast<std::int64_t>(mysql_thread_id(raw_));
@@ -196,7 +219,7 @@ bool Session::begin(TimePoint by) {
 
 bool Session::send(const std::string& sql, TimePoint by) {
   if (!begin(by)) return false;
-  const server::SigpipeGuard guard(encrypts_);
+  const LibraryCall call(encrypts_);
   sql_ = sql;
   stage_ = Stage::query;
   outcome_ = Outcome::late;
@@ -207,27 +230,8 @@ bool Session::send(const std::string& sql, TimePoint by) {
 bool Session::send(const SessionStatement& statement, std::span<const std::string> arguments,
                    TimePoint by) {
   if (!begin(by)) return false;
-  const server::SigpipeGuard guard(encrypts_);
-  if (prepared_.size() <= statement.number) prepared_.resize(statement.number + 1);
-  auto& prepared = prepared_[statement.number];
-  if (!prepared) {
-    prepared.reset(mysql_stmt_init(raw_));
-    if (!prepared) throw std::bad_alloc();
-    statement_ = prepared.get();
-    sql_ = statement.sql;
-    stage_ = Stage::prepare;
-    outcome_ = Outcome::late;
-    after(mysql_stmt_prepare_start(&failed_, statement_, sql_.data(), sql_.size()));
-    const Result<Reply> done = receive(Sent::reading, by);
-    if (!done) {
-      // It may be half prepared: the next call of it begins anew, once this one has ended.
-      if (outcome_ == Outcome::answered) prepared.reset();
-      if (outcome_ == Outcome::late) shut();
-      return false;
-    }
-    if (!begin(by)) return false;
-  }
-  statement_ = prepared.get();
+  const LibraryCall call(encrypts_);
+  statement_ = prepared_.at(statement.number).get();
   arguments_.assign(arguments.begin(), arguments.end());
   std::array<MYSQL_BIND, 4> binds{};
   for (std::size_t i = 0; i < arguments_.size() && i < binds.size(); ++i) {
@@ -245,8 +249,24 @@ bool Session::send(const SessionStatement& statement, std::span<const std::strin
   return true;
 }
 
+Status Session::prepare(const SessionStatement& statement, TimePoint by) {
+  if (!begin(by)) return unanswered(Sent::reading);
+  {
+    const LibraryCall call(encrypts_);
+    auto& prepared = prepared_.emplace_back(mysql_stmt_init(raw_));
+    if (!prepared) throw std::bad_alloc();
+    statement_ = prepared.get();
+    sql_ = statement.sql;
+    stage_ = Stage::prepare;
+    outcome_ = Outcome::late;
+    after(mysql_stmt_prepare_start(&failed_, statement_, sql_.data(), sql_.size()));
+  }
+  const Result<Reply> done = receive(Sent::reading, by);
+  return done ? Status() : done.error();
+}
+
 bool Session::go_on(int events) {
-  const server::SigpipeGuard guard(encrypts_);
+  const LibraryCall call(encrypts_);
   switch (stage_) {
     case Stage::query:
       return after(mysql_real_query_cont(&failed_, raw_, events));

@@ -66,6 +66,8 @@ class Session final : public server::Carrier {
   Result<Reply> run(const std::string& sql, Sent sent, TimePoint by);
   Result<Reply> call(const SessionStatement& statement, std::span<const std::string> arguments,
                      Sent sent, TimePoint by);
+  // Before its first call. In the order of their numbers, from 1; 0 is this class's own.
+  Status prepare(const SessionStatement& statement, TimePoint by);
   // Send without waiting; receive() waits. `also`: a descriptor that ends the wait, or -1.
   bool send(const std::string& sql, TimePoint by);
   bool send(const SessionStatement& statement, std::span<const std::string> arguments,

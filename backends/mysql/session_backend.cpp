@@ -32,7 +32,6 @@ constexpr std::string_view acquire_one =
 SessionBackend::SessionBackend(std::unique_ptr<Store> store)
     : common_(std::move(store)),
       store_(common_.store()),
-      // Number 0 is Session's own.
       acquire_{1, filled_in(acquire_one, store_.options().space)},
       ping_(filled_in("SELECT {now}, {writable}", store_.options().space)),
       slots_(std::make_shared<Slots>([this](TimePoint by) { return open_session(by); },
@@ -66,6 +65,7 @@ Result<std::unique_ptr<server::Carrier>> SessionBackend::open_session(TimePoint 
   const TimePoint end = std::min(by, BootClock::now() + store_.options().connect_timeout);
   Result<std::unique_ptr<Session>> session = Session::connect(store_.options(), end);
   if (!session) return session.error();
+  if (Status prepared = (*session)->prepare(acquire_, end); !prepared) return prepared.error();
   return std::unique_ptr<server::Carrier>(*std::move(session));
 }
 

@@ -114,7 +114,7 @@ class SessionBackend final : public Backend {
   // The user-level lock of this hold's item.
   [[nodiscard]] std::string lock_of(const SessionHold& hold, const LockRequest& item) const;
   // Puts the request, and wakes whom it is for. Its number.
-  Result<std::int64_t> put(const std::string& call, TimePoint by);
+  Result<std::int64_t> put(const std::string& call, Sent sent, TimePoint by);
   // Waits until all clients have answered, but not for long. True: one of them ended a hold for it.
   Result<bool> answers_to(std::int64_t request, TimePoint by, bool& all);
   Result<bool> end_elsewhere(const std::string& question, Stamp stamp, bool forced, TimePoint by);

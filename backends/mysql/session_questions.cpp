@@ -311,8 +311,8 @@ void SessionBackend::wake_clients(std::string_view names, TimePoint by) {
   }
 }
 
-Result<std::int64_t> SessionBackend::put(const std::string& call, TimePoint by) {
-  const Result<Reply> asked = store_.run(call, Sent::change, by);
+Result<std::int64_t> SessionBackend::put(const std::string& call, Sent sent, TimePoint by) {
+  const Result<Reply> asked = store_.run(call, sent, by);
   if (!asked) return asked.error();
   if (asked->rows.size() != 1) return nonsense(store_);
   wake_clients(asked->text(1), by);
@@ -324,7 +324,7 @@ Result<bool> SessionBackend::answers_to(std::int64_t request, TimePoint by, bool
   Duration pause = milliseconds(1);
   for (;;) {
     const Result<Reply> answer = store_.run(
-        CallText(store_.name("_session_answers")).number(request).str(), Sent::change, by);
+        CallText(store_.name("_session_answers")).number(request).str(), Sent::reading, by);
     if (!answer) return answer.error();
     if (answer->rows.size() != 1) return nonsense(store_);
     all = answer->text(0) != "waiting";
@@ -338,7 +338,7 @@ Result<bool> SessionBackend::answers_to(std::int64_t request, TimePoint by, bool
 
 Result<bool> SessionBackend::end_elsewhere(const std::string& question, Stamp stamp, bool forced,
                                            TimePoint by) {
-  const Result<std::int64_t> request = put(question, by);
+  const Result<std::int64_t> request = put(question, Sent::change, by);
   if (!request) return request.error();
   bool all = false;
   Result<bool> ended = answers_to(*request, by, all);
@@ -372,7 +372,7 @@ Result<bool> SessionBackend::break_hold(const HoldRef& hold, TimePoint by) {
 
 Result<Inspection> SessionBackend::inspect(const InspectQuery& query, TimePoint by) {
   const Result<std::int64_t> request =
-      put(CallText(store_.name("_session_ask")).number(0).bytes("").str(), by);
+      put(CallText(store_.name("_session_ask")).number(0).bytes("").str(), Sent::reading, by);
   if (!request) return request.error();
   bool all = false;
   const Result<bool> answers = answers_to(*request, by, all);
