@@ -110,6 +110,9 @@ class SessionBackend final : public Backend {
   bool settle_on_main(TimePoint by);
   bool give_token_up(TimePoint by);
   bool list(std::int64_t answered, const std::vector<std::int64_t>& ended, TimePoint by);
+  // `holds`: null if nobody has asked for them.
+  bool say_answered(std::int64_t answered, const std::vector<std::int64_t>& ended,
+                    const std::string* holds, TimePoint by);
   void drop_main();
   // The user-level lock of this hold's item.
   [[nodiscard]] std::string lock_of(const SessionHold& hold, const LockRequest& item) const;

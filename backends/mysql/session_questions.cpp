@@ -64,8 +64,12 @@ Status SessionBackend::connect_main(TimePoint by) {
   const Result<Reply> named = (*session)->run(
       "SELECT GET_LOCK(" + quoted("lockset " + name) + ",0)", Sent::reading, end);
   if (!named) return named.error();
-  const Result<Reply> last = (*session)->run(
-      CallText(store_.name("_session_register")).bytes(name).str(), Sent::reading, end);
+  // From its commit on others may wake it, also in the middle of this call.
+  const std::string call = CallText(store_.name("_session_register")).bytes(name).str();
+  Result<Reply> last = (*session)->run(call, Sent::reading, end);
+  while (!last && (*session)->code() == code_of_interruption && BootClock::now() < end) {
+    last = (*session)->run(call, Sent::reading, end);
+  }
   if (!last) return last.error();
   answered_ = last->number(0);
   {
@@ -182,6 +186,7 @@ bool SessionBackend::answer_main(const Reply& news) {
   const TimePoint by = BootClock::now() + main_within;
   std::int64_t last = answered_;
   std::vector<std::int64_t> ended;
+  bool only_ends = true;
   for (std::size_t row = 0; row < news.rows.size(); ++row) {
     if (news.text(0, row) == "token") {
       seen_token_ = news.text(1, row);
@@ -190,6 +195,7 @@ bool SessionBackend::answer_main(const Reply& news) {
     const std::int64_t request = news.number(1, row);
     last = std::max(last, request);
     const Stamp stamp{news.number(2, row)};
+    only_ends = only_ends && stamp;
     if (!stamp) continue;
     const bool any = !news.rows[row][3].has_value();
     const std::optional<SessionHold> hold = slots_->find(stamp);
@@ -204,7 +210,7 @@ bool SessionBackend::answer_main(const Reply& news) {
   if (!kept_.empty() && seen_token_ != kept_ && !give_token_up(by)) return false;
   if (last == answered_) return true;
   answered_ = last;
-  return list(last, ended, by);
+  return only_ends ? say_answered(last, ended, nullptr, by) : list(last, ended, by);
 }
 
 bool SessionBackend::give_token_up(TimePoint by) {
@@ -237,7 +243,11 @@ bool SessionBackend::settle_on_main(TimePoint by) {
                                             .str(),
                                         Sent::reading, by);
   if (!done) {
-    // Perhaps it has the locks: they end with the connection.
+    // Perhaps it has the locks: they end with the connection. But for who woke it in the middle.
+    if (main_->code() == code_of_interruption && main_->outcome() == Session::Outcome::answered) {
+      kept_ = token;
+      return give_token_up(by);
+    }
     main_->shut();
     return false;
   }
@@ -280,23 +290,29 @@ bool SessionBackend::list(std::int64_t answered, const std::vector<std::int64_t>
                hex_text(hold.owner.label) + "]";
     }
   }
+  holds += "]";
+  if (!say_answered(answered, ended, &holds, by)) return false;
+  slots_->listed(shown);
+  list_at_ = TimePoint::max();
+  return true;
+}
+
+bool SessionBackend::say_answered(std::int64_t answered, const std::vector<std::int64_t>& ended,
+                                  const std::string* holds, TimePoint by) {
   std::string requests;
   for (const std::int64_t request : ended) {
     requests += (requests.empty() ? "" : ",") + std::to_string(request);
   }
-  const std::string call = CallText(store_.name("_session_list"))
-                               .bytes(client_)
-                               .number(answered)
-                               .utf8(requests)
-                               .utf8(holds + "]")
-                               .str();
+  CallText call(store_.name("_session_list"));
+  call.bytes(client_).number(answered).utf8(requests);
+  if (holds != nullptr) {
+    call.utf8(*holds);
+  } else {
+    call.null();
+  }
   // Others read and remove rows meanwhile, or end the call to wake this client.
   while (BootClock::now() < by) {
-    if (main_->run(call, Sent::reading, by)) {
-      slots_->listed(shown);
-      list_at_ = TimePoint::max();
-      return true;
-    }
+    if (main_->run(call.str(), Sent::reading, by)) return true;
     if (main_->outcome() != Session::Outcome::answered) return false;
     if (!worth_repeating(main_->code()) && main_->code() != code_of_interruption) return false;
   }
