@@ -25,6 +25,25 @@ using server::SessionHold;
 using server::Slot;
 using server::Slots;
 
+// When to wake another client's main connection. That may be at work already, and a wake-up ends what
+// it does: it must get the time to do it.
+class Nudge {
+ public:
+  // True at first, and every now and then.
+  [[nodiscard]] bool due() {
+    const TimePoint now = BootClock::now();
+    if (now < next_) return false;
+    next_ = now + std::chrono::milliseconds(300);
+    return true;
+  }
+  // It does not answer: it stands still, or is cut off.
+  [[nodiscard]] bool in_vain() const { return BootClock::now() - began_ > std::chrono::seconds(1); }
+
+ private:
+  const TimePoint began_ = BootClock::now();
+  TimePoint next_ = began_;
+};
+
 class SessionBackend final : public Backend {
  public:
   explicit SessionBackend(std::unique_ptr<Store> store);
@@ -116,7 +135,7 @@ class SessionBackend final : public Backend {
   void drop_main();
   // The user-level lock of this hold's item.
   [[nodiscard]] std::string lock_of(const SessionHold& hold, const LockRequest& item) const;
-  // Puts the request, and wakes whom it is for. Its number.
+  // Puts the request. Its number.
   Result<std::int64_t> put(const std::string& call, Sent sent, TimePoint by);
   // Waits until all clients have answered, but not for long. True: one of them ended a hold for it.
   Result<bool> answers_to(std::int64_t request, TimePoint by, bool& all);
@@ -147,7 +166,7 @@ class SessionBackend final : public Backend {
   Thread watcher_;  // guarded by main_mutex_
   // The watcher's own.
   static constexpr Duration parks_at_most = std::chrono::seconds(10);
-  bool parked_ = false;
+  std::atomic<bool> parked_{false};  // read by others
   TimePoint parked_at_{};
   bool look_at_once_ = false;
   std::string kept_;  // the token, if this client is its keeper

@@ -331,12 +331,12 @@ Result<std::int64_t> SessionBackend::put(const std::string& call, Sent sent, Tim
   const Result<Reply> asked = store_.run(call, sent, by);
   if (!asked) return asked.error();
   if (asked->rows.size() != 1) return nonsense(store_);
-  wake_clients(asked->text(1), by);
   return asked->number(0);
 }
 
 Result<bool> SessionBackend::answers_to(std::int64_t request, TimePoint by, bool& all) {
   const TimePoint enough = std::min(by, BootClock::now() + answers_within);
+  Nudge nudge;
   Duration pause = milliseconds(1);
   for (;;) {
     const Result<Reply> answer = store_.run(
@@ -345,8 +345,7 @@ Result<bool> SessionBackend::answers_to(std::int64_t request, TimePoint by, bool
     if (answer->rows.size() != 1) return nonsense(store_);
     all = answer->text(0) != "waiting";
     if (all || BootClock::now() >= enough) return answer->text(0) == "ended";
-    // It may have been between two calls when it was woken.
-    if (pause > milliseconds(4)) wake_clients(answer->text(1), by);
+    if (nudge.due()) wake_clients(answer->text(1), by);
     std::this_thread::sleep_for(pause);
     pause = std::min<Duration>(pause * 2, milliseconds(20));
   }

@@ -23,8 +23,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A keeper that does not answer within this time stands still, or is cut off.
-constexpr Duration keeper_answers_within = seconds(1);
 // Looked for at once; beyond them by further calls.
 constexpr int numbers_at_once = 32;
 constexpr int fewest_readers = 4;
@@ -58,7 +56,7 @@ Result<SessionBackend::SettledPtr> SessionBackend::load_settled(TimePoint by) {
 }
 
 Result<SessionBackend::SettledPtr> SessionBackend::settle(const Needs& needs, TimePoint by) {
-  const TimePoint began = BootClock::now();
+  Nudge nudge;
   Duration pause = milliseconds(2);
   for (;;) {
     Result<SettledPtr> found = load_settled(by);
@@ -72,7 +70,6 @@ Result<SessionBackend::SettledPtr> SessionBackend::settle(const Needs& needs, Ti
           Sent::reading, by);
       if (!done) return done.error();
     }
-    wake_keeper(BootClock::now() - began > keeper_answers_within, by);
     std::string client;
     {
       const std::lock_guard lock(settled_mutex_);
@@ -80,7 +77,10 @@ Result<SessionBackend::SettledPtr> SessionBackend::settle(const Needs& needs, Ti
       client = client_;
     }
     slots_->end_tending();
-    wake_clients(client, by);
+    if (nudge.due()) {
+      wake_keeper(nudge.in_vain(), by);
+      if (parked_) wake_clients(client, by);
+    }
     std::unique_lock lock(settled_mutex_);
     if (wanted_) settled_changed_.wait_for(lock, pause);
     if (BootClock::now() >= by) {
@@ -100,7 +100,7 @@ void SessionBackend::wake_keeper(bool end, TimePoint by) {
 }
 
 Status SessionBackend::await_keeper(TimePoint by) {
-  const TimePoint began = BootClock::now();
+  Nudge nudge;
   Duration pause = milliseconds(2);
   for (;;) {
     const Result<Reply> row = store_.run(
@@ -116,7 +116,7 @@ Status SessionBackend::await_keeper(TimePoint by) {
                        ": a client of the space does not answer; it may grant by the configuration "
                        "of before for some seconds"};
     }
-    wake_keeper(BootClock::now() - began > keeper_answers_within, by);
+    if (nudge.due()) wake_keeper(nudge.in_vain(), by);
     sleep_until(BootClock::now() + pause, {});
     pause = std::min<Duration>(pause * 2, milliseconds(50));
   }

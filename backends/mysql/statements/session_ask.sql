@@ -1,5 +1,5 @@
 -- # With strategy=session: asks every client to list its holds (p_stamp 0), or also to end that hold
--- # of application p_app. Answers the request's number, and whom to wake.
+-- # of application p_app. Answers the request's number.
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures

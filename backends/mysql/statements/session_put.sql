@@ -17,5 +17,5 @@ BEGIN
   SET v_request = LAST_INSERT_ID();
   DELETE FROM {space}_session_requests WHERE id < v_request - 100;
   COMMIT;
-  SELECT v_request, GROUP_CONCAT(name) FROM {space}_session_clients;
+  SELECT v_request;
 END
