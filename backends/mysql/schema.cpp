@@ -22,7 +22,8 @@ constexpr int no_such_table_code = 1146;
 // Tells which text of the procedures this program has.
 std::string fingerprint(const Options& options) {
   std::string all;
-  for (const Procedure& procedure : procedures_of(options.space, options.strategy)) all += procedure.sql;
+  for (const Procedure& procedure : procedures_of(options.space, options.strategy))
+    all += procedure.sql;
   return std::to_string(text_hash(all));
 }
 
@@ -30,16 +31,15 @@ std::string first_row(const Options& options) {
   const auto max_lease_us =
       std::chrono::duration_cast<std::chrono::microseconds>(SpaceConfig().max_lease).count();
   return filled_in("INSERT IGNORE INTO {space}_space VALUES (1, " + std::to_string(schema_version) +
-                       ", '" + fingerprint(options) + "', {now}, 0, " + std::to_string(max_lease_us) +
-                       ", 0)",
+                       ", '" + fingerprint(options) + "', {now}, 0, " +
+                       std::to_string(max_lease_us) + ", 0)",
                    options.space);
 }
 
-// Nobody keeps a token yet: the first client settles what the stamps begin with. Where the space was
-// there already, it is settled anew, by the new procedures.
+// Nobody keeps a token yet: the first client settles what the stamps begin with. Where the space
+// was there already, it is settled anew, by the new procedures.
 std::string first_session_row(const std::string& space) {
-  return filled_in("INSERT INTO {space}_session VALUES (1, " +
-                       hex_literal(Token::random().hex()) +
+  return filled_in("INSERT INTO {space}_session VALUES (1, " + hex_literal(Token::random().hex()) +
                        ", '', 0, 0, 0) ON DUPLICATE KEY UPDATE token = ''",
                    space);
 }
@@ -161,7 +161,8 @@ class Init {
             "AND definer = CURRENT_USER() AND CAST(routine_name AS BINARY) IN (" +
             names_of_procedures() + ")");
     return count &&
-           count->number(0) == static_cast<std::int64_t>(procedures_of(options_.space, options_.strategy).size());
+           count->number(0) ==
+               static_cast<std::int64_t>(procedures_of(options_.space, options_.strategy).size());
   }
 
   [[nodiscard]] std::string names_of_procedures() const {
@@ -256,7 +257,8 @@ std::string init_script(const Options& options) {
       "-- rights on them away: give those again (lockset init --print --program and --operator).\n"
       "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', autocommit = 1,\n"
       "  completion_type = 0, sql_safe_updates = 0;\n";
-  for (const NamedSql& table : table_texts(options.strategy)) script += filled_in(table.sql, options.space) + ";\n";
+  for (const NamedSql& table : table_texts(options.strategy))
+    script += filled_in(table.sql, options.space) + ";\n";
   script += "DELIMITER //\n";
   for (const Procedure& procedure : procedures_of(options.space, options.strategy)) {
     script += "DROP PROCEDURE IF EXISTS " + procedure.name + "//\n" + procedure.sql + "//\n";

@@ -136,10 +136,10 @@ Status Session::open(bool encrypt, TimePoint by) {
   raw_ = mysql_init(nullptr);
   if (raw_ == nullptr) throw std::bad_alloc();
   mysql_optionsv(raw_, MYSQL_OPT_NONBLOCK, nullptr);
-  const unsigned within = static_cast<unsigned>(
-      std::clamp<seconds>(std::chrono::ceil<seconds>(by - BootClock::now()), seconds(1),
-                          std::chrono::hours(1))
-          .count());
+  const unsigned within =
+      static_cast<unsigned>(std::clamp<seconds>(std::chrono::ceil<seconds>(by - BootClock::now()),
+                                                seconds(1), std::chrono::hours(1))
+                                .count());
   mysql_optionsv(raw_, MYSQL_OPT_CONNECT_TIMEOUT, &within);
   mysql_optionsv(raw_, MYSQL_SET_CHARSET_NAME, "utf8mb4");
   mysql_optionsv(raw_, MYSQL_INIT_COMMAND, session_settings());
@@ -384,9 +384,7 @@ void Session::take_prepared() {
   mysql_stmt_free_result(statement_);
 }
 
-Error Session::unanswered(Sent sent) {
-  return no_answer(sent, where_, " (no answer in time)");
-}
+Error Session::unanswered(Sent sent) { return no_answer(sent, where_, " (no answer in time)"); }
 
 Result<Reply> Session::ended(Sent sent) {
   if (code_ == 0) {

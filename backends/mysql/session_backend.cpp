@@ -164,7 +164,8 @@ Result<RenewReply> SessionBackend::renew(const Owner& owner, std::span<const Ren
 }
 
 Error SessionBackend::read_only() const {
-  Error error = error_from(not_writable, "read_only is on", store_.options().shown(), Sent::nothing);
+  Error error =
+      error_from(not_writable, "read_only is on", store_.options().shown(), Sent::nothing);
   error.code = Errc::unavailable;
   return error;
 }

@@ -25,8 +25,8 @@ using server::SessionHold;
 using server::Slot;
 using server::Slots;
 
-// When to wake another client's main connection. That may be at work already, and a wake-up ends what
-// it does: it must get the time to do it.
+// When to wake another client's main connection. That may be at work already, and a wake-up ends
+// what it does: it must get the time to do it.
 class Nudge {
  public:
   // True at first, and every now and then.
@@ -106,8 +106,8 @@ class SessionBackend final : public Backend {
   // Gives this session a number that is settled as a reader's.
   Result<SettledPtr> number_session(Session& session, SettledPtr now, TimePoint by);
   // The stamp for this value of the counter. Unset: settle anew, and draw again.
-  Result<std::optional<Stamp>> stamp_from(const Settled& now, std::int64_t counter,
-                                          Stamp least, TimePoint by);
+  Result<std::optional<Stamp>> stamp_from(const Settled& now, std::int64_t counter, Stamp least,
+                                          TimePoint by);
 
   // --- session_waiting.cpp ---
   Result<AcquireOutcome> ask(const AcquireRequest& request, const std::vector<LockKey>& keys,

@@ -1,7 +1,7 @@
 // What the clients of a space ask each other: which holds there are, and to end one. And the thread
-// that answers, that notices when a session is over, and that keeps the token if it is this client's
-// turn. It has a connection of its own, the main one, which is parked in the server until somebody
-// wants something.
+// that answers, that notices when a session is over, and that keeps the token if it is this
+// client's turn. It has a connection of its own, the main one, which is parked in the server until
+// somebody wants something.
 #include <poll.h>
 
 #include <algorithm>
@@ -61,8 +61,8 @@ Status SessionBackend::connect_main(TimePoint by) {
     return Error{Errc::unavailable, store_.options().shown() + ": no answer in time"};
   }
   const std::string name = new_name();
-  const Result<Reply> named = (*session)->run(
-      "SELECT GET_LOCK(" + quoted("lockset " + name) + ",0)", Sent::reading, end);
+  const Result<Reply> named =
+      (*session)->run("SELECT GET_LOCK(" + quoted("lockset " + name) + ",0)", Sent::reading, end);
   if (!named) return named.error();
   // From its commit on others may wake it, also in the middle of this call.
   const std::string call = CallText(store_.name("_session_register")).bytes(name).str();
@@ -215,9 +215,10 @@ bool SessionBackend::answer_main(const Reply& news) {
 
 bool SessionBackend::give_token_up(TimePoint by) {
   // The token first: whoever gets to be the keeper knows that it is not held.
-  const bool done = main_->run("DO RELEASE_LOCK(" + quoted("lockset " + kept_) +
-                                   "), RELEASE_LOCK(" + quoted(names_.keeper()) + ")",
-                               Sent::change, by)
+  const bool done = main_
+                        ->run("DO RELEASE_LOCK(" + quoted("lockset " + kept_) + "), RELEASE_LOCK(" +
+                                  quoted(names_.keeper()) + ")",
+                              Sent::change, by)
                         .ok();
   if (!done && main_->code() != code_of_interruption) return false;
   if (!done) return give_token_up(by);
@@ -237,11 +238,9 @@ bool SessionBackend::settle_on_main(TimePoint by) {
     return true;
   }
   const std::string token = new_name();
-  const Result<Reply> done = main_->run(CallText(store_.name("_session_settle"))
-                                            .bytes(token)
-                                            .bytes(names_.keeper())
-                                            .str(),
-                                        Sent::reading, by);
+  const Result<Reply> done =
+      main_->run(CallText(store_.name("_session_settle")).bytes(token).bytes(names_.keeper()).str(),
+                 Sent::reading, by);
   if (!done) {
     // Perhaps it has the locks: they end with the connection. But for who woke it in the middle.
     if (main_->code() == code_of_interruption && main_->outcome() == Session::Outcome::answered) {
@@ -368,9 +367,9 @@ Result<bool> SessionBackend::end_elsewhere(const std::string& question, Stamp st
   if (!locks) return locks.error();
   for (std::size_t row = 0; row < locks->rows.size(); ++row) {
     if (locks->number(0, row) != stamp.value) continue;
-    const Result<Reply> killed = store_.run(
-        "KILL CONNECTION IS_USED_LOCK(" + hex_literal(locks->text(9, row)) + ")", Sent::reading,
-        by);
+    const Result<Reply> killed =
+        store_.run("KILL CONNECTION IS_USED_LOCK(" + hex_literal(locks->text(9, row)) + ")",
+                   Sent::reading, by);
     return killed ? Result<bool>(true) : silent;
   }
   // It has no such hold, or answers late.
@@ -397,8 +396,9 @@ Result<Inspection> SessionBackend::inspect(const InspectQuery& query, TimePoint 
     call.number(0).null().null();
   } else {
     // No UTF-8 text contains the byte FF: no name with this prefix comes after it.
-    call.number(1).bytes(query.text).bytes(
-        query.match == InspectQuery::Match::name ? query.text : query.text + '\xFF');
+    call.number(1)
+        .bytes(query.text)
+        .bytes(query.match == InspectQuery::Match::name ? query.text : query.text + '\xFF');
   }
   const Result<Reply> rows = store_.run(call.str(), Sent::reading, by);
   if (!rows) return rows.error();
@@ -410,8 +410,8 @@ Result<Inspection> SessionBackend::inspect(const InspectQuery& query, TimePoint 
       hold.stamp = stamp;
       hold.owner =
           Owner{rows->text(1, row), rows->text(2, row), rows->number(3, row), rows->text(4, row)};
-      hold.since = std::chrono::system_clock::time_point(
-          std::chrono::microseconds(rows->number(5, row)));
+      hold.since =
+          std::chrono::system_clock::time_point(std::chrono::microseconds(rows->number(5, row)));
       hold.remaining = std::chrono::microseconds(rows->number(6, row));
     }
     inspection.holds.back().items.push_back({rows->text(7, row), mode_of(rows->number(8, row))});

@@ -3,9 +3,9 @@
 // An acquire takes locks and draws a number from a counter of the server, and reads no table, which
 // would cost as much as the locks. What it would have to read is known to the client beforehand,
 // and stays right as long as a certain user-level lock is held: that of the token. One session in
-// the server holds it, the keeper; any client may be that. The acquire looks, once it has its locks,
-// whether the token's lock is held. Whoever changes something takes the token out of the table
-// first, and is not done before the keeper has given its lock up (or has ended).
+// the server holds it, the keeper; any client may be that. The acquire looks, once it has its
+// locks, whether the token's lock is held. Whoever changes something takes the token out of the
+// table first, and is not done before the keeper has given its lock up (or has ended).
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -103,10 +103,10 @@ Status SessionBackend::await_keeper(TimePoint by) {
   Nudge nudge;
   Duration pause = milliseconds(2);
   for (;;) {
-    const Result<Reply> row = store_.run(
-        "SELECT token <> '' OR IS_FREE_LOCK(" + quoted(names_.keeper()) + ") FROM " +
-            store_.name("_session") + " WHERE id = 1",
-        Sent::reading, by);
+    const Result<Reply> row =
+        store_.run("SELECT token <> '' OR IS_FREE_LOCK(" + quoted(names_.keeper()) + ") FROM " +
+                       store_.name("_session") + " WHERE id = 1",
+                   Sent::reading, by);
     // The change itself is made.
     if (!row) return Error{Errc::indeterminate, row.error().message};
     if (row->rows.size() == 1 && row->number(0) == 1) return {};

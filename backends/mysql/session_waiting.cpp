@@ -5,9 +5,9 @@
 // it has that lock, the next attempt takes the others, or gives it back.
 //
 // A user-level lock has one holder. A writer holds the lock of its key; a reader holds the key's
-// lock with the number of its session, so a writer looks at as many locks as there are numbers. Each
-// of the two takes its own lock first and looks at the other's then: they can't both be granted. The
-// gate keeps them from both being refused.
+// lock with the number of its session, so a writer looks at as many locks as there are numbers.
+// Each of the two takes its own lock first and looks at the other's then: they can't both be
+// granted. The gate keeps them from both being refused.
 #include <sys/eventfd.h>
 
 #include <algorithm>
@@ -101,7 +101,8 @@ class KeySql {
     std::string drained;
     for (int i = 0; i < readers_; ++i) {
       const std::string reader = quoted(LockNames::read(key_.key, i));
-      drained += "+0*IF(GET_LOCK(" + reader + "," + for_ever + ")=1,RELEASE_LOCK(" + reader + "),0)";
+      drained +=
+          "+0*IF(GET_LOCK(" + reader + "," + for_ever + ")=1,RELEASE_LOCK(" + reader + "),0)";
     }
     return "IF(" + turn + ",1" + drained + ",0)";
   }
@@ -115,7 +116,8 @@ class KeySql {
   [[nodiscard]] std::string no_reader() const {
     std::string all;
     for (int i = 0; i < readers_; ++i) {
-      all += (i > 0 ? " AND " : "") + ("IS_FREE_LOCK(" + quoted(LockNames::read(key_.key, i)) + ")");
+      all +=
+          (i > 0 ? " AND " : "") + ("IS_FREE_LOCK(" + quoted(LockNames::read(key_.key, i)) + ")");
     }
     return all;
   }
@@ -300,9 +302,8 @@ Result<AcquireOutcome> SessionBackend::ask(const AcquireRequest& request,
     std::stable_partition(wanted.begin(), wanted.end(),
                           [&](const LockKey& key) { return key.key == ticket->key.key; });
   }
-  const bool reads = std::any_of(wanted.begin(), wanted.end(), [](const LockKey& k) {
-    return k.shared;
-  });
+  const bool reads =
+      std::any_of(wanted.begin(), wanted.end(), [](const LockKey& k) { return k.shared; });
   // What is left to be done where an attempt ends before it was sent.
   const auto give_up = [&](Error error) -> Result<AcquireOutcome> {
     if (have && session.outcome() != Session::Outcome::broken &&
@@ -435,9 +436,9 @@ Result<AcquireOutcome> SessionBackend::busy(const AcquireRequest& request, const
     found.retry_after = std::max<Duration>(mine->ends - BootClock::now(), Duration::zero());
   } else if (!request.ticket) {
     // As far as its client has listed it.
-    const Result<Reply> other = store_.run(
-        CallText(store_.name("_session_holder")).bytes(LockNames::write(key.key)).str(),
-        Sent::reading, request.by);
+    const Result<Reply> other =
+        store_.run(CallText(store_.name("_session_holder")).bytes(LockNames::write(key.key)).str(),
+                   Sent::reading, request.by);
     if (other && !other->rows.empty()) {
       found.holder = Stamp{other->number(0)};
       found.mode = mode_of(other->number(1));
@@ -461,8 +462,7 @@ void SessionBackend::begin_wait(Ticket& ticket, const LockKey& key, TimePoint by
   SettledPtr now = settled();
   bool sent = now != nullptr;
   if (sent && key.shared) sent = number_session(session, now, by).ok();
-  sent = sent && session.send(
-                     "SELECT " + KeySql(key, session.number(), now->readers).wait(), by);
+  sent = sent && session.send("SELECT " + KeySql(key, session.number(), now->readers).wait(), by);
   if (sent) {
     ticket.state = Ticket::State::waits;
   } else {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "backends/postgresql/backend.h"
-#include "backends/postgresql/session_line.h"
 #include "backends/postgresql/session.h"
+#include "backends/postgresql/session_line.h"
 #include "backends/postgresql/store.h"
 #include "backends/server/session_slots.h"
 #include "core/machine.h"

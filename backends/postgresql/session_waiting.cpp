@@ -119,7 +119,7 @@ class SessionBackend::Ticket : public WaitTicket {
       // It may have been cancelled just after it was served, and a session-level lock outlives
       // that. It holds nothing else.
       static_cast<void>(session_of(*slot).run("SELECT pg_catalog.pg_advisory_unlock_all()",
-                                           Sent::reading, later(by, seconds(1))));
+                                              Sent::reading, later(by, seconds(1))));
       slots_->give_back(let_go());
     }
   }

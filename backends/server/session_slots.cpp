@@ -104,7 +104,8 @@ Result<std::optional<Slot*>> Slots::take_for(std::span<const LockKey> keys, Dura
     }
     if (!may_come) return std::optional<Slot*>();
     if (BootClock::now() >= by) {
-      return Error{Errc::unavailable, where_ + ": all sessions of this client are in use: raise pool= "
+      return Error{Errc::unavailable, where_ +
+                                          ": all sessions of this client are in use: raise pool= "
                                           "in the address"};
     }
     changed_.wait_until(lock, on_steady_clock(std::min(by, BootClock::now() + seconds(1))));
@@ -295,8 +296,7 @@ Result<bool> Slots::end(Stamp stamp, TimePoint by) {
   if (slot == nullptr) return false;
   if (!slot->session->settle(by) && slot->session->outcome() != Carrier::Outcome::broken) {
     give_back(slot);
-    return Error{Errc::unavailable,
-                 where_ + ": the session does not answer"};
+    return Error{Errc::unavailable, where_ + ": the session does not answer"};
   }
   bool live = false;
   {
@@ -308,8 +308,7 @@ Result<bool> Slots::end(Stamp stamp, TimePoint by) {
   const bool done = keys && slot->session->unlock(*keys, by);
   give_back(slot);
   if (keys && !done) {
-    return Error{Errc::indeterminate,
-                 where_ + ": no answer to a release"};
+    return Error{Errc::indeterminate, where_ + ": no answer to a release"};
   }
   return live;
 }
@@ -343,8 +342,7 @@ Result<std::set<Stamp>> Slots::end_all(const std::set<Stamp>& stamps, TimePoint 
     }
     for (const Stamp stamp : here) left.erase(stamp);
     if (!slot->session->unlock(keys, by)) {
-      failure = Error{Errc::indeterminate,
-                      where_ + ": no answer to a release"};
+      failure = Error{Errc::indeterminate, where_ + ": no answer to a release"};
     }
     give_back(slot);
   }

@@ -59,12 +59,12 @@ class Server : public SharedServer<test::RawMysql> {
   }
   void remove(const std::string& name, bool session) {
     as_admin([&](test::RawMysql& admin) {
-      std::string tables = name + "_space, " + name + "_lock_permits, " + name + "_epochs, " +
-                           name + "_accounts";
+      std::string tables =
+          name + "_space, " + name + "_lock_permits, " + name + "_epochs, " + name + "_accounts";
       for (const char* const table :
-           session ? std::vector{"_session", "_session_clients", "_session_requests",
-                                 "_session_holds"}
-                   : std::vector{"_locks", "_names", "_waiters", "_waiter_names", "_traces"}) {
+           session
+               ? std::vector{"_session", "_session_clients", "_session_requests", "_session_holds"}
+               : std::vector{"_locks", "_names", "_waiters", "_waiter_names", "_traces"}) {
         tables += ", " + name + table;
       }
       admin.rows("DROP TABLE " + tables);

@@ -123,11 +123,10 @@ inline const std::string now_us = "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS 
                                            ServerKind{"mysql", "select-for-update"},   \
                                            ServerKind{"mysql", "unique-index"}),       \
                            name_of)
-#define LOCKSET_MYSQL_SESSIONS(suite)                                                        \
-  INSTANTIATE_TEST_SUITE_P(                                                                  \
-      Servers, suite,                                                                        \
-      testing::Values(ServerKind{"mariadb", "session"}, ServerKind{"mysql", "session"}),     \
-      name_of)
+#define LOCKSET_MYSQL_SESSIONS(suite) \
+  INSTANTIATE_TEST_SUITE_P(           \
+      Servers, suite,                 \
+      testing::Values(ServerKind{"mariadb", "session"}, ServerKind{"mysql", "session"}), name_of)
 #define LOCKSET_MYSQL_SERVERS(suite)                                                               \
   INSTANTIATE_TEST_SUITE_P(                                                                        \
       Servers, suite,                                                                              \

@@ -64,8 +64,8 @@ class SessionStrategy : public MysqlTest {
   }
 };
 
-// SEM 10: "If a store can tell for certain that the process ... has ended". The dead client may have
-// been the one that all others rely on.
+// SEM 10: "If a store can tell for certain that the process ... has ended". The dead client may
+// have been the one that all others rely on.
 TEST_P(SessionStrategy, AKilledHoldersSetIsFreeAtOnce) {
   for (const bool it_kept : {true, false}) {
     std::optional<Locks> mine;
@@ -250,9 +250,8 @@ TEST_P(SessionStrategy, AStoppedHoldersHoldCanBeBroken) {
   Locks mine = lockset::open(url(), {.app = "mine"}).value();
   HolderProcess holder(url(), 10min);
   // Holds that last are listed.
-  ASSERT_TRUE(eventually([&] {
-    return admin().number("SELECT COUNT(*) FROM " + table("_session_holds")) == 1;
-  }));
+  ASSERT_TRUE(eventually(
+      [&] { return admin().number("SELECT COUNT(*) FROM " + table("_session_holds")) == 1; }));
   holder.kill(SIGSTOP);
   const auto holds = mine.inspect().value().holds;
   ASSERT_EQ(holds.size(), 1U);
@@ -315,6 +314,10 @@ TEST_P(SessionStrategy, StampsGrowThoughTheServersCounterIsBehind) {
     Client c = client();
     last = c.take({write("a")}).stamp;
   }
+  // Its keeper has ended.
+  ASSERT_TRUE(eventually([&] {
+    return admin().number("SELECT IS_FREE_LOCK('lockset " + in_session("token") + "')") == 1;
+  }));
   const std::int64_t hour = 3'600'000'000;
   admin().rows("UPDATE " + table("_session") + " SET stamp_floor = stamp_floor + " +
                std::to_string(hour) + ", stamp_offset = stamp_offset - " + std::to_string(hour));
@@ -400,8 +403,8 @@ TEST_P(SessionStrategy, WhatItCantKeepIsRefused) {
 TEST_P(SessionStrategy, ASpaceIsOfOneKind) {
   const std::string plain = server().admin_url() + "?space=" + space();
   EXPECT_TRUE(says(refused(plain, Errc::misconfigured), "strategy=session"));
-  EXPECT_TRUE(says(checked(init_space(plain, soon()).error(), Errc::misconfigured),
-                   "strategy=session"));
+  EXPECT_TRUE(
+      says(checked(init_space(plain, soon()).error(), Errc::misconfigured), "strategy=session"));
   const std::string other = server().admin_url() + "?space=p" + space().substr(1);
   init_space(other, soon()).value();
   const std::string wrong = other + "&strategy=session";
