@@ -175,8 +175,7 @@ Result<bool> SessionBackend::release(const HoldRef& hold, std::string_view app, 
   if (mine) return *mine ? slots_->end(hold.stamp, by) : Result<bool>(false);
   if (hold.stamp.value <= 0) return false;
   return end_elsewhere(
-      CallText(store_.name("_session_ask")).number(hold.stamp.value).bytes(app).str(), hold.stamp,
-      false, by);
+      CallText(store_.name("_session_ask")).number(hold.stamp.value).bytes(app).str(), false, by);
 }
 
 Result<std::vector<bool>> SessionBackend::release_all(std::span<const HoldRef> holds,

@@ -37,7 +37,7 @@ class Nudge {
     return true;
   }
   // It does not answer: it stands still, or is cut off.
-  [[nodiscard]] bool in_vain() const { return BootClock::now() - began_ > std::chrono::seconds(1); }
+  [[nodiscard]] bool in_vain() const { return BootClock::now() - began_ > std::chrono::seconds(2); }
 
  private:
   const TimePoint began_ = BootClock::now();
@@ -137,9 +137,15 @@ class SessionBackend final : public Backend {
   [[nodiscard]] std::string lock_of(const SessionHold& hold, const LockRequest& item) const;
   // Puts the request. Its number.
   Result<std::int64_t> put(const std::string& call, Sent sent, TimePoint by);
-  // Waits until all clients have answered, but not for long. True: one of them ended a hold for it.
-  Result<bool> answers_to(std::int64_t request, TimePoint by, bool& all);
-  Result<bool> end_elsewhere(const std::string& question, Stamp stamp, bool forced, TimePoint by);
+  struct Answers {
+    bool ended = false;  // one of them ended a hold for it
+    bool all = false;    // have answered
+    // A lock of the hold that is to be ended, if its client stands still.
+    std::string silent;
+  };
+  // Waits until all clients have answered, but not for long.
+  Result<Answers> answers_to(std::int64_t request, TimePoint by);
+  Result<bool> end_elsewhere(const std::string& question, bool forced, TimePoint by);
   void wake_clients(std::string_view names, TimePoint by);
 
   // Calls that are the same with every strategy.

@@ -27,8 +27,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// A client that does not answer within this time stands still, or is cut off.
-constexpr Duration answers_within = seconds(1);
+// A client that does not answer within this time stands still, or is cut off. Each answer waits for
+// the disk.
+constexpr Duration answers_within = seconds(3);
 constexpr Duration main_pause = milliseconds(250);
 // How long the server parks the main connection before this client looks by itself: whoever has
 // another account can't end that.
@@ -333,7 +334,7 @@ Result<std::int64_t> SessionBackend::put(const std::string& call, Sent sent, Tim
   return asked->number(0);
 }
 
-Result<bool> SessionBackend::answers_to(std::int64_t request, TimePoint by, bool& all) {
+Result<SessionBackend::Answers> SessionBackend::answers_to(std::int64_t request, TimePoint by) {
   const TimePoint enough = std::min(by, BootClock::now() + answers_within);
   Nudge nudge;
   Duration pause = milliseconds(1);
@@ -342,55 +343,45 @@ Result<bool> SessionBackend::answers_to(std::int64_t request, TimePoint by, bool
         CallText(store_.name("_session_answers")).number(request).str(), Sent::reading, by);
     if (!answer) return answer.error();
     if (answer->rows.size() != 1) return nonsense(store_);
-    all = answer->text(0) != "waiting";
-    if (all || BootClock::now() >= enough) return answer->text(0) == "ended";
+    const bool all = answer->text(0) != "waiting";
+    if (all || BootClock::now() >= enough) {
+      return Answers{answer->text(0) == "ended", all, answer->text(2)};
+    }
     if (nudge.due()) wake_clients(answer->text(1), by);
     std::this_thread::sleep_for(pause);
     pause = std::min<Duration>(pause * 2, milliseconds(20));
   }
 }
 
-Result<bool> SessionBackend::end_elsewhere(const std::string& question, Stamp stamp, bool forced,
+Result<bool> SessionBackend::end_elsewhere(const std::string& question, bool forced,
                                            TimePoint by) {
   const Result<std::int64_t> request = put(question, Sent::change, by);
   if (!request) return request.error();
-  bool all = false;
-  Result<bool> ended = answers_to(*request, by, all);
-  if (!ended || *ended || all) return ended;
-  const Error silent{Errc::indeterminate,
-                     store_.options().shown() + ": a client of the space does not answer"};
-  if (!forced) return silent;
+  const Result<Answers> answers = answers_to(*request, by);
+  if (!answers) return answers.error();
+  if (answers->ended) return true;
   // Its session is ended, with the other holds in it. The server lets an account end its own
   // sessions, and an administrator any.
-  const Result<Reply> locks = store_.run(
-      CallText(store_.name("_session_inspect")).number(0).null().null().str(), Sent::reading, by);
-  if (!locks) return locks.error();
-  for (std::size_t row = 0; row < locks->rows.size(); ++row) {
-    if (locks->number(0, row) != stamp.value) continue;
-    const Result<Reply> killed =
-        store_.run("KILL CONNECTION IS_USED_LOCK(" + hex_literal(locks->text(9, row)) + ")",
-                   Sent::reading, by);
-    return killed ? Result<bool>(true) : silent;
+  if (forced && !answers->silent.empty() &&
+      store_.run("KILL CONNECTION IS_USED_LOCK(" + quoted(answers->silent) + ")", Sent::reading,
+                 by)) {
+    return true;
   }
-  // It has no such hold, or answers late.
-  ended = answers_to(*request, by, all);
-  if (!ended || *ended || all) return ended;
-  return silent;
+  if (answers->all && answers->silent.empty()) return false;
+  return Error{Errc::indeterminate,
+               store_.options().shown() + ": a client of the space does not answer"};
 }
 
 Result<bool> SessionBackend::break_hold(const HoldRef& hold, TimePoint by) {
   if (hold.stamp.value <= 0) return false;
-  return end_elsewhere(CallText(store_.name("_break")).number(hold.stamp.value).str(), hold.stamp,
-                       true, by);
+  return end_elsewhere(CallText(store_.name("_break")).number(hold.stamp.value).str(), true, by);
 }
 
 Result<Inspection> SessionBackend::inspect(const InspectQuery& query, TimePoint by) {
   const Result<std::int64_t> request =
       put(CallText(store_.name("_session_ask")).number(0).bytes("").str(), Sent::reading, by);
   if (!request) return request.error();
-  bool all = false;
-  const Result<bool> answers = answers_to(*request, by, all);
-  if (!answers) return answers.error();
+  if (const Result<Answers> answers = answers_to(*request, by); !answers) return answers.error();
   CallText call(store_.name("_session_inspect"));
   if (query.match == InspectQuery::Match::all) {
     call.number(0).null().null();

@@ -11,8 +11,7 @@ READS SQL DATA SQL SECURITY DEFINER
 BEGIN
   DECLARE v_now BIGINT DEFAULT {now};
   -- A release unlocks one key after the other: a set is shown as a whole, or not at all.
-  SELECT h.stamp, h.app, h.instance, h.epoch, h.label, h.since, h.ends - v_now, h.name, h.mode,
-         h.lock_name
+  SELECT h.stamp, h.app, h.instance, h.epoch, h.label, h.since, h.ends - v_now, h.name, h.mode
     FROM {space}_session_holds h
     JOIN (SELECT stamp FROM {space}_session_holds GROUP BY stamp
            HAVING MIN(COALESCE(IS_USED_LOCK(lock_name) = session, 0)) = 1) live
