@@ -117,9 +117,6 @@ Result<std::unique_ptr<Session>> Session::connect(const Options& options, TimePo
     opened = session->open(false, by);
   }
   if (!opened) return opened.error();
-  const Result<Reply> level =
-      session->run("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED", Sent::reading, by);
-  if (!level) return level.error();
   if (options.ssl_mode >= SslMode::required) {
     const Result<Reply> cipher =
         session->run("SHOW SESSION STATUS LIKE 'Ssl_cipher'", Sent::reading, by);

@@ -57,7 +57,8 @@ struct SessionStatement {
 // Used by one thread at a time, except where it says otherwise.
 class Session final : public server::Carrier {
  public:
-  // Ends at `by`. `options` must outlive it.
+  // Ends at `by`. `options` must outlive it. The isolation level is the server's own: a session
+  // calls procedures, which set theirs, and reads nothing itself.
   static Result<std::unique_ptr<Session>> connect(const Options& options, TimePoint by);
   ~Session() override;
 

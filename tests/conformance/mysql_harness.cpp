@@ -1,6 +1,7 @@
 #include "tests/conformance/mysql_harness.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -32,41 +33,35 @@ class Server : public SharedServer<test::RawMysql> {
 
   // The name of a space that an earlier test used and that is empty again; "" if there is none.
   // Making one takes a second or two on MySQL.
-  std::string used_space() {
-    if (spaces_.empty()) return {};
-    std::string name = std::move(spaces_.back());
-    spaces_.pop_back();
+  std::string used_space(bool session) {
+    std::vector<std::string>& spaces = spaces_[session ? 1 : 0];
+    if (spaces.empty()) return {};
+    std::string name = std::move(spaces.back());
+    spaces.pop_back();
     return name;
   }
   // Makes it as good as new, for used_space(). Ends the test's connections first, so that nothing
   // that is still on its way reaches the next test's space.
   void take_back(const std::string& name, bool session) {
-    if (!is_own() || session) return remove(name, session);
+    if (!is_own()) return remove(name, session);
     kill_connections();
     as_admin([&](test::RawMysql& admin) {
       while (admin.number("SELECT COUNT(*) FROM " + others) > 0) {
       }
-      for (const char* const table : {"_locks", "_names", "_lock_permits", "_epochs", "_waiters",
-                                      "_waiter_names", "_traces"}) {
-        admin.rows("DELETE FROM " + name + table);
-      }
+      for (const std::string& table : tables_of(session)) admin.rows("DELETE FROM " + name + table);
+      if (session) admin.rows("UPDATE " + name + "_session SET token = '', readers = 0");
       admin.rows("UPDATE " + name +
                  "_space SET config_version = config_version + 1, stamp_base = 0, "
                  "max_lease_us = 600000000, migration_phase = 0");
       return 0;
     });
-    spaces_.push_back(name);
+    spaces_[session ? 1 : 0].push_back(name);
   }
   void remove(const std::string& name, bool session) {
     as_admin([&](test::RawMysql& admin) {
-      std::string tables =
-          name + "_space, " + name + "_lock_permits, " + name + "_epochs, " + name + "_accounts";
-      for (const char* const table :
-           session
-               ? std::vector{"_session", "_session_clients", "_session_requests", "_session_holds"}
-               : std::vector{"_locks", "_names", "_waiters", "_waiter_names", "_traces"}) {
-        tables += ", " + name + table;
-      }
+      std::string tables = name + "_space, " + name + "_accounts";
+      if (session) tables += ", " + name + "_session";
+      for (const std::string& table : tables_of(session)) tables += ", " + name + table;
       admin.rows("DROP TABLE " + tables);
       for (const auto& row :
            admin.rows("SELECT routine_name FROM information_schema.routines WHERE "
@@ -92,10 +87,20 @@ class Server : public SharedServer<test::RawMysql> {
       "information_schema.processlist WHERE id <> CONNECTION_ID() AND "
       "user = SUBSTRING_INDEX(CURRENT_USER(), '@', 1)";
 
+  // Those with rows that a test has left.
+  static std::vector<std::string> tables_of(bool session) {
+    if (session) {
+      return {"_lock_permits", "_epochs", "_session_clients", "_session_requests",
+              "_session_holds"};
+    }
+    return {"_locks",   "_names",        "_lock_permits", "_epochs",
+            "_waiters", "_waiter_names", "_traces"};
+  }
+
   explicit Server(const ServerChoice& choice)
       : SharedServer(choice, [](test::RawMysql& admin) { admin.rows("SELECT 1"); }) {}
 
-  std::vector<std::string> spaces_;
+  std::array<std::vector<std::string>, 2> spaces_;  // the second: with strategy=session
 };
 
 // All rows in one statement, so that they are one state of the store.
@@ -134,7 +139,7 @@ class MysqlSpace final : public Space {
  public:
   MysqlSpace(Server& server, const std::string& strategy)
       : server_(server),
-        name_(strategy == "session" ? std::string() : server.used_space()),
+        name_(server.used_space(strategy == "session")),
         strategy_(strategy) {
     if (!name_.empty()) return;
     name_ = "t" + Token::random().hex().substr(0, 20);
