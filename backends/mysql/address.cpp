@@ -27,7 +27,8 @@ Parameters parameters_of(Options& options) {
   return {
       {"space", space_name(options.space)},
       {"strategy", one_of(options.strategy, {{"select-for-update", Strategy::select_for_update},
-                                             {"unique-index", Strategy::unique_index}})},
+                                             {"unique-index", Strategy::unique_index},
+                                             {"session", Strategy::session}})},
       {"pool", pool_size(options.pool)},
       {"connect_timeout", connect_timeout(options.connect_timeout)},
       {"socket", text(options.socket)},
