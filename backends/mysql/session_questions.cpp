@@ -29,7 +29,7 @@ using std::chrono::seconds;
 
 // A client that does not answer within this time stands still, or is cut off. Each answer waits for
 // the disk.
-constexpr Duration answers_within = seconds(3);
+constexpr Duration answers_within = seconds(5);
 constexpr Duration main_pause = milliseconds(250);
 // How long the server parks the main connection before this client looks by itself: whoever has
 // another account can't end that.
@@ -353,8 +353,7 @@ Result<SessionBackend::Answers> SessionBackend::answers_to(std::int64_t request,
   }
 }
 
-Result<bool> SessionBackend::end_elsewhere(const std::string& question, bool forced,
-                                           TimePoint by) {
+Result<bool> SessionBackend::end_elsewhere(const std::string& question, bool forced, TimePoint by) {
   const Result<std::int64_t> request = put(question, Sent::change, by);
   if (!request) return request.error();
   const Result<Answers> answers = answers_to(*request, by);

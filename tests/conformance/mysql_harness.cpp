@@ -93,8 +93,7 @@ class Server : public SharedServer<test::RawMysql> {
       return {"_lock_permits", "_epochs", "_session_clients", "_session_requests",
               "_session_holds"};
     }
-    return {"_locks",   "_names",        "_lock_permits", "_epochs",
-            "_waiters", "_waiter_names", "_traces"};
+    return {"_locks", "_names", "_lock_permits", "_epochs", "_waiters", "_waiter_names", "_traces"};
   }
 
   explicit Server(const ServerChoice& choice)
@@ -138,9 +137,7 @@ std::vector<RawHold> look_into(Server& server, const std::string& space) {
 class MysqlSpace final : public Space {
  public:
   MysqlSpace(Server& server, const std::string& strategy)
-      : server_(server),
-        name_(server.used_space(strategy == "session")),
-        strategy_(strategy) {
+      : server_(server), name_(server.used_space(strategy == "session")), strategy_(strategy) {
     if (!name_.empty()) return;
     name_ = "t" + Token::random().hex().substr(0, 20);
     init_space(url(), test::soon()).value();
