@@ -41,6 +41,9 @@ constexpr Duration main_within = seconds(4);
 
 std::string new_name() { return Token::random().hex().substr(0, 20); }
 
+// The lock that a client's main connection holds while it is parked, without "lockset ".
+std::string mark_of(std::string_view client) { return "parked " + std::string(client); }
+
 std::string hex_text(std::string_view bytes) {
   const std::string literal = hex_literal(bytes);  // x'..'
   return "\"" + literal.substr(2, literal.size() - 3) + "\"";
@@ -175,6 +178,7 @@ bool SessionBackend::tend_main(TimePoint& until) {
                             .number(answered_)
                             .bytes(seen_token_)
                             .number(look_at_once_ ? 0 : parks_for_s)
+                            .bytes("lockset " + mark_of(client_))
                             .str(),
                         by);
   until = std::min({until, list_at_, parked_at_ + parks_at_most});
@@ -323,7 +327,7 @@ void SessionBackend::wake_clients(std::string_view names, TimePoint by) {
   while (!names.empty()) {
     const std::string_view name = names.substr(0, names.find(','));
     names.remove_prefix(std::min(name.size() + 1, names.size()));
-    static_cast<void>(store_.run(wake_text(name), Sent::reading, by));
+    static_cast<void>(store_.run(wake_text(mark_of(name)), Sent::reading, by));
   }
 }
 
@@ -335,7 +339,8 @@ Result<std::int64_t> SessionBackend::put(const std::string& call, Sent sent, Tim
 }
 
 Result<SessionBackend::Answers> SessionBackend::answers_to(std::int64_t request, TimePoint by) {
-  const TimePoint enough = std::min(by, BootClock::now() + answers_within);
+  // There has to be time to read what those have listed that did answer.
+  const TimePoint enough = std::min(later(by, -seconds(1)), BootClock::now() + answers_within);
   Nudge nudge;
   Duration pause = milliseconds(1);
   for (;;) {
