@@ -337,7 +337,7 @@ bool Session::after(int wait) {
   }
 }
 
-// Of the first set alone: a CALL has another answer after it.
+// Takes the rows of the first result set only: a CALL sends another result after it.
 void Session::take_rows() {
   const unsigned columns = mysql_num_fields(set_);
   while (first_set_) {

@@ -4,8 +4,8 @@
 // would cost as much as the locks. What it would have to read is known to the client beforehand,
 // and stays right as long as a certain user-level lock is held: that of the token. One session in
 // the server holds it, the keeper; any client may be that. The acquire looks, once it has its
-// locks, whether the token's lock is held. Whoever changes something takes the token out of the
-// table first, and is not done before the keeper has given its lock up (or has ended).
+// locks, whether the token's lock is held. A change takes the token out of the table first, and
+// returns only after the keeper has released its lock (or has ended).
 #include <algorithm>
 #include <bit>
 #include <chrono>

@@ -29,7 +29,7 @@ class Carrier {
   Carrier& operator=(const Carrier&) = delete;
   virtual ~Carrier() = default;
 
-  // Of the last call.
+  // How the last call ended.
   [[nodiscard]] virtual Outcome outcome() const noexcept = 0;
   // An answer is still to come.
   [[nodiscard]] virtual bool owes() const noexcept = 0;
