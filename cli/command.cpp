@@ -55,8 +55,9 @@ and error, and runs in its own process group. That group gets the terminal if lo
 it, and the signals INT, TERM, HUP, QUIT, USR1, USR2 and WINCH that are sent to lockset.
 While lockset still waits for the locks, INT, TERM, HUP and QUIT end the wait.
 
-COMMAND sees LOCKSET_STAMP, the fencing token of the grant, and LOCKSET_NAMES, one
-line "read NAME" or "write NAME" for each lock.
+COMMAND sees LOCKSET_STAMP, the fencing token of the grant; LOCKSET_NAMES, one line
+"read NAME" or "write NAME" for each lock; and LOCKSET_FLOORS, for each of these lines
+the lowest stamp that may still act on the name (0: the store can't tell).
 
 If the lock is lost (somebody broke it, or the store did not answer until the lease ran
 out), COMMAND's process group gets SIGTERM and, after --grace, SIGKILL. The exit code is

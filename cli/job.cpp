@@ -38,11 +38,22 @@ std::string names_text(std::span<const LockRequest> items) {
   return text;
 }
 
+// In the order of the names.
+std::string floors_text(const Hold& hold) {
+  std::string text;
+  for (const LockRequest& item : hold.items()) {
+    if (!text.empty()) text += '\n';
+    text += std::to_string(hold.floor(item.name).value);
+  }
+  return text;
+}
+
 ChildPlan child_plan(const JobPlan& plan, const Hold& hold, const Signals& signals) {
   ChildPlan child;
   child.command = plan.command;
   child.environment = {{"LOCKSET_STAMP", std::to_string(hold.stamp().value)},
-                       {"LOCKSET_NAMES", names_text(hold.items())}};
+                       {"LOCKSET_NAMES", names_text(hold.items())},
+                       {"LOCKSET_FLOORS", floors_text(hold)}};
   child.mask = signals.original_mask();
   if (plan.on_lost == OnLost::term) child.death_signal = SIGTERM;
   if (plan.on_lost == OnLost::kill) child.death_signal = SIGKILL;

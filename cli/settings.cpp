@@ -68,15 +68,15 @@ const Option* file_option(std::string_view key) {
   throw Failure(exit_config, entry.place + ": unknown key " + in_quotes(entry.key) + hint);
 }
 
-// Other programs may use our prefix (our own tests do, and `run` gives LOCKSET_STAMP and
-// LOCKSET_NAMES to its child), so an unknown variable is no error. One that looks misspelt gets a
-// warning: it would silently have no effect.
+// Other programs may use our prefix (our own tests do, and `run` gives LOCKSET_STAMP,
+// LOCKSET_NAMES and LOCKSET_FLOORS to its child), so an unknown variable is no error. One that
+// looks misspelt gets a warning: it would silently have no effect.
 void warn_of_misspelt_variables() {
   std::vector<std::string_view> known;
   for (const Option& each : all_options()) {
     if (!each.env.empty()) known.push_back(each.env);
   }
-  const std::set<std::string_view> ours{"LOCKSET_STAMP", "LOCKSET_NAMES"};
+  const std::set<std::string_view> ours{"LOCKSET_STAMP", "LOCKSET_NAMES", "LOCKSET_FLOORS"};
   for (char** each = environ; each != nullptr && *each != nullptr; ++each) {
     const std::string_view entry(*each);
     const std::string_view name = entry.substr(0, entry.find('='));

@@ -40,6 +40,13 @@ same "LOCKSET_NAMES" $'read a\nwrite b' "${out#*$'\n'}"
 true_that "LOCKSET_STAMP is positive" test "$first" -gt 0
 exits 0 "$lockset" run --write b -- sh -c 'echo "$LOCKSET_STAMP"'
 true_that "stamps grow" test "$out" -gt "$first"
+# A reader beside another one: the floor of what both hold is the other's stamp.
+"$lockset" permits set a --read 2
+reader=$("$lockset" acquire --read a --lease 10m)
+exits 0 "$lockset" run --write b --read a -- sh -c 'echo "$LOCKSET_FLOORS"; echo "$LOCKSET_STAMP"'
+same "LOCKSET_FLOORS" "$reader"$'\n'"${out##*$'\n'}" "${out%$'\n'*}"
+"$lockset" release "$reader"
+"$lockset" permits unset a --read
 exits 0 "$lockset" run --write x -- sh -c 'lockset=$1; "$lockset" run --write y -- sh -c "echo \$LOCKSET_NAMES"' sh "$lockset"
 same "nested" "write y" "$out"
 same "nested: no warning" "" "$err"
