@@ -129,8 +129,7 @@ void check_busy(const Timeline& line, const Rules& rules, Findings& findings, Co
         }
       }
       const Interval during{op.asked, op.returned};
-      explained[ref.op] =
-          may.can_block(item.mode, least, during, own_mode(line, holds, op, name));
+      explained[ref.op] = may.can_block(item.mode, least, during, own_mode(line, holds, op, name));
       if (explained[ref.op] || op.stamp) continue;
       if (!waiters) waiters.emplace(line, rules, name);
       explained[ref.op] = waiters->may_stand(ref.op, during);

@@ -122,7 +122,7 @@ struct Ending {  // a release, a break, or the grant that takes its place
   bool relied_on = false;
 };
 
-struct Conversion {  // the call of an acquire that would take the place of a hold
+struct Conversion {      // the call of an acquire that would take the place of a hold
   std::uint32_t op = 0;  // the hold
   Interval call;         // its end is part of it
   bool gives_up = false;
