@@ -33,6 +33,12 @@ TEST(Replacing, NobodyGetsBetween) {
   Story downgraded = converted(w("a"), r("a", 2));
   downgraded.had("q", 1, 15, {r("a", 2)}, 90, 105, 106, 107);
   expect_only(downgraded.check(), Invariant::fencing, "not admissible");
+  // A third reader, for two are permitted.
+  Story crowded = converted(r("a", 2), w("a"));
+  crowded.had("q", 1, 14, {r("a", 2)}, 90, 105, 106, 107);
+  expect_kept(crowded.check());
+  crowded.had("o", 1, 15, {r("a", 2)}, 90, 105, 106, 107);
+  expect_only(crowded.check(), Invariant::fencing, "not admissible");
   // Behind it, others read as well.
   Story shared = converted(w("a"), r("a", 2));
   expect_kept(shared.had("q", 1, 25, {r("a", 2)}, 90, 112, 113, 114).check());
@@ -126,6 +132,14 @@ TEST(Replacing, IsNotInItsOwnWay) {
   expect_kept(busy(Stamp{11}, true));
   expect_only(busy(Stamp{10}, true), Invariant::busy, "itself takes the place of");
   expect_only(busy(Stamp{}, false), Invariant::busy, "nobody can have been in its way");
+}
+
+TEST(Replacing, WhatHasEndedIsNotLeftOutOfTheOthers) {
+  Story story;
+  story.hold("p", 1, 10, {r("a", 2)}, 10, 20, 1'000).add("p", 1'000, Lost{Stamp{10}});
+  story.had("q", 1, 11, {r("a", 2)}, 4'000, 4'010, 5'200, 5'210);
+  story.ask("p", 2, 5'000, {w("a")}).add("p", 5'000, Replace{2, Stamp{10}});
+  expect_kept(story.add("p", 5'010, Busy{2, "a", Stamp{}}).check());
 }
 
 TEST(Replacing, ASnapshotShowsOneOfThem) {
