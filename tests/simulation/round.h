@@ -38,6 +38,7 @@ class Client::Round {
   }
   void look_at(Stamp stamp, const std::function<bool()>& valid);
   void convert();
+  void check_not_done(Stamp stamp);
   void watch(Stamp stamp, const std::stop_token& over);
   void not_converted(Stamp stamp, const Error& error);
   void use();

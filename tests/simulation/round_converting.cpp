@@ -53,11 +53,15 @@ void Client::Round::convert() {
   over.request_stop();
   world_.join(watcher);
 
+  if (error && error->code == Errc::not_held) check_not_done(old);
   note_attempts(stamp);
   replaced_ = {};
   if (stamp) {
     if (!plain_ && hold_.valid() && !client_.process_.dead) {
       client_.complain("one of the two is valid", old, "valid() is true after it was converted");
+    }
+    if (!plain_ && hold_.lost_reason() == LostReason::gone && !client_.process_.dead) {
+      client_.complain("what is converted is not lost", old, "said to be gone");
     }
     told_.over.emplace(old, 0);
     told_.let_go.insert(old);
@@ -89,6 +93,19 @@ void Client::Round::not_converted(Stamp stamp, const Error& error) {
   if (valid() && !client_.process_.dead) {
     client_.complain("what is gone is lost", stamp,
                      "said to be not held when it was to be converted, and valid() is true");
+  }
+}
+
+// Semantics 29: an attempt that finds the hold gone looks for the earlier ones, whose answers were
+// lost.
+void Client::Round::check_not_done(Stamp stamp) {
+  const Fate* const old = client_.truth_.fate(stamp);
+  const Stamp successor = old != nullptr ? old->successor : Stamp{};
+  if (!client_.truth_.live(successor) || client_.process_.dead) return;
+  for (const Told::Attempt& each : told_.attempts[world_.current()]) {
+    if (each.token != client_.truth_.fate(successor)->token) continue;
+    client_.complain("a conversion that was done is a success", stamp,
+                     "said to be not held, though this very call has converted it");
   }
 }
 
