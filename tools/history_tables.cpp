@@ -43,7 +43,7 @@ std::string counts_table(const history::Counts& counts) {
   add("grants on a condition", counts.conditional);
   add("upgrades", counts.upgrades);
   add("downgrades", counts.downgrades);
-  add("conversions that met contention", counts.unconverted);
+  add("conversions refused", counts.unconverted);
   table.add({"longest time without a grant", whole_milliseconds(counts.longest_without_grant)});
   return table.text();
 }
