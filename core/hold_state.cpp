@@ -73,6 +73,7 @@ bool HoldState::denied() {
   return apply([this](LeaseState& state) {
     if (converting_) {
       denied_meanwhile_ = true;
+      state.failed(now());
     } else {
       state.denied();
     }

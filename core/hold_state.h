@@ -92,7 +92,8 @@ class HoldState {
     return std::unique_lock(converting_mutex_);
   }
   // From now on the store may end it for the hold that takes its place, so a denial is kept until
-  // it is known whether that is why. With `gives_up` it is not valid meanwhile.
+  // it is known whether that is why; meanwhile it counts as a renewal that failed. With `gives_up`
+  // it is not valid meanwhile.
   void begin_conversion(bool gives_up);
   // It was not converted. True if newly lost by a denial meanwhile, as of the events above.
   bool end_conversion();

@@ -62,8 +62,7 @@ void Keeper::do_chore(const Chore& chore) {
   if (!hold.stamp) {
     const Result<std::optional<Grant>> found = backend_.resolve(hold, by);
     if (found && *found) hold.stamp = (*found)->stamp;
-    // Before its names become free: nobody else may hold them while it counts as valid here.
-    if (hold.stamp && chore.replaces) ended_in_store(chore.replaces);
+    if (hold.stamp && chore.replaces) lose_converted(chore.replaces);
   }
   if (hold.stamp && backend_.release(hold, owner_.app, by)) return;
   // Not granted so far, or the store was not reached: a late request may still arrive.

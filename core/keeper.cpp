@@ -61,6 +61,11 @@ void Keeper::ended_in_store(Stamp stamp) {
   if (hold && hold->denied()) announce(hold);
 }
 
+void Keeper::lose_converted(Stamp stamp) {
+  const std::shared_ptr<HoldState> hold = find(stamp);
+  if (hold && hold->lose(LostReason::gone)) announce(hold);
+}
+
 void Keeper::stop() {
   backend_.watch_losses({});
   {

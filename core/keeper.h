@@ -71,6 +71,11 @@ class Keeper {
   // Makes the housekeeper tidy up, until `until`. `replaces`: as in Chore.
   void tidy_later(KnownHold hold, TimePoint until, Stamp replaces = {});
 
+  // A conversion has ended this hold in the store, and its grant is about to be given back. Nobody
+  // else may hold its names while it counts as valid here, so it is lost first. Unlike a denial,
+  // this also counts while the hold is being converted.
+  void lose_converted(Stamp stamp);
+
   // Takes over a configuration and acts on it.
   void take_config(SpaceConfig config);
 

@@ -98,8 +98,8 @@ class Manager : public std::enable_shared_from_this<Manager> {
   Status may_still_take(const Call& call);
   [[nodiscard]] Error application_lost() const;  // REQUIRES: app_hold_
   Status may_be_permanent(Stamp stamp);
-  // Releases a grant that nobody uses; in the background if the store does not answer.
-  void give_back(KnownHold hold, Duration lease);
+  // Releases a grant of this call that nobody uses; in the background if the store does not answer.
+  void give_back(const Call& call, KnownHold hold, Duration lease);
   Status may_take_here(std::shared_ptr<const SpaceConfig>& config, TimePoint by);
   // The condition for the store. Errc::changed if it can't be met.
   Result<std::vector<Expected>> condition(const LockSet& set,

@@ -239,13 +239,14 @@ Result<AcquireOutcome> Manager::refuse_old_stamp(Call& call, Result<AcquireOutco
   call.replaced_has_ended = call.replaces != nullptr;
   if (grant->stamp > above) return outcome;
   const Stamp stamp = grant->stamp;
-  give_back(granted_to(call, stamp), grant->lease);
+  give_back(call, granted_to(call, stamp), grant->lease);
   return Error{Errc::rolled_back, "the store granted stamp " + std::to_string(stamp.value) +
                                       " after " + std::to_string(above.value) +
                                       ": it was restored or wiped, and its holds can't be trusted"};
 }
 
-void Manager::give_back(KnownHold hold, Duration lease) {
+void Manager::give_back(const Call& call, KnownHold hold, Duration lease) {
+  if (call.replaces != nullptr) keeper_.lose_converted(call.replaces->stamp());
   if (backend_->release(hold.ref(), owner_.app, io_deadline())) return;
   keeper_.tidy_later(std::move(hold), later(BootClock::now(), lease));
 }
@@ -270,7 +271,7 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Resolve& r
 }
 
 AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Discard& discard) {
-  give_back(granted_to(call, discard.stamp), call.lease);
+  give_back(call, granted_to(call, discard.stamp), call.lease);
   // It met the condition and wrote nothing: the next attempt continues from it.
   for (Expected& each : call.condition) {
     if (call.set.items()[each.item].mode == Mode::write) each.last_write = discard.stamp;
@@ -326,7 +327,7 @@ Result<std::shared_ptr<HoldState>> Manager::keep(Call& call, AcquireLoop::Grante
       granted_to(call, stamp, store_time), std::move(granted.grant.floors), granted.grant.lease,
       call.sent, call.lease, weak_from_this(), app_hold_, clock_, call.ends_with_process});
   if (!hold->valid()) {
-    give_back(hold->known(), hold->granted_lease());
+    give_back(call, hold->known(), hold->granted_lease());
     if (app_hold_ && !app_hold_->valid()) return application_lost();
     return Error{Errc::unavailable, "the lease expired before the grant arrived"};
   }
@@ -337,7 +338,7 @@ Result<std::shared_ptr<HoldState>> Manager::keep(Call& call, AcquireLoop::Grante
   // to see the new one.
   if (closed_ && keeper_.remove(stamp)) {
     hold->release();
-    give_back(hold->known(), hold->granted_lease());
+    give_back(call, hold->known(), hold->granted_lease());
     return usable().error();
   }
   // A converted hold has taken over the lease of a permanent one.

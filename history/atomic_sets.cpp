@@ -110,6 +110,8 @@ void check_atomic_sets(const Timeline& line, const Rules& rules, Findings& findi
   SurelyThere surely(line);
   for (const Snapshot& snapshot : line.snapshots) {
     if (disturbed(snapshot)) continue;
+    std::set<Stamp> all;
+    for (const Row& row : snapshot.rows) all.insert(row.stamp);
     std::set<Stamp> shown;
     for (const Row& row : snapshot.rows) {
       const auto complain = [&](const std::string& rule, const Op* op) {
@@ -130,7 +132,7 @@ void check_atomic_sets(const Timeline& line, const Rules& rules, Findings& findi
         continue;
       }
       const Op& op = line.ops[at->second];
-      if (op.replaces && shown.contains(op.replaces)) {
+      if (op.replaces && all.contains(op.replaces)) {
         complain("a hold together with the one whose place it took", &op);
       }
       if (names != names_of(line.set_of(op))) {

@@ -24,6 +24,10 @@ std::string false_witness(const Timeline& line, const Holds& holds, const Op& op
   const auto at = holds.find(op.stamp);
   if (at == holds.end()) return {};
   const Op& witness = line.ops[at->second];
+  if (op.stamp == op.replaces) {
+    return "was told that the hold is in its way that it itself takes the place of\n  " +
+           line.tell(witness);
+  }
   const std::span<const Item> set = line.set_of(witness);
   const bool has_name =
       std::any_of(set.begin(), set.end(), [&](const Item& item) { return item.name == op.name; });
@@ -33,6 +37,20 @@ std::string false_witness(const Timeline& line, const Holds& holds, const Op& op
   }
   if (line.may_be_there(at->second, {op.asked, op.returned})) return {};
   return "was told that a hold is in its way which was not there\n  " + line.tell(witness);
+}
+
+// The mode of the hold that `op` takes the place of, if that has the name and may have been there
+// all the while. It is not in the way of `op`.
+std::optional<Mode> own_mode(const Timeline& line, const Holds& holds, const Op& op,
+                             std::uint32_t name) {
+  const auto at = op.replaces ? holds.find(op.replaces) : holds.end();
+  if (at == holds.end()) return {};
+  const Op& own = line.ops[at->second];
+  if (own.asked > op.asked || own.may_end < op.returned) return {};
+  for (const Item& item : line.set_of(own)) {
+    if (item.name == name) return item.mode;
+  }
+  return {};
 }
 
 // The acquires that may have stood in line for one name.
@@ -90,6 +108,10 @@ void check_busy(const Timeline& line, const Rules& rules, Findings& findings, Co
   const PermitsBook book(line);
   std::vector<bool> explained(line.ops.size(), false);
   std::vector<bool> overlaps(line.ops.size(), false);
+  Holds holds;
+  for (std::uint32_t i = 0; i < line.ops.size(); ++i) {
+    if (line.ops[i].granted()) holds.emplace(line.ops[i].stamp, i);
+  }
   for (std::uint32_t name = 0; name < line.names.size(); ++name) {
     const MayHold may(line, name);
     std::optional<Waiters> waiters;  // made when they are needed
@@ -107,7 +129,7 @@ void check_busy(const Timeline& line, const Rules& rules, Findings& findings, Co
         }
       }
       const Interval during{op.asked, op.returned};
-      explained[ref.op] = may.can_block(item.mode, least, during);
+      explained[ref.op] = may.can_block(item.mode, least, during, own_mode(line, holds, op, name));
       if (explained[ref.op] || op.stamp) continue;
       if (!waiters) waiters.emplace(line, rules, name);
       explained[ref.op] = waiters->may_stand(ref.op, during);
@@ -115,10 +137,6 @@ void check_busy(const Timeline& line, const Rules& rules, Findings& findings, Co
   }
   counts.overlaps += static_cast<std::uint64_t>(std::count(overlaps.begin(), overlaps.end(), true));
 
-  Holds holds;
-  for (std::uint32_t i = 0; i < line.ops.size(); ++i) {
-    if (line.ops[i].granted()) holds.emplace(line.ops[i].stamp, i);
-  }
   std::uint64_t busy = 0;
   std::vector<std::pair<std::uint32_t, std::string>> spurious;
   for (std::uint32_t i = 0; i < line.ops.size(); ++i) {

@@ -35,6 +35,12 @@ void count(const Timeline& line, Counts& counts) {
         break;
     }
   }
+  for (const Op& op : line.ops) {
+    if (!op.replaces) continue;
+    const bool upgrade = line.set_of(op).front().mode == Mode::write;
+    if (op.granted()) ++(upgrade ? counts.upgrades : counts.downgrades);
+    if (op.outcome == Op::Outcome::busy) ++counts.unconverted;
+  }
   counts.grants = grants.size();
   counts.lost = line.losses.all.size();
   counts.kills = line.kills;

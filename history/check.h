@@ -134,6 +134,9 @@ struct Counts {
   std::uint64_t changed = 0;           // the same, and acquires that were refused by a condition
   std::uint64_t conditional = 0;       // grants on a condition
   std::uint64_t spurious_changes = 0;  // answers that nothing explains
+  std::uint64_t upgrades = 0;          // grants that took the place of a hold
+  std::uint64_t downgrades = 0;
+  std::uint64_t unconverted = 0;  // conversions that were told "busy"
   // From the first event to the last call.
   Duration longest_without_grant{};
 };

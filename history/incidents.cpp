@@ -232,15 +232,21 @@ class Incidents {
 };
 
 // A grant that takes the place of a hold ends it.
-void end_replaced(Gathering& all) {
+void take_conversions(Gathering& all) {
   for (const Op& op : all.line.ops) {
     if (!op.replaces) continue;
     all.process = op.process;
     const std::uint32_t hold = all.hold_of(op.replaces);
+    if (hold == nobody) continue;
+    const bool gives_up = all.line.items[op.first_item].mode == Mode::read;
+    if (all.line.ops[hold].process == op.process) {
+      all.line.conversions.all.push_back({hold, {op.asked, op.returned}, gives_up});
+    }
     const bool perhaps = op.outcome == Op::Outcome::unknown || op.outcome == Op::Outcome::none;
-    if (hold == nobody || !(op.granted() || perhaps)) continue;
+    if (!op.granted() && !perhaps) continue;
     const auto answer = op.granted() ? Ending::Answer::released : Ending::Answer::unknown;
-    all.line.endings.all.push_back({hold, op.process, op.asked, op.returned, answer});
+    all.line.endings.all.push_back(
+        {hold, op.process, op.asked, op.returned, answer, perhaps && !gives_up});
     if (op.granted()) {
       all.line.ops[hold].replaced_by = static_cast<std::uint32_t>(&op - all.line.ops.data());
     }
@@ -251,7 +257,7 @@ void end_replaced(Gathering& all) {
 
 Status take_incidents(const History& history, Gathering& all) {
   if (Status status = walk<Incidents>(history, all); !status) return status;
-  end_replaced(all);
+  take_conversions(all);
   return {};
 }
 

@@ -40,10 +40,12 @@ class LeaseCheck {
     };
     for (const Loss& each : line_.losses.of(index_)) note(each.at, "it was lost");
     for (const Ending& each : line_.endings.of(index_)) {
-      if (each.process == op_.process) note(each.returned, "it was released");
+      const bool over = each.process == op_.process && !each.relied_on;
+      if (over) note(each.returned, "it was released");
     }
     for (const Sample& each : line_.samples.of(index_)) {
-      if (!each.answer) note(each.answered, "valid() had been false");
+      const bool over = !each.answer && !line_.interrupted(each);
+      if (over) note(each.answered, "valid() had been false");
     }
     for (const Sample& each : line_.samples.of(index_)) {
       if (!each.answer) continue;
@@ -122,12 +124,24 @@ class LeaseCheck {
     }
   }
 
+  // A hold that the store no longer has may have ended for the one that takes its place: that is
+  // known when the call has returned.
+  TimePoint known_after(TimePoint denied) const {
+    TimePoint known = denied;
+    for (const Conversion& each : line_.conversions.of(index_)) {
+      if (each.call.begin <= denied && denied <= each.call.end) {
+        known = std::max(known, each.call.end);
+      }
+    }
+    return known;
+  }
+
   // lost() comes when validity ends, unless the hold was released or its process died before.
   void check_told() {
     TimePoint loss = op_.valid_end;
     for (const Renewal& each : line_.renewals.of(index_)) {
       if (each.answer == Renewal::Answer::gone && each.process == op_.process) {
-        loss = std::min(loss, each.returned);
+        loss = std::min(loss, known_after(each.returned));
       }
     }
     if (loss == TimePoint::max()) return;
@@ -136,7 +150,7 @@ class LeaseCheck {
     const Process& process = line_.processes[op_.process];
     if (process.last < deadline || (process.killed && *process.killed < deadline)) return;
     for (const Ending& each : line_.endings.of(index_)) {
-      if (each.process == op_.process && each.sent <= deadline) return;
+      if (each.process == op_.process && !each.relied_on && each.sent <= deadline) return;
     }
     for (const Loss& each : line_.losses.of(index_)) {
       if (each.at <= deadline) return;

@@ -68,12 +68,15 @@ MayHold::Count MayHold::most(std::size_t from, std::size_t to) const {
   return most;
 }
 
-bool MayHold::can_block(Mode mode, std::uint32_t permits, Interval during) const {
+bool MayHold::can_block(Mode mode, std::uint32_t permits, Interval during,
+                        std::optional<Mode> without) const {
   const auto after = std::upper_bound(times_.begin(), times_.end(), during.end);
   const auto to = static_cast<std::size_t>(after - times_.begin());
   const std::size_t from = step_at(during.begin);
   if (from >= to) return Count{}.blocks(mode, permits);
-  return most(from, to).blocks(mode, permits);
+  Count count = most(from, to);
+  if (without) --(*without == Mode::read ? count.readers : count.writers);
+  return count.blocks(mode, permits);
 }
 
 void MayHold::add_blocked(Mode mode, std::uint32_t permits, Interval during,

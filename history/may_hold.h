@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "history/timeline.h"
@@ -20,8 +21,10 @@ class MayHold {
   MayHold(const Timeline& line, std::uint32_t name, Since since = Since::asked);
 
   // Whether, at some instant from `during.begin` to `during.end`, both included, the store may have
-  // refused a request of this mode.
-  [[nodiscard]] bool can_block(Mode mode, std::uint32_t permits, Interval during) const;
+  // refused a request of this mode. `without`: one hold of that mode, which was perhaps there all
+  // the while, does not count.
+  [[nodiscard]] bool can_block(Mode mode, std::uint32_t permits, Interval during,
+                               std::optional<Mode> without = {}) const;
 
   // Adds to `blocked` the parts of `during` in which the store may have refused it, in order.
   void add_blocked(Mode mode, std::uint32_t permits, Interval during,

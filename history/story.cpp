@@ -49,6 +49,13 @@ bool Timeline::may_be_there(std::uint32_t op, Interval during) const {
                      [&](const Return& each) { return meets(each.during.begin, each.during.end); });
 }
 
+bool Timeline::interrupted(const Sample& sample) const {
+  const std::span<const Conversion> of_it = conversions.of(sample.op);
+  return std::any_of(of_it.begin(), of_it.end(), [&](const Conversion& each) {
+    return each.gives_up && each.call.begin <= sample.answered && each.call.end >= sample.asked;
+  });
+}
+
 bool Timeline::may_have_returned(const Op& op, TimePoint ended, TimePoint seen) const {
   return std::any_of(restores.begin(), restores.end(), [&](const Restore& each) {
     return each.backup && each.concerns(op.asked) && each.during.begin <= seen &&

@@ -70,6 +70,7 @@ void sort(Timeline& line) {
   };
   arrange(line.renewals, [](const Renewal& each) { return each.sent; });
   arrange(line.endings, [](const Ending& each) { return each.sent; });
+  arrange(line.conversions, [](const Conversion& each) { return each.call.begin; });
   arrange(line.samples, [](const Sample& each) { return each.asked; });
   arrange(line.losses, [](const Loss& each) { return each.at; });
   std::stable_sort(line.uses.begin(), line.uses.end(),

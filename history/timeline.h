@@ -112,12 +112,20 @@ struct Renewal {
   TimePoint until;
 };
 
-struct Ending {  // a release or a break
+struct Ending {  // a release, a break, or the grant that takes its place
   std::uint32_t op = 0;
   std::uint32_t process = 0;
   TimePoint sent;
   TimePoint returned = TimePoint::max();
   enum class Answer : std::uint8_t { none, released, not_held, unknown } answer = Answer::none;
+  // By an upgrade of unknown outcome: its holder still relies on it (semantics 29).
+  bool relied_on = false;
+};
+
+struct Conversion {      // the call of an acquire that would take the place of a hold
+  std::uint32_t op = 0;  // the hold
+  Interval call;         // its end is part of it
+  bool gives_up = false;
 };
 
 struct Sample {  // of valid()
@@ -221,6 +229,7 @@ struct Timeline {
   std::vector<Validation> validations;
   ByOp<Renewal> renewals;              // by sent
   ByOp<Ending> endings;                // by sent
+  ByOp<Conversion> conversions;        // by the begin of the call
   ByOp<Sample> samples;                // by asked
   ByOp<Loss> losses;                   // by time
   std::vector<ResourceUse> uses;       // by name, then time
@@ -251,6 +260,8 @@ struct Timeline {
   [[nodiscard]] bool may_be_there(std::uint32_t op, Interval during) const;
   // Whether a hold that had ended by `ended` may have been put back by `seen`.
   [[nodiscard]] bool may_have_returned(const Op& op, TimePoint ended, TimePoint seen) const;
+  // Whether validity may only have been interrupted when `sample` was taken, by a downgrade.
+  [[nodiscard]] bool interrupted(const Sample& sample) const;
   // `from` plus `delay`. If the process was stopped in that interval, `delay` counts again from the
   // moment when it continued.
   [[nodiscard]] TimePoint put_off(std::uint32_t process, TimePoint from, Duration delay) const;

@@ -40,7 +40,7 @@ TimePoint must_end(const Timeline& line, const Op& op, std::size_t index) {
   // Its holder knows that it is over, and may have released the hold that it depends on: the one on
   // its application. (An answer to a renewal that came in time may be read too late.)
   for (const Sample& each : line.samples.of(index)) {
-    if (!each.answer) end = std::min(end, each.answered);
+    if (!each.answer && !line.interrupted(each)) end = std::min(end, each.answered);
   }
   if (const auto& killed = line.processes[op.process].killed) end = std::min(end, *killed);
   for (const Restore& each : line.restores) {

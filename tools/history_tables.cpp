@@ -41,6 +41,9 @@ std::string counts_table(const history::Counts& counts) {
   add("changed", counts.changed);
   add("changed without reason", counts.spurious_changes);
   add("grants on a condition", counts.conditional);
+  add("upgrades", counts.upgrades);
+  add("downgrades", counts.downgrades);
+  add("conversions refused", counts.unconverted);
   table.add({"longest time without a grant", whole_milliseconds(counts.longest_without_grant)});
   return table.text();
 }

@@ -61,6 +61,9 @@ fs::path make_report(const fs::path& named) {
 // With as many, some of them have to be found unchanged.
 constexpr std::uint64_t least_observations = 100;
 
+// With as many grants, some of them have to be conversions, if the store can do that.
+constexpr std::uint64_t least_grants = 500;
+
 // The part of the summary for this kind of run, from its history. May find more errors.
 using Told = std::function<std::string(const history::History& history, Outcome& outcome)>;
 
@@ -140,6 +143,10 @@ int chaos(const Options& options) {
   const std::string more = told(history, outcome);
   if (report->counts.observations > least_observations && report->counts.unchanged == 0) {
     outcome.troubles.emplace_back("nothing that was observed ever counted as unchanged");
+  }
+  const bool converted = report->counts.upgrades > 0 && report->counts.downgrades > 0;
+  if (outcome.converts && report->counts.grants > least_grants && !converted) {
+    outcome.troubles.emplace_back("no hold was upgraded, or none downgraded");
   }
   const std::string text = summary(options, outcome, *report, more);
   print(text);

@@ -143,13 +143,16 @@ std::unique_ptr<RecordedHold> RecordedLocks::acquire(const Wish& wish, bool& tro
     trouble = true;
     return nullptr;
   }
+  return granted(op, **std::move(answer));
+}
+
+std::unique_ptr<RecordedHold> RecordedLocks::granted(std::uint64_t op, Hold hold) {
   note_answer();
-  Hold hold = **std::move(answer);
   // Records nothing if it is lost already.
   const TimePoint until = hold.valid_until();
   std::vector<Stamp> floors;
   if (locks_.traits().floors) {
-    for (const LockRequest& item : set.items()) floors.push_back(hold.floor(item.name));
+    for (const LockRequest& item : hold.items()) floors.push_back(hold.floor(item.name));
   }
   recorder_->record(history::Granted{op, hold.stamp(), until, std::move(floors)});
   return std::unique_ptr<RecordedHold>(new RecordedHold(*this, std::move(hold)));
@@ -250,6 +253,33 @@ void RecordedHold::use(FencedResource& resource,
   }
 }
 
+std::unique_ptr<RecordedHold> RecordedHold::convert(Mode mode, bool& trouble) {
+  std::vector<LockRequest> wanted(hold_.items().begin(), hold_.items().end());
+  for (LockRequest& item : wanted) item.mode = mode;
+  const LockSet set = LockSet::make(std::move(wanted)).value();
+  test::Recorder& recorder = locks_.recorder();
+  const std::uint64_t op = recorder.ask(set.items(), locks_.options_.lease, Duration::zero());
+  recorder.record(history::Replace{op, stamp_});
+  auto answer = mode == Mode::write ? hold_.try_upgrade() : hold_.downgrade();
+  if (answer.ok() && answer->has_value()) {
+    over_ = true;
+    return locks_.granted(op, *std::move(*answer));
+  }
+  if (answer.ok()) {
+    locks_.note_refusal(op, set, nullptr);
+    locks_.note_answer();
+    return nullptr;
+  }
+  if (answer.error().code == Errc::not_held) {
+    recorder.record(history::Refused{op});
+    return nullptr;
+  }
+  locks_.note_refusal(op, set, &answer.error());
+  locks_.bear("convert", answer.error());
+  trouble = true;
+  return nullptr;
+}
+
 void RecordedHold::release() {
   if (std::exchange(over_, true)) return;
   test::Recorder& recorder = locks_.recorder();
@@ -259,8 +289,10 @@ void RecordedHold::release() {
     recorder.record(history::Released{stamp_});
     return;
   }
-  // If it expired here, the store was not asked, and keeps it for the rest of its lease.
-  const bool asked = hold_.lost_reason() != LostReason::expired;
+  // If it expired here, the store was not asked, and keeps it for the rest of its lease. What was
+  // perhaps downgraded is given back in the background.
+  const LostReason reason = hold_.lost_reason();
+  const bool asked = reason != LostReason::expired && reason != LostReason::in_doubt;
   if (released.error().code == Errc::not_held && asked) {
     recorder.record(history::NotHeld{stamp_});
     return;

@@ -44,6 +44,9 @@ class RecordedHold {
   // find that out. If the store gives no floors, stamps distinguish only exclusive holders;
   // `exclusive` says whether an item has always been exclusive.
   void use(FencedResource& resource, const std::function<bool(const LockRequest&)>& exclusive);
+  // Takes all its names in this mode; not all of them may have it already. The new hold, and this
+  // one is over; or null: it is as it was, or lost. Sets `trouble` if the store failed.
+  std::unique_ptr<RecordedHold> convert(Mode mode, bool& trouble);
   void release();
   // A second release, which must never report success.
   void release_again();
@@ -115,6 +118,7 @@ class RecordedLocks {
   // Throws Unexpected unless the store explains the error.
   void bear(const std::string& what, const Error& error) const;
   void note_answer() { last_answer_ = BootClock::now(); }
+  std::unique_ptr<RecordedHold> granted(std::uint64_t op, Hold hold);
   void note_refusal(std::uint64_t op, const LockSet& set, const Error* error);
 
   Locks locks_;

@@ -75,6 +75,7 @@ class Run {
     outcome.lease = store_.lease();
     outcome.rules = store_.rules();
     outcome.not_judged = store_.not_judged();
+    if (!options_.migrate) outcome.converts = open_space()->traits().converting;
     const TimePoint began = BootClock::now();
     Observer::Options looking{.url = store_.direct_url(),
                               .log = (folders_.logs() / "observer.log").string(),
@@ -113,15 +114,20 @@ class Run {
                        [&](std::size_t index) { return store_.faults().at(index).kind == kind; });
   }
 
+  [[nodiscard]] std::unique_ptr<Backend> open_space() const {
+    auto store = open_backend(store_.direct_url(), BootClock::now() + longest_silence);
+    if (!store) throw std::runtime_error("can't open the space: " + store.error().message);
+    return *std::move(store);
+  }
+
   // A low bound, so that waiters reach it. With faults they may be passed over, so it is not
   // judged.
   void bound_overtaking() {
     constexpr std::uint32_t most = 3;
-    const auto store = open_backend(store_.direct_url(), BootClock::now() + longest_silence);
-    if (!store) throw std::runtime_error("can't open the space: " + store.error().message);
-    if (!(*store)->traits().bounded_overtaking) return;
+    const auto store = open_space();
+    if (!store->traits().bounded_overtaking) return;
     const auto set =
-        (*store)->change_config(SetMaxOvertakes{most}, BootClock::now() + longest_silence);
+        store->change_config(SetMaxOvertakes{most}, BootClock::now() + longest_silence);
     if (!set) throw std::runtime_error("can't bound overtaking: " + set.error().message);
     log_.record(history::Bounded{most});
   }

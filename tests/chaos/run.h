@@ -23,6 +23,7 @@ struct Outcome {
   std::size_t kills = 0;
   std::size_t stops = 0;
   std::size_t forks = 0;
+  bool converts = false;                // the store can upgrade and downgrade what is held
   std::map<std::string, Given> faults;  // by name; also faults that were not given
   // How often a client reported that the server's clock had stepped.
   std::size_t steps_noticed = 0;

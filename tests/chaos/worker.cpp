@@ -48,7 +48,7 @@ class Worker {
     while (options_.keeps && !stop_.stop_requested()) keep_one();
     while (!stop_.stop_requested()) {
       bool trouble = false;
-      if (const auto hold = take(trouble)) keep(*hold);
+      if (auto hold = take(trouble)) keep(std::move(hold), trouble);
       if (seen_ && !trouble && chance(10)) locks_.validate(*seen_, trouble);
       if (trouble) pause(between(milliseconds(5), milliseconds(25)));
       if (!detached_.empty()) look_after_detached();
@@ -125,8 +125,10 @@ class Worker {
     }
   }
 
-  void keep(RecordedHold& hold) {
-    use(hold);
+  void keep(std::unique_ptr<RecordedHold> taken, bool& trouble) {
+    use(*taken);
+    while (locks_.traits().converting && !trouble && chance(30)) convert(taken, trouble);
+    RecordedHold& hold = *taken;
     if (BootClock::now() >= next_long_) {
       keep_long(hold);
     } else {
@@ -137,6 +139,19 @@ class Worker {
     // Whether it is valid or not.
     if (chance(30)) use(hold);
     let_go(hold);
+  }
+
+  // Where only some of its names have a mode, either is possible.
+  void convert(std::unique_ptr<RecordedHold>& hold, bool& trouble) {
+    const auto items = hold->hold().items();
+    if (items.empty()) return;
+    const Mode mode = items[dice_() % items.size()].mode == Mode::read ? Mode::write : Mode::read;
+    pause(between(microseconds(0), milliseconds(2)));
+    hold->valid();
+    auto next = hold->convert(mode, trouble);
+    if (next) hold = std::move(next);
+    hold->valid();
+    use(*hold);
   }
 
   void use(RecordedHold& hold) {

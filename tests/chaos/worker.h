@@ -1,5 +1,6 @@
 // A process of a chaos run: threads that take random sets of the hot names, keep them for a moment,
-// sometimes longer than a lease, and end them in every possible way; that look at names without
+// sometimes longer than a lease, upgrade and downgrade them where the store can, and end them in
+// every possible way; that look at names without
 // taking them, and ask whether they have changed, by themselves or as a condition of an acquire.
 // All of it is recorded. Failures of the store are recorded, and the process continues: it opens
 // nothing again.

@@ -35,6 +35,18 @@ TEST(Overtaking, MoreOftenIsNot) {
   expect_only(overtaken({w("a")}, {w("a")}, 3).check(), Invariant::liveness, "overtaken 3 times");
 }
 
+// SEM 29, 30
+TEST(Overtaking, AnUpgradeCountsAndADowngradeDoesNot) {
+  Story story = overtaken({w("a")}, {w("a")}, 2, 2001);
+  story.hold("m", 1, 5, {w("a")}, 900, 901, 1900);
+  story.ask("m", 2, 1300, {r("a")}).add("m", 1300, Replace{2, Stamp{5}});
+  story.add("m", 1301, Granted{2, Stamp{6}, ms(1900), {}});
+  expect_kept(Story(story).release("m", 6, 1310, 1311).check());
+  story.ask("m", 3, 1310, {w("a")}).add("m", 1310, Replace{3, Stamp{6}});
+  story.add("m", 1311, Granted{3, Stamp{7}, ms(1900), {}}).release("m", 7, 1320, 1321);
+  expect_only(story.check(), Invariant::liveness, "overtaken 3 times");
+}
+
 TEST(Overtaking, OfASetIsCountedOverAllItsNamesAndOnceForEach) {
   Story story = overtaken({w("a"), w("b")}, {w("a")}, 2);
   expect_kept(Story(story).had("m", 1, 50, {w("c")}, 3000, 3001, 3002, 3003).check());

@@ -22,8 +22,9 @@ void Client::complain(const std::string& rule, Stamp stamp, const std::string& w
   std::string story = process_.name + ", stamp " + std::to_string(stamp.value) + ": " + why;
   if (fate != nullptr) {
     constexpr const char* ends[] = {"it was not ended there", "it was released there",
-                                    "it was broken there", "it was reclaimed there",
-                                    "it was forgotten there"};
+                                    "it was broken there",    "it was reclaimed there",
+                                    "it was forgotten there", "it was upgraded there",
+                                    "it was downgraded there"};
     story += "\n  granted in the store at " +
              std::to_string((fate->granted - TimePoint(1h)) / 1us) + " us; " +
              ends[static_cast<int>(fate->end)];

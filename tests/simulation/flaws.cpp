@@ -10,7 +10,7 @@
 namespace lockset::simulation {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Flaw>, 17> flaws{{
+constexpr std::array<std::pair<std::string_view, Flaw>, 25> flaws{{
     {"counted-versions", Flaw::counted_versions},
     {"counted-stamps", Flaw::counted_stamps},
     {"demoted-grants", Flaw::demoted_grants},
@@ -23,10 +23,18 @@ constexpr std::array<std::pair<std::string_view, Flaw>, 17> flaws{{
     {"unsaid-writers", Flaw::unsaid_writers},
     {"early-sweep", Flaw::early_sweep},
     {"demoted-observes", Flaw::demoted_observes},
+    {"kept-replaced", Flaw::kept_replaced},
+    {"ended-though-refused", Flaw::ended_though_refused},
+    {"kept-stamps", Flaw::kept_stamps},
+    {"gone-is-granted", Flaw::gone_is_granted},
+    {"overlooked-renewals", Flaw::overlooked_renewals},
+    {"unfair-upgrades", Flaw::unfair_upgrades},
+    {"unmarked-upgrades", Flaw::unmarked_upgrades},
     {"newer-config-only", Flaw::newer_config_only},
     {"own-renewals", Flaw::own_renewals},
     {"from-the-answer", Flaw::from_the_answer},
     {"unguarded-fork", Flaw::unguarded_fork},
+    {"two-steps", Flaw::two_steps},
     {"first-condition", Flaw::first_condition},
 }};
 
@@ -74,6 +82,21 @@ class FirstCondition final : public ForwardingBackend {
   }
 };
 
+// Others may get in between.
+class TwoSteps final : public ForwardingBackend {
+ public:
+  using ForwardingBackend::ForwardingBackend;
+  Result<AcquireOutcome> try_acquire(const AcquireRequest& asked) override {
+    if (asked.replaces == nullptr) return inner().try_acquire(asked);
+    const Result<bool> released = inner().release(*asked.replaces, asked.owner->app, asked.by);
+    if (!released) return released.error();
+    if (!*released) return AcquireOutcome(Gone{});
+    AcquireRequest request = asked;
+    request.replaces = nullptr;
+    return inner().try_acquire(request);
+  }
+};
+
 // Adds the time that the answer took to the lease.
 class FromTheAnswer final : public ForwardingBackend {
  public:
@@ -114,6 +137,9 @@ Flaw flaw_of(std::string_view name) {
 std::set<std::string> broken_by(Flaw flaw) {
   const std::string exclusion(to_string(history::Invariant::exclusion));
   const std::string fencing(to_string(history::Invariant::fencing));
+  const std::string liveness(to_string(history::Invariant::liveness));
+  const std::string atomic_sets(to_string(history::Invariant::atomic_sets));
+  const std::string valid = "what is valid is held";
   switch (flaw) {
     case Flaw::none:
       return {};
@@ -122,21 +148,34 @@ std::set<std::string> broken_by(Flaw flaw) {
     case Flaw::counted_stamps:
       return {fencing};
     case Flaw::own_renewals:
-      return {exclusion, "what is valid is held"};
+      return {exclusion, valid};
     case Flaw::demoted_grants:
     case Flaw::from_the_answer:
       return {exclusion};
     case Flaw::forgotten_waiters:
     case Flaw::unbounded_overtaking:
     case Flaw::one_overtake_more:
-      return {std::string(to_string(history::Invariant::liveness))};
+    case Flaw::unfair_upgrades:
+      return {liveness};
     case Flaw::newer_config_only:
-      return {"trouble from nowhere", std::string(to_string(history::Invariant::liveness))};
+      return {"trouble from nowhere", liveness};
+    case Flaw::kept_replaced:
+      return {atomic_sets};
+    case Flaw::ended_though_refused:
+    case Flaw::overlooked_renewals:
+      return {valid};
+    case Flaw::two_steps:
+      return {exclusion, fencing, atomic_sets};
+    case Flaw::kept_stamps:
+      return {"trouble from nowhere"};
+    case Flaw::gone_is_granted:
+      return {std::string(to_string(history::Invariant::lease))};
     case Flaw::unmarked_writes:
     case Flaw::late_traces:
     case Flaw::unordered_traces:
     case Flaw::unsaid_writers:
     case Flaw::early_sweep:
+    case Flaw::unmarked_upgrades:
     case Flaw::demoted_observes:
     case Flaw::first_condition:
       return {std::string(to_string(history::Invariant::observing))};
@@ -149,6 +188,7 @@ std::set<std::string> broken_by(Flaw flaw) {
 std::unique_ptr<Backend> with_flaw(Flaw flaw, std::unique_ptr<Backend> store) {
   if (flaw == Flaw::newer_config_only) return std::make_unique<NewerConfigOnly>(std::move(store));
   if (flaw == Flaw::own_renewals) return std::make_unique<OwnRenewals>(std::move(store));
+  if (flaw == Flaw::two_steps) return std::make_unique<TwoSteps>(std::move(store));
   if (flaw == Flaw::first_condition) return std::make_unique<FirstCondition>(std::move(store));
   if (flaw == Flaw::from_the_answer) return std::make_unique<FromTheAnswer>(std::move(store));
   return store;

@@ -26,11 +26,19 @@ enum class Flaw : std::uint8_t {
   unsaid_writers,        // an observation does not say that a name is being written
   early_sweep,           // what was observed is soon forgotten
   demoted_observes,      // it continues to answer observations after another one was promoted
+  kept_replaced,         // a conversion leaves the hold that it replaces
+  ended_though_refused,  // a conversion that is refused ends the hold, too
+  kept_stamps,           // a converted hold has its old stamp
+  gone_is_granted,       // a conversion of what has ended is granted as an ordinary acquire
+  overlooked_renewals,   // a conversion does not wait for a renewal that is under way
+  unfair_upgrades,       // an upgrade does not count as one that overtakes
+  unmarked_upgrades,     // an upgrade leaves no trace of its writes
   // In the clients.
   newer_config_only,  // one never takes over a configuration that is older than its own
   own_renewals,       // one ignores denied renewals, and believes that it still holds
   from_the_answer,    // one counts its validity from the answer, not from the request
   unguarded_fork,     // a forked child takes its parent's locks for its own
+  two_steps,          // one converts by a release and an acquire
   first_condition,    // one names the condition of an acquire in its first attempt only
 };
 

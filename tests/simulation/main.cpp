@@ -51,7 +51,12 @@ int main(int argc, char** argv) {
                    {"validations: unchanged", 1150},
                    {"validations: changed", 1600},
                    {"grants on a condition", 550},
-                   {"conditions not met", 1050}},
+                   {"conditions not met", 1050},
+                   {"upgrades", 800},
+                   {"upgrades refused", 540},
+                   {"downgrades", 1150},
+                   {"downgrades refused", 280},
+                   {"conversions of what was gone", 170}},
         .must_break = broken_by(flaw)};
   });
 }

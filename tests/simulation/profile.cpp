@@ -40,6 +40,8 @@ Profile make_worldly_profile(std::uint64_t seed, Flaw flaw) {
   profile.forks = one_in(5);
   profile.traits.observing = true;
   profile.observes = Random(seed ^ 0x6A09E667F3BCC908).below(2) == 0;
+  profile.traits.converting = true;
+  profile.converts = Random(seed ^ 0x3C6EF372FE94F82B).below(2) == 0;
 
   const std::uint64_t world = random.below(12);
   if (profile.world == Profile::World::promised) {

@@ -64,6 +64,7 @@ struct Profile {
   bool snapshots = true;    // snapshots of the store are taken
   bool forks = false;       // clients fork while they hold something
   bool observes = false;    // clients observe names, and take sets on that condition
+  bool converts = false;    // clients upgrade and downgrade what they hold
   // How often each thread takes a set, how long it rests before, and how long it keeps the set from
   // one look at it to the next at most: half a lease if unset.
   int rounds = 8;

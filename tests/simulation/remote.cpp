@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "backends/conversion.h"
+
 namespace lockset::simulation {
 
 using namespace std::chrono_literals;
@@ -144,6 +146,7 @@ Result<AcquireOutcome> Remote::try_acquire(const AcquireRequest& asked) {
     std::vector<std::uint32_t> permits;
     std::vector<Expected> condition;
     Owner owner;
+    HoldRef replaced;
     AcquireRequest request;
   };
   auto copy =
@@ -151,25 +154,33 @@ Result<AcquireOutcome> Remote::try_acquire(const AcquireRequest& asked) {
                                   {asked.permits.begin(), asked.permits.end()},
                                   {asked.unchanged_since.begin(), asked.unchanged_since.end()},
                                   *asked.owner,
+                                  asked.replaces != nullptr ? asked.replaces->stamp : Stamp(),
                                   asked});
   copy->request.set = &copy->set;
   copy->request.permits = copy->permits;
   copy->request.unchanged_since = copy->condition;
   copy->request.owner = &copy->owner;
+  if (asked.replaces != nullptr) copy->request.replaces = &copy->replaced;
+  // A downgrade that was refused must not come once more later: its holder relies on its write.
+  const Network network =
+      asked.replaces != nullptr && is_downgrade(asked) ? Network::prompt : Network::any;
   const auto before = std::static_pointer_cast<Ticket>(asked.ticket);
   const auto ticket = asked.will_wait ? std::make_shared<Ticket>(process_.actor) : nullptr;
 
-  return call<AcquireOutcome>(asked.by, [&line = line_, copy, before, ticket](Backend& front) {
-    copy->request.ticket = before && before->at == &front ? before->place : nullptr;
-    Result<AcquireOutcome> found = front.try_acquire(copy->request);
-    Busy* const busy = found ? std::get_if<Busy>(&*found) : nullptr;
-    if (busy != nullptr && ticket) {
-      ticket->place = std::exchange(busy->ticket, ticket);
-      ticket->at = &front;
-      if (line.profile.traits.push_wakeup) line.store.listen(ticket);
-    }
-    return found;
-  });
+  return call<AcquireOutcome>(
+      asked.by,
+      [&line = line_, copy, before, ticket](Backend& front) {
+        copy->request.ticket = before && before->at == &front ? before->place : nullptr;
+        Result<AcquireOutcome> found = front.try_acquire(copy->request);
+        Busy* const busy = found ? std::get_if<Busy>(&*found) : nullptr;
+        if (busy != nullptr && ticket) {
+          ticket->place = std::exchange(busy->ticket, ticket);
+          ticket->at = &front;
+          if (line.profile.traits.push_wakeup) line.store.listen(ticket);
+        }
+        return found;
+      },
+      network);
 }
 
 void Remote::end_wait(WaitTicket& ticket, TimePoint by) {

@@ -15,7 +15,8 @@ Client::Round::Round(Client& client, Locks& locks, std::uint64_t chance)
       told_(client.told_),
       locks_(locks),
       random_(chance),
-      optimist_(chance ^ 0xBB67AE8584CAA73B) {}
+      optimist_(chance ^ 0xBB67AE8584CAA73B),
+      converter_(chance ^ 0xA54FF53A5F1D36F1) {}
 
 void Client::Round::run() {
   client_.sleep(random_.between(0ms, client_.profile_.rest));
@@ -46,8 +47,6 @@ void Client::Round::choose() {
   wait_ = one_in(3) ? 0ms : random_.between(100ms, 5s);
   plain_ = one_in(5);
 }
-
-TimePoint Client::Round::promised() const { return told_.until(stamp_); }
 
 void Client::Round::acquire() {
   // A permanent hold is confirmed within the first, finite lease.
@@ -119,11 +118,15 @@ void Client::Round::note_attempts(Stamp except) {
       client_.complain("what comes too late is given back", each.stamp,
                        "it was granted, and neither handed over nor released");
     }
-    history::Ask ask{++client_.process_.ops, {}, lease_ == no_lease ? default_lease : lease_, 0ns};
+    // A permanent hold begins with a finite lease; but one that takes the place of a permanent one
+    // is permanent.
+    const bool begins = lease_ == no_lease && !replaced_;
+    history::Ask ask{++client_.process_.ops, {}, begins ? default_lease : lease_, 0ns};
     for (const LockRequest& item : wanted_) ask.set.push_back({item.name, item.mode, 0});
     const std::uint64_t op = ask.op;
     std::vector<history::Event>& log = world_.history[client_.process_.log].events;
     log.push_back({each.sent, std::move(ask)});
+    if (replaced_) log.push_back({each.sent, history::Replace{op, replaced_}});
     log.push_back({each.answered, history::Unknown{op}});
   }
 }
@@ -200,22 +203,22 @@ void Client::Round::granted() {
       });
 }
 
-void Client::Round::look() {
+void Client::Round::look_at(Stamp stamp, const std::function<bool()>& valid) {
   const TimePoint asked = world_.now();
-  const bool live = client_.truth_.live(stamp_);
-  const bool ended = client_.truth_.ended(stamp_);
+  const bool stands = client_.truth_.stands(stamp);
+  const bool ended = client_.truth_.ended(stamp);
   const bool answer = valid();
-  record(history::Valid{stamp_, asked, answer});
+  record(history::Valid{stamp, asked, answer});
   ++world_.counts[answer ? "valid" : "not valid"];
   if (!answer || client_.process_.dead) return;
-  if (asked >= promised()) {
-    client_.complain("validity ends in time", stamp_, "valid() is true after its end");
+  if (asked >= told_.until(stamp)) {
+    client_.complain("validity ends in time", stamp, "valid() is true after its end");
   }
   // A hold that the store has forgotten is valid as long as it was promised before.
-  const bool forgotten = told_.promised_before_loss(stamp_, client_.truth_.lost_state(), asked);
+  const bool forgotten = told_.promised_before_loss(stamp, client_.truth_.lost_state(), asked);
   const bool promised_there = client_.profile_.world != Profile::World::stepped;
-  if (!live && !ended && !forgotten && promised_there) {
-    client_.complain("what is valid is held", stamp_,
+  if (!stands && !ended && !forgotten && promised_there) {
+    client_.complain("what is valid is held", stamp,
                      "valid() is true, and the store has it no more");
   }
 }
@@ -280,6 +283,7 @@ void Client::Round::hold() {
     look();
     use();
     if (client_.profile_.forks && one_in(6)) fork();
+    if (client_.profile_.converts && converter_.below(3) == 0) convert();
     // A renewal by stamp renews whatever exists, even if it is lost here.
     if (one_in(8) && valid()) {
       told_.renewing.insert(world_.current());

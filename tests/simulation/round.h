@@ -2,6 +2,7 @@
 // ends the hold in one of the possible ways.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -32,7 +33,14 @@ class Client::Round {
   void not_granted(const Error& error);
   void note_attempts(Stamp except);
   void hold();
-  void look();
+  void look() {
+    look_at(stamp_, [this] { return valid(); });
+  }
+  void look_at(Stamp stamp, const std::function<bool()>& valid);
+  void convert();
+  void check_not_done(Stamp stamp);
+  void watch(Stamp stamp, const std::stop_token& over);
+  void not_converted(Stamp stamp, const Error& error);
   void use();
   void fork();
   void be_the_child(Process& child);
@@ -44,7 +52,7 @@ class Client::Round {
   void record(history::What what) { client_.world_.record(client_.process_, std::move(what)); }
 
   [[nodiscard]] bool valid() const { return plain_ ? locks_.valid(stamp_) : hold_.valid(); }
-  [[nodiscard]] TimePoint promised() const;
+  [[nodiscard]] TimePoint promised() const { return told_.until(stamp_); }
 
   Client& client_;
   World& world_;
@@ -55,6 +63,9 @@ class Client::Round {
   Random optimist_;  // decides about observations
   std::optional<Client::Seen> seen_;
   bool on_condition_ = false;
+
+  Random converter_;  // decides about conversions
+  Stamp replaced_;    // the hold that the acquire under way replaces
 
   std::vector<LockRequest> wanted_;
   Duration lease_{};

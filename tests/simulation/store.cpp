@@ -4,8 +4,10 @@
 #include <cmath>
 #include <utility>
 
+#include "backends/conversion.h"
 #include "backends/line_times.h"
 #include "lockset/forwarding_backend.h"
+#include "tests/simulation/convert_flaws.h"
 #include "tests/simulation/trace_flaws.h"
 
 namespace lockset::simulation {
@@ -81,8 +83,11 @@ class ReadOnly final : public ForwardingBackend {
 class SimulatedStore::Front final : public ForwardingBackend {
  public:
   Front(SimulatedStore& store, std::shared_ptr<MemoryStore> memory)
-      : ForwardingBackend(with_trace_flaw(store.profile_.flaw,
-                                          make_memory_backend(std::move(memory)), store.world_)),
+      : ForwardingBackend(
+            with_convert_flaw(store.profile_.flaw,
+                              with_trace_flaw(store.profile_.flaw,
+                                              make_memory_backend(std::move(memory)), store.world_),
+                              store.world_)),
         store_(store) {}
 
   Process* asking = nullptr;
@@ -109,6 +114,9 @@ class SimulatedStore::Front final : public ForwardingBackend {
         at->second.reserved = is_reserved_name(request.set->items().front().name);
         at->second.epoch = request.owner->epoch;
         at->second.stray = again;
+        const bool replaces =
+            request.replaces != nullptr && request.replaces->stamp != grant->stamp;
+        if (replaces) replace(request, grant->stamp);
         at->second.tag = migrate::tag_of(request.owner->instance);
         for (const LockRequest& item : request.set->items()) {
           if (item.mode == Mode::write)
@@ -194,6 +202,16 @@ class SimulatedStore::Front final : public ForwardingBackend {
     }
     return request;
   }
+  void replace(const AcquireRequest& request, Stamp successor) {
+    const bool gives_up = is_downgrade(request);
+    Fate& old = store_.fates_[request.replaces->stamp];
+    old.end = gives_up ? Fate::End::downgraded : Fate::End::upgraded;
+    old.ended_by = asking;
+    old.successor = successor;
+    store_.fates_[successor].permanent = old.permanent;
+    ++store_.world_.counts[gives_up ? "holds downgraded" : "holds upgraded"];
+    store_.announce();
+  }
   // The end of a lease counts as the waking of those who wait for it, so they have to be told.
   void expire() { static_cast<void>(sweep(TimePoint::max()).ok()); }
 
@@ -236,8 +254,23 @@ bool SimulatedStore::live(Stamp stamp) {
 }
 
 bool SimulatedStore::ended(Stamp stamp) const {
-  const Fate* const found = fate(stamp);
-  return found != nullptr && found->end != Fate::End::none && found->end != Fate::End::forgotten;
+  const Fate* found = fate(stamp);
+  const bool upgraded = found != nullptr && found->end == Fate::End::upgraded;
+  while (found != nullptr && found->end == Fate::End::upgraded) found = fate(found->successor);
+  if (found == nullptr) return false;
+  switch (found->end) {
+    case Fate::End::none:
+    case Fate::End::forgotten:
+    case Fate::End::upgraded:
+    case Fate::End::downgraded:
+      return false;
+    case Fate::End::released:
+      return !upgraded;
+    case Fate::End::broken:
+    case Fate::End::reclaimed:
+      return true;
+  }
+  return false;
 }
 
 const Fate* SimulatedStore::fate(Stamp stamp) const {
@@ -265,6 +298,9 @@ void SimulatedStore::note_stray(const AcquireRequest& request) {
     ask.set.push_back({item.name, item.mode, 0});
   }
   world_.record(std::move(ask));
+  if (request.replaces != nullptr) {
+    world_.record(history::Replace{op, request.replaces->stamp});
+  }
   world_.record(history::Unknown{op});
 }
 

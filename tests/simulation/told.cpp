@@ -93,7 +93,14 @@ Result<RenewReply> Noting::renew(const Owner& owner, std::span<const RenewReques
                     : promise(sent, renewal->lease);
       world_.record(process_, history::Renewed{stamp, until});
     } else {
-      world_.record(process_, history::NotRenewed{stamp});
+      // As long as the answer of its upgrade is not known, it is valid longer with the hold on its
+      // application (app_renewed), which a history can't show of a hold that is gone.
+      const bool goes_on = told_.app && truth_.stands(stamp);
+      if (goes_on) {
+        world_.record(process_, history::RenewUnknown{stamp});
+      } else {
+        world_.record(process_, history::NotRenewed{stamp});
+      }
       told_.gone[stamp] = sent;
     }
   }
@@ -119,7 +126,7 @@ void Noting::app_renewed(TimePoint sent) {
     // either, but is still valid longer.
     const TimePoint upset = std::min(truth_.lost_state(), truth_.stepped());
     const TimePoint own = told_.promised[stamp];
-    const bool live = truth_.live(stamp);
+    const bool live = truth_.stands(stamp);
     if (!live && (upset == TimePoint::max() || own <= world_.now())) continue;
     const auto before = told_.promised_before.find(stamp);
     const bool confirmed = live && (truth_.lost_state() == TimePoint::max() ||

@@ -40,7 +40,8 @@ class WrongTraces final : public ForwardingBackend {
       }
     }
     Result<AcquireOutcome> outcome = inner().try_acquire(changed);
-    if (outcome && std::holds_alternative<Grant>(*outcome)) note_writes(before);
+    const bool granted = outcome && std::holds_alternative<Grant>(*outcome);
+    if (granted) note_writes(before, request.replaces != nullptr);
     return outcome;
   }
 
@@ -84,13 +85,15 @@ class WrongTraces final : public ForwardingBackend {
     return shown ? std::optional(at->second.trace) : std::nullopt;
   }
   // `before`: what the traces of these names showed.
-  void note_writes(const std::map<std::string, Stamp>& before) {
+  void note_writes(const std::map<std::string, Stamp>& before, bool upgrade) {
     bool first = true;
     for (const auto& [name, trace] : before) {
       shown_.erase(name);
       const Made& made = made_.at(name);
       const bool being_made = world_.now() < made.at + meanwhile;
-      if (flaw_ == Flaw::unmarked_writes && !std::exchange(first, false)) {
+      if (flaw_ == Flaw::unmarked_upgrades && upgrade) {
+        shown_[name] = {trace, TimePoint::max()};
+      } else if (flaw_ == Flaw::unmarked_writes && !std::exchange(first, false)) {
         shown_[name] = {trace, TimePoint::max()};
       } else if (flaw_ == Flaw::late_traces) {
         shown_[name] = {trace, world_.now() + meanwhile};
@@ -114,6 +117,7 @@ std::unique_ptr<Backend> with_trace_flaw(Flaw flaw, std::unique_ptr<Backend> sou
     case Flaw::late_traces:
     case Flaw::unordered_traces:
     case Flaw::unsaid_writers:
+    case Flaw::unmarked_upgrades:
       return std::make_unique<WrongTraces>(std::move(sound), flaw, world);
     default:
       return sound;

@@ -16,8 +16,16 @@ struct Process;
 // The end of a grant.
 struct Fate {
   // forgotten: it was live when the store lost its state, and is missing in the state from which
-  // the store continues.
-  enum class End : std::uint8_t { none, released, broken, reclaimed, forgotten };
+  // the store continues. upgraded, downgraded: `successor` took its place.
+  enum class End : std::uint8_t {
+    none,
+    released,
+    broken,
+    reclaimed,
+    forgotten,
+    upgraded,
+    downgraded
+  };
   Token token;
   Process* process = nullptr;  // the process that asked for it
   TimePoint granted;
@@ -33,6 +41,7 @@ struct Fate {
   // It had ended, and a restored backup brought it back.
   bool back = false;
   Process* ended_by = nullptr;
+  Stamp successor;
 };
 
 // For the store or stores that clients use, by the stamps that clients know.
@@ -45,7 +54,15 @@ class Truth {
 
   // Whether the whole hold is live at this instant.
   [[nodiscard]] virtual bool live(Stamp stamp) = 0;
-  // Whether a call ended it, or a part of it.
+  // Whether the store still keeps all others away for whoever has this hold: it is live, or else
+  // the upgrade that took its place is.
+  [[nodiscard]] bool stands(Stamp stamp) {
+    const Fate* end = fate(stamp);
+    while (end != nullptr && end->end == Fate::End::upgraded) end = fate(stamp = end->successor);
+    return live(stamp);
+  }
+  // Whether a call ended it, or a part of it, otherwise than by a conversion; or broke the upgrade
+  // that took its place.
   [[nodiscard]] virtual bool ended(Stamp stamp) const = 0;
   // Null: it was granted to nobody.
   [[nodiscard]] virtual const Fate* fate(Stamp stamp) const = 0;

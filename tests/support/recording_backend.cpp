@@ -28,6 +28,9 @@ Result<AcquireOutcome> RecordingBackend::beneath_api(const AcquireRequest& reque
   if (late || (!outcome && outcome.error().may_have_applied())) {
     const std::uint64_t op = recorder_->ask_at(sent, request.set->items(), request.lease,
                                                Duration::zero(), request.permits);
+    if (request.replaces != nullptr) {
+      recorder_->record_at(sent, history::Replace{op, request.replaces->stamp});
+    }
     recorder_->record(history::Unknown{op});
   }
   return outcome;
@@ -54,6 +57,9 @@ Result<AcquireOutcome> RecordingBackend::try_acquire(const AcquireRequest& reque
   Open asked;
   asked.op = recorder_->ask(request.set->items(), request.lease, Duration::zero(), request.permits);
   const bool condition = note_condition(asked.op, request);
+  if (request.replaces != nullptr) {
+    recorder_->record(history::Replace{asked.op, request.replaces->stamp});
+  }
   asked.sent = recorder_->now();
   Result<AcquireOutcome> outcome = inner().try_acquire(request);
   if (!outcome) {

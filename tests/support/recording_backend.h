@@ -42,11 +42,6 @@ class RecordingBackend final : public ForwardingBackend {
   RecordingBackend(std::shared_ptr<Backend> inner, std::shared_ptr<Recorder> recorder,
                    Level level = Level::attempts);
 
-  [[nodiscard]] Traits traits() const override {
-    Traits traits = ForwardingBackend::traits();
-    traits.converting = false;
-    return traits;
-  }
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override;
   Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) override;
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,

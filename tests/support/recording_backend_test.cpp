@@ -107,6 +107,22 @@ TEST_F(RecordingBackendTest, BeneathTheApiOnlyWhatDoesNotShowThere) {
   EXPECT_LE(log.events[2].time, log.events[3].time);
 }
 
+TEST_F(RecordingBackendTest, AConversionNamesTheHoldThatItReplaces) {
+  const Stamp reader = attempts_.take({read("a")}).stamp;
+  const Stamp writer = attempts_.take({write("a")}, {.replaces = reader}).stamp;
+  EXPECT_EQ(kinds(), "ask granted ask replace granted");
+  const history::Log log = recorder_->log();
+  EXPECT_EQ(std::get<history::Replace>(log.events[3].what).stamp, reader);
+  EXPECT_EQ(check().counts.upgrades, 1U);
+  attempts_.take({read("a")}, {.replaces = writer});
+  EXPECT_EQ(check().counts.downgrades, 1U);
+  EXPECT_EQ(check().counts.unconverted, 0U);
+  // Beneath the API, only one that was perhaps granted.
+  store_->script(Call::try_acquire, Fault::lose_reply);
+  EXPECT_FALSE(beneath_.ask({write("a")}, {.replaces = writer}));
+  EXPECT_TRUE(kinds().ends_with("granted ask replace unknown")) << kinds();
+}
+
 TEST_F(RecordingBackendTest, AGrantThatCameTooLateIsOnePerhapsGranted) {
   // Its lease is over before it is answered: the margin of a lease is at least 50 ms.
   const Grant late = beneath_.take({write("a")}, {.lease = std::chrono::milliseconds(1)});

@@ -75,6 +75,15 @@ TEST_F(HoldStateTest, ADenialDuringAConversionCountsWhenItHasFailed) {
   EXPECT_FALSE(again->end_conversion());
 }
 
+// The same answer would come again until the conversion has its own: no reason to ask all the time.
+TEST_F(HoldStateTest, ADenialDuringAConversionPutsOffTheNextRenewal) {
+  hold_->begin_conversion(false);
+  clock_.time.set(began_ + 4s);
+  ASSERT_LE(hold_->renew_at(), clock_.time.now());
+  EXPECT_FALSE(hold_->denied());
+  EXPECT_GT(hold_->renew_at(), clock_.time.now());
+}
+
 // SEM 30
 TEST_F(HoldStateTest, WhatIsGivenUpIsInvalidMeanwhile) {
   hold_->begin_conversion(true);

@@ -30,6 +30,7 @@ class Moments final : public ForwardingBackend {
 
   std::function<void(const AcquireRequest&)> sending;
   std::function<void(Result<AcquireOutcome>&)> answered;
+  std::function<void()> releasing;
   std::function<void(Stamp)> lost;
 
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
@@ -37,6 +38,10 @@ class Moments final : public ForwardingBackend {
     Result<AcquireOutcome> outcome = inner().try_acquire(request);
     if (answered) answered(outcome);
     return outcome;
+  }
+  Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override {
+    if (releasing) releasing();
+    return inner().release(hold, app, by);
   }
   void watch_losses(std::function<void(Stamp)> tell) override { lost = std::move(tell); }
 };
@@ -305,6 +310,60 @@ TEST_F(ManagerConvert, AGrantThatIsUselessLosesTheHold) {
     EXPECT_EQ(hold.lost_reason(), LostReason::gone);
     EXPECT_TRUE(eventually([&] { return stored().empty(); }));
   }
+}
+
+// Whatever a conversion was granted and can't be used is given back; but others may take its names
+// from then on, so before that the hold whose place it took is lost.
+TEST_F(ManagerConvert, WhatWasConvertedIsLostBeforeItIsGivenBack) {
+  Locks locks = mine();
+  struct Useless {
+    const char* why;
+    std::function<void(Grant&)> make;
+  };
+  const Useless kinds[] = {{"too late", [](Grant& grant) { grant.lease = Duration(1); }},
+                           {"an old stamp", [](Grant& grant) { grant.stamp = Stamp{1}; }}};
+  for (const Useless& each : kinds) {
+    SCOPED_TRACE(each.why);
+    Hold hold = locks.acquire({read("a")}).value();
+    int given_back = 0;
+    moments_->answered = [&](Result<AcquireOutcome>& outcome) {
+      if (Grant* const grant = outcome ? std::get_if<Grant>(&*outcome) : nullptr) each.make(*grant);
+    };
+    moments_->releasing = [&] {
+      ++given_back;
+      EXPECT_FALSE(hold.valid());
+    };
+    EXPECT_FALSE(hold.try_upgrade().ok());
+    moments_->answered = nullptr;
+    moments_->releasing = nullptr;
+    EXPECT_EQ(given_back, 1);
+    EXPECT_EQ(hold.lost_reason(), LostReason::gone);
+    EXPECT_TRUE(eventually([&] { return hold.lost().stop_requested(); }));
+    for (const HoldInfo& left : stored()) ASSERT_TRUE(other().break_hold(left.stamp));
+  }
+}
+
+// An upgrade is in doubt, and is found while the next one is under way.
+TEST_F(ManagerConvert, AnEarlierUpgradeIsGivenBackAfterItsHoldIsLost) {
+  Locks locks = mine();
+  Hold hold = locks.acquire({read("a")}).value();
+  faults_->script(Call::try_acquire, Fault::lose_reply);
+  faults_->set_rates(Call::resolve, {.fail_before = 1});
+  ASSERT_EQ(hold.try_upgrade().error().code, Errc::indeterminate);
+  ASSERT_TRUE(hold.valid());
+  std::atomic<int> given_back = 0;
+  moments_->releasing = [&] {
+    ++given_back;
+    EXPECT_FALSE(hold.valid());
+  };
+  moments_->sending = [&](const AcquireRequest&) {
+    faults_->set_rates(Call::resolve, {});
+    EXPECT_TRUE(eventually([&] { return stored().empty(); }));
+  };
+  EXPECT_EQ(hold.try_upgrade().error().code, Errc::not_held);
+  moments_->sending = nullptr;
+  EXPECT_EQ(given_back, 1);
+  EXPECT_EQ(hold.lost_reason(), LostReason::gone);
 }
 
 // The Locks may go first. Its close() came before the new hold was known.

@@ -68,6 +68,13 @@ class ManagerMigration : public ::testing::Test {
     const SetMigrationPhase change{MigrationMark{step, migration}.encode()};
     make_memory_backend(store_)->change_config(change, BootClock::now() + 5s).value();
   }
+  Stamp stored() {
+    return make_memory_backend(store_)
+        ->inspect({}, BootClock::now() + 5s)
+        .value()
+        .holds.at(0)
+        .stamp;
+  }
   std::size_t holds() {
     return make_memory_backend(store_)->inspect({}, BootClock::now() + 5s).value().holds.size();
   }
@@ -109,6 +116,24 @@ TEST_F(ManagerMigration, OneStoreAloneIsRefusedWhereOthersTakeTheirLocksElsewher
     EXPECT_LT(watch.elapsed(), 3s) << "nothing to wait for";
     EXPECT_EQ(counts_->acquires, before) << "the store was asked";
     EXPECT_EQ(holds(), 0U);
+  }
+}
+
+// SEM 29, 30
+TEST_F(ManagerMigration, OneStoreAloneConvertsWhereItMayTakeLocks) {
+  mark(Step::dual_old);
+  Locks locks = open_locks();
+  Hold hold = locks.acquire({read("a")}).value();
+  std::optional<Hold> writer = hold.try_upgrade().value();
+  ASSERT_TRUE(writer);
+  for (const Step step : {Step::dual_new, Step::closed}) {
+    SCOPED_TRACE(static_cast<int>(step));
+    mark(step);
+    const auto downgraded = writer->downgrade();
+    ASSERT_FALSE(downgraded.ok());
+    EXPECT_EQ(downgraded.error().code, Errc::misconfigured) << downgraded.error().message;
+    EXPECT_TRUE(writer->valid()) << "it stands as it was";
+    EXPECT_EQ(stored(), writer->stamp());
   }
 }
 
