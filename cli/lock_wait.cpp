@@ -149,7 +149,7 @@ std::optional<Observation> condition_of(const Settings& settings) {
   return observation_of(given.front(), "--unless-changed");
 }
 
-// Whoever names no lock does not get one guessed: read and write differ in whom they keep out.
+// The command guesses no lock: read and write keep different people out.
 void check_observed_are_locked(const Observation& seen, const std::vector<LockRequest>& items) {
   for (const Observation::Item& item : seen.items()) {
     const bool locked = std::any_of(items.begin(), items.end(), [&](const LockRequest& request) {

@@ -67,6 +67,10 @@ class Acquires {
     if (op && since) all_.line.ops[*op].condition = *since;
   }
 
+  void operator()(const Replace& what) {
+    if (const auto op = find(what.op, Kind::acquire)) all_.line.ops[*op].replaces = what.stamp;
+  }
+
   void operator()(const Observe& what) {
     if (!number(what.op, Kind::observation, all_.line.observations.size())) return;
     all_.line.observations.push_back({all_.process, what.op, all_.now});

@@ -130,6 +130,9 @@ void check_atomic_sets(const Timeline& line, const Rules& rules, Findings& findi
         continue;
       }
       const Op& op = line.ops[at->second];
+      if (op.replaces && shown.contains(op.replaces)) {
+        complain("a hold together with the one whose place it took", &op);
+      }
       if (names != names_of(line.set_of(op))) {
         complain("a part of a set, or another one", &op);
       } else if (snapshot.taken.end < op.asked) {

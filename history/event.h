@@ -60,6 +60,13 @@ struct Condition {
   std::uint64_t since = 0;
   bool operator==(const Condition&) const = default;
 };
+// The acquire `op` takes the place of the hold `stamp`: an upgrade, or a downgrade. If it is
+// granted, that hold ends in the same step. Semantics 29, 30.
+struct Replace {
+  std::uint64_t op = 0;
+  Stamp stamp;
+  bool operator==(const Replace&) const = default;
+};
 struct TimedOut {
   std::uint64_t op = 0;
   bool operator==(const TimedOut&) const = default;
@@ -286,7 +293,7 @@ using What = std::variant<Ask, Granted, Busy, TimedOut, Unknown, Refused, Renew,
                           NotHeld, Use, Kill, Stop, Cont, FaultBegin, FaultEnd, RestoreBegin,
                           RestoreEnd, DemotedBegin, DemotedEnd, PermitsBegin, PermitsEnd, SeenBegin,
                           Seen, SeenEnd, End, Expect, Bounded, Condition, Observe, Observed,
-                          NotObserved, Validate, Unchanged, Changed, NotValidated>;
+                          NotObserved, Validate, Unchanged, Changed, NotValidated, Replace>;
 
 struct Event {
   TimePoint time;

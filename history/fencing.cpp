@@ -70,8 +70,18 @@ void replay(const Timeline& line, std::uint32_t name, const std::vector<Grant>& 
             const std::vector<std::uint32_t>& items, Findings& findings) {
   Ends readers;
   Ends writers;
+  // Those whose place another grant takes: they end with it, whenever that is.
+  std::vector<std::uint32_t> to_be_replaced;
+  const auto replaced = [&](bool reads) {
+    return static_cast<std::size_t>(std::count_if(
+        to_be_replaced.begin(), to_be_replaced.end(),
+        [&](std::uint32_t i) { return (line.items[items[i]].mode == Mode::read) == reads; }));
+  };
   for (std::size_t i = 0; i < grants.size(); ++i) {
     const Grant& grant = grants[i];
+    std::erase_if(to_be_replaced, [&](std::uint32_t other) {
+      return line.ops[grants[other].op].replaced_by == grant.op;
+    });
     for (Ends* ends : {&readers, &writers}) {
       while (!ends->empty() && ends->top().first <= grant.latest) ends->pop();
     }
@@ -80,7 +90,9 @@ void replay(const Timeline& line, std::uint32_t name, const std::vector<Grant>& 
     Ends& other = item.mode == Mode::read ? writers : readers;
     // check_time has reported the grants that run against time.
     if (line.ops[grant.op].asked > grant.latest) continue;
-    if (!other.empty() || same.size() + 1 > item.permits) {
+    const bool reads = item.mode == Mode::read;
+    const bool meets = !other.empty() || replaced(!reads) > 0;
+    if (meets || same.size() + replaced(reads) + 1 > item.permits) {
       findings.add(Invariant::fencing, [&] {
         Ends in_the_way = other.empty() ? same : other;
         std::string text = "name " + in_quotes(line.names[name]) +
@@ -92,11 +104,18 @@ void replay(const Timeline& line, std::uint32_t name, const std::vector<Grant>& 
         for (; !in_the_way.empty(); in_the_way.pop()) {
           text += "\n  " + line.tell(line.ops[in_the_way.top().second]);
         }
+        for (const std::uint32_t each : to_be_replaced) {
+          text += "\n  " + line.tell(line.ops[grants[each].op]);
+        }
         return text;
       });
     }
-    const TimePoint end = line.ops[grant.op].must_end;
-    if (end > grant.latest) same.emplace(end, grant.op);
+    const Op& op = line.ops[grant.op];
+    if (op.replaced_by != nobody && line.ops[op.replaced_by].stamp > op.stamp) {
+      to_be_replaced.push_back(static_cast<std::uint32_t>(i));
+    } else if (op.must_end > grant.latest) {
+      same.emplace(op.must_end, grant.op);
+    }
   }
 }
 

@@ -231,10 +231,28 @@ class Incidents {
   std::optional<Snapshot> snapshot_;
 };
 
+// A grant that takes the place of a hold ends it.
+void end_replaced(Gathering& all) {
+  for (const Op& op : all.line.ops) {
+    if (!op.replaces) continue;
+    all.process = op.process;
+    const std::uint32_t hold = all.hold_of(op.replaces);
+    const bool perhaps = op.outcome == Op::Outcome::unknown || op.outcome == Op::Outcome::none;
+    if (hold == nobody || !(op.granted() || perhaps)) continue;
+    const auto answer = op.granted() ? Ending::Answer::released : Ending::Answer::unknown;
+    all.line.endings.all.push_back({hold, op.process, op.asked, op.returned, answer});
+    if (op.granted()) {
+      all.line.ops[hold].replaced_by = static_cast<std::uint32_t>(&op - all.line.ops.data());
+    }
+  }
+}
+
 }  // namespace
 
 Status take_incidents(const History& history, Gathering& all) {
-  return walk<Incidents>(history, all);
+  if (Status status = walk<Incidents>(history, all); !status) return status;
+  end_replaced(all);
+  return {};
 }
 
 }  // namespace lockset::history

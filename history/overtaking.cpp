@@ -47,6 +47,10 @@ class Overtaking {
         // In the order of the stamps the store granted them.
         if (line_.ops[at->op].stamp >= waiter.stamp) continue;
         if (!conflict(item, line_.items[at->item])) continue;
+        // A downgrade gives up, and overtakes nobody.
+        const bool gives_up =
+            line_.ops[at->op].replaces && line_.items[at->item].mode == Mode::read;
+        if (gives_up) continue;
         first.insert(at->op);
         if (first.size() >= most) return most;
       }

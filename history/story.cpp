@@ -110,6 +110,7 @@ std::string Timeline::tell(const Op& op) const {
   if (op.condition != nobody) {
     text += ", on the condition of op " + std::to_string(observations[op.condition].id);
   }
+  if (op.replaces) text += ", in place of " + std::to_string(op.replaces.value);
   text += ", granted stamp " + std::to_string(op.stamp.value) + " at " + at(op.returned);
   return text + ", certainly held until " + at(op.must_end) + ", perhaps until " + at(op.may_end);
 }

@@ -50,6 +50,7 @@ struct Op {
   Stamp stamp;                       // of the grant, or the witness of a busy answer
   TimePoint until;                   // as granted; renewals move valid_end
   std::uint32_t condition = nobody;  // the observation that it depends on
+  Stamp replaces;                    // the hold whose place it takes; 0: none
 
   // The members below are derived.
   // When valid() has to be false at the latest, after all renewals that came in time.
@@ -60,6 +61,9 @@ struct Op {
   // `asked` to may_end. An op that was not certainly granted has only may_end.
   TimePoint must_end;
   TimePoint may_end;
+  // The grant that took its place when it was certainly there. must_end is then when that was asked
+  // for, but no other grant came in between.
+  std::uint32_t replaced_by = nobody;
   // The next grant with the same stamp; there should be none.
   std::uint32_t same_stamp = nobody;
 

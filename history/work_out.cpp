@@ -147,6 +147,9 @@ void work_out(Timeline& line, const Rules& rules) {
     if (op.granted()) {
       op.valid_end = line.valid_end(op, i, TimePoint::max());
       op.must_end = must_end(line, op, i);
+      // If it had ended before, or perhaps had, that grant says nothing of it.
+      const bool there = op.replaced_by != nobody && op.must_end == line.ops[op.replaced_by].asked;
+      if (!there) op.replaced_by = nobody;
     }
     if (op.may_hold()) op.may_end = may_end(line, rules, op, i);
   }

@@ -11,11 +11,12 @@
 
 namespace lockset::mysql {
 
-// How a transaction makes sure that only it looks at a name. Both strategies lock the same row, so
-// clients of both may share a space.
+// How a transaction makes sure that only it looks at a name. The first two lock the same row, so
+// clients of both may share a space. A space of `session` has no such rows.
 enum class Strategy : std::uint8_t {
   select_for_update,  // a point SELECT ... FOR UPDATE on the name's permanent row
   unique_index,       // INSERT ... ON DUPLICATE KEY UPDATE against the unique key
+  session,            // no transaction: the server's user-level locks, which end with the session
 };
 
 // As in MySQL's own clients: `preferred` encrypts if the server can.
@@ -38,6 +39,8 @@ struct Options {
   std::string ssl_key;
   // A server of a Galera cluster to which all clients write, and only to this one.
   bool single_writer = false;
+  // Strategy::session may be used, although it has not passed all of its tests.
+  bool experimental = false;
 
   // For messages: "MySQL (app@db.example:3306/prod, space lockset)".
   [[nodiscard]] std::string shown() const;

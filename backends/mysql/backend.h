@@ -17,6 +17,8 @@ class MysqlBackend final : public Backend {
   explicit MysqlBackend(std::unique_ptr<Store> store);
   ~MysqlBackend() override;
 
+  [[nodiscard]] Store& store() noexcept { return *store_; }
+
   [[nodiscard]] Traits traits() const override;
   Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override;
   Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) override;

@@ -147,12 +147,7 @@ Status Connection::set_up(TimePoint by) {
     const Result<Reply> cipher =
         run("SHOW SESSION STATUS LIKE 'Ssl_cipher'", Sent::reading, by, failure);
     if (!cipher) return cipher.error();
-    if (cipher->rows.empty() || cipher->text(1).empty()) {
-      return Error{Errc::misconfigured,
-                   where_ +
-                       ": the connection is not encrypted, though ssl_mode wants it: does the "
-                       "server offer TLS?"};
-    }
+    if (cipher->rows.empty() || cipher->text(1).empty()) return not_encrypted(where_);
   }
   return {};
 }

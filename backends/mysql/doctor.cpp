@@ -226,6 +226,14 @@ class Examination {
   }
 
   void waiting() {
+    if (options_.strategy == Strategy::session) {
+      check(!variables_.on("wsrep_on"), Level::unsafe, "sessions",
+            "holds are user-level locks; the server ends the sessions of stopped clients "
+            "(wait_timeout)",
+            "strategy=session keeps its holds in user-level locks, which a Galera cluster does not "
+            "support: leave the strategy out of the address");
+      return;
+    }
     add(good("waiting",
              "waiters are woken over a connection that each waiting client keeps for it; between "
              "clients of different accounts this takes up to a second"));

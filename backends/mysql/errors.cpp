@@ -59,6 +59,7 @@ enum Code {
   statement_timeout_mysql = 3024,
   offline_mode = 3032,
   nowait = 3572,
+  client_interaction_timeout = 4031,
   cr_connection = 2002,
   cr_conn_host = 2003,
   cr_unknown_host = 2005,
@@ -110,7 +111,7 @@ Error missing_role(const std::string& where, const std::string& said) {
   const std::string user = account.empty() ? "this user" : "user '" + account + "'";
   const std::string name = account.empty() ? "NAME" : account;
   Error error = takes_an_operator(where, user, name);
-  const std::vector<Procedure> all = procedures_of("");
+  const std::vector<Procedure> all = procedures_of("", Strategy::select_for_update);
   const bool steers = std::any_of(all.begin(), all.end(), [&](const Procedure& each) {
     return each.audience == Audience::operators && said.find(each.name + "'") != said.npos;
   });
@@ -244,6 +245,7 @@ bool surely_refused(int code) {
     case not_kept:
     case statement_timeout:
     case statement_timeout_mysql:
+    case client_interaction_timeout:
       return false;
     default:
       return code < 2000 || code >= 3000;
@@ -289,10 +291,30 @@ bool breaks_connection(int code) noexcept {
     case statement_timeout_mysql:
     case offline_mode:
     case not_kept:
+    case client_interaction_timeout:
       return true;
     default:
       return code >= 2000 && code < 3000;
   }
+}
+
+bool ends_session(int code) noexcept {
+  switch (code) {
+    case query_interrupted:
+    case statement_timeout:
+    case statement_timeout_mysql:
+    case not_kept:
+      return false;
+    default:
+      return breaks_connection(code) && !takes_no_writes(code);
+  }
+}
+
+Error not_encrypted(const std::string& where) {
+  return Error{Errc::misconfigured,
+               where +
+                   ": the connection is not encrypted, though ssl_mode wants it: does the "
+                   "server offer TLS?"};
 }
 
 Error error_from(int code, std::string_view said, const std::string& where, Sent sent) {

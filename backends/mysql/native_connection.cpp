@@ -28,7 +28,7 @@ constexpr int tls_error = 2026;
 // relies on, and the isolation level comes after it. It is the first statement of a connection,
 // before the connector's own, which the same defaults would end. A setting of only one server
 // stands in that server's kind of comment.
-constexpr const char* session_settings =
+constexpr const char* first_statement =
     "SET NAMES utf8mb4, SESSION time_zone = '+00:00', autocommit = 1, "
     "sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', innodb_lock_wait_timeout = 2, "
     "lock_wait_timeout = 10, group_concat_max_len = 65536, "
@@ -96,7 +96,7 @@ sql::ConnectOptionsMap properties_of(const Options& options, bool encrypt, TimeP
   map["OPT_READ_TIMEOUT"] = read_timeout_s;
   map["OPT_WRITE_TIMEOUT"] = read_timeout_s;
   map["OPT_RECONNECT"] = false;  // a silent reconnection would lose the session's settings
-  text("preInit", session_settings);
+  text("preInit", first_statement);
   if (!encrypt) return map;
   map["sslEnforce"] = true;
   if (!options.ssl_cert.empty()) {
@@ -109,6 +109,8 @@ sql::ConnectOptionsMap properties_of(const Options& options, bool encrypt, TimeP
 }
 
 }  // namespace
+
+const char* session_settings() { return first_statement; }
 
 void use_thread() { thread_local const ThreadGuard guard; }
 

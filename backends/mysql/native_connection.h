@@ -16,6 +16,10 @@ namespace lockset::mysql {
 // repeat.
 void use_thread();
 
+// The first statement of a connection: everything that a statement relies on, but the isolation
+// level.
+[[nodiscard]] const char* session_settings();
+
 [[nodiscard]] bool may_encrypt(const Options& options);
 
 // Whether the client library compares the server's name with its certificate in this mode. True for

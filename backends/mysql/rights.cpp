@@ -60,13 +60,13 @@ std::string revoke_execute(const Options& options, const Procedure& procedure,
 // A look needs SELECT on the tables that it reads.
 std::vector<std::string> grants(const Options& options, Role role, const Account& account) {
   std::vector<std::string> all;
-  for (const NamedSql& table : table_texts()) {
+  for (const NamedSql& table : table_texts(options.strategy)) {
     if (!may(role, table.audience)) continue;
     all.push_back("GRANT SELECT ON " +
                   of_database(options, options.space + std::string(table.name)) + " TO " +
                   account.quoted());
   }
-  for (const Procedure& procedure : procedures_of(options.space)) {
+  for (const Procedure& procedure : procedures_of(options.space, options.strategy)) {
     if (may(role, procedure.audience)) all.push_back(grant_execute(options, procedure, account));
   }
   return all;
@@ -120,7 +120,7 @@ class Rights {
       }
     }
     if (role == Role::operators) return {};
-    for (const Procedure& procedure : procedures_of(options_.space)) {
+    for (const Procedure& procedure : procedures_of(options_.space, options_.strategy)) {
       if (may(role, procedure.audience)) continue;
       const Result<Reply> gone = say(revoke_execute(options_, procedure, account));
       if (!gone && !nothing_to_revoke()) return refused(account, gone.error());
@@ -257,7 +257,7 @@ Result<std::string> rights_script(const Options& options, Role role, std::string
   for (const std::string& grant : grants(options, role, *account)) script += grant + ";\n";
   if (role == Role::operators) return script;
   // Revoking a right that is not there is an error, so it is granted first.
-  for (const Procedure& procedure : procedures_of(options.space)) {
+  for (const Procedure& procedure : procedures_of(options.space, options.strategy)) {
     if (may(role, procedure.audience)) continue;
     script += grant_execute(options, procedure, *account) + ";\n" +
               revoke_execute(options, procedure, *account) + ";\n";
@@ -283,7 +283,7 @@ Result<std::vector<RoleOf>> roles_given(Connection& connection, const Options& o
       rights.say("SELECT user, host, operator FROM " + options.space + "_accounts");
   if (!rows) return rows.error();
   std::vector<RoleOf> roles;
-  const std::vector<Procedure> procedures = procedures_of(options.space);
+  const std::vector<Procedure> procedures = procedures_of(options.space, options.strategy);
   for (std::size_t row = 0; row < rows->rows.size(); ++row) {
     RoleOf found{{rows->text(0, row), rows->text(1, row)},
                  rows->number(2, row) == 1 ? Role::operators : Role::programs};
@@ -359,7 +359,10 @@ std::vector<Finding> examine_rights(Connection& connection, const Options& optio
   // There is no stamp 0: the call breaks and deletes nothing.
   const bool breaks = rights.say("CALL " + options.space + "_break(0)").ok() || !rights.denied();
   const bool everything =
-      rights.say("CALL " + options.space + "_end_rest(0)").ok() || !rights.denied();
+      rights
+          .say("CALL " + options.space + std::string(procedure_of_nobody(options.strategy)) + "(0)")
+          .ok() ||
+      !rights.denied();
   if (everything) {
     findings.push_back(warning(
         "rights", account.quoted() +

@@ -18,19 +18,29 @@ namespace lockset::mysql {
 namespace {
 
 constexpr int no_such_table_code = 1146;
+
 // Tells which text of the procedures this program has.
-std::string fingerprint(const std::string& space) {
+std::string fingerprint(const Options& options) {
   std::string all;
-  for (const Procedure& procedure : procedures_of(space)) all += procedure.sql;
+  for (const Procedure& procedure : procedures_of(options.space, options.strategy))
+    all += procedure.sql;
   return std::to_string(text_hash(all));
 }
 
-std::string first_row(const std::string& space) {
+std::string first_row(const Options& options) {
   const auto max_lease_us =
       std::chrono::duration_cast<std::chrono::microseconds>(SpaceConfig().max_lease).count();
   return filled_in("INSERT IGNORE INTO {space}_space VALUES (1, " + std::to_string(schema_version) +
-                       ", '" + fingerprint(space) + "', {now}, 0, " + std::to_string(max_lease_us) +
-                       ", 0)",
+                       ", '" + fingerprint(options) + "', {now}, 0, " +
+                       std::to_string(max_lease_us) + ", 0)",
+                   options.space);
+}
+
+// Nobody keeps a token yet: the first client settles what the stamps begin with. Where the space
+// was there already, it is settled anew, by the new procedures.
+std::string first_session_row(const std::string& space) {
+  return filled_in("INSERT INTO {space}_session VALUES (1, " + hex_literal(Token::random().hex()) +
+                       ", '', 0, 0, 0) ON DUPLICATE KEY UPDATE token = ''",
                    space);
 }
 
@@ -43,13 +53,13 @@ std::string forget_traces(const std::string& space) {
 }
 
 // An acquire by an older version's procedure that has begun and waits for a name is stale.
-std::string say_version(const std::string& space) {
+std::string say_version(const Options& options) {
   return filled_in(
       "UPDATE {space}_space SET "
       "config_version = IF(schema_version = {schema_version}, config_version, {next_version}), "
       "schema_version = {schema_version}, procedures = '" +
-          fingerprint(space) + "'",
-      space);
+          fingerprint(options) + "'",
+      options.space);
 }
 
 Error misfit(const Options& options, const std::string& why) {
@@ -60,6 +70,7 @@ struct Found {
   bool there = false;
   std::int64_t version = 0;
   std::string procedures;
+  bool session = false;  // made with strategy=session
 };
 
 Result<Found> look(Connection& connection, const Options& options, TimePoint by) {
@@ -71,7 +82,23 @@ Result<Found> look(Connection& connection, const Options& options, TimePoint by)
   if (!row && failure.code == no_such_table_code) return Found{};
   if (!row) return row.error();
   if (row->rows.empty()) return Found{};
-  return Found{true, row->number(0), row->text(1)};
+  const Result<Reply> kind = connection.run(
+      "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = DATABASE() AND "
+      "table_name = _utf8mb4 " +
+          hex_literal(options.space + "_session"),
+      Sent::reading, by, failure);
+  if (!kind) return kind.error();
+  return Found{true, row->number(0), row->text(1), kind->number(0) > 0};
+}
+
+// Its tables and procedures are others'.
+Status refuse_other_kind(const Found& found, const Options& options) {
+  if (found.session == (options.strategy == Strategy::session)) return {};
+  return misfit(options, found.session
+                             ? "the lock space was made with strategy=session: say so in the "
+                               "address, or choose another space"
+                             : "the lock space was made without strategy=session: leave that out "
+                               "of the address, or choose another space");
 }
 
 Status judge(const Found& found, const Options& options) {
@@ -85,7 +112,8 @@ Status judge(const Found& found, const Options& options) {
                                std::to_string(schema_version);
   if (found.version < schema_version) return misfit(options, versions + ": run lockset init");
   if (found.version > schema_version) return misfit(options, versions + ": update this program");
-  if (found.procedures != fingerprint(options.space)) {
+  if (Status kind = refuse_other_kind(found, options); !kind) return kind;
+  if (found.procedures != fingerprint(options)) {
     return misfit(options, "the lock space's procedures are another version's: run lockset init");
   }
   return {};
@@ -108,6 +136,9 @@ class Init {
     Result<Found> found = look(connection_, options_, by_);
     if (!found) return found.error();
     if (found->there && found->version > schema_version) return judge(*found, options_);
+    if (found->there) {
+      if (Status kind = refuse_other_kind(*found, options_); !kind) return kind;
+    }
     if (found->there && judge(*found, options_) && complete()) return {};
     if (!found->there) {
       if (Status strangers = refuse_strangers_procedures(); !strangers) return strangers;
@@ -130,12 +161,13 @@ class Init {
             "AND definer = CURRENT_USER() AND CAST(routine_name AS BINARY) IN (" +
             names_of_procedures() + ")");
     return count &&
-           count->number(0) == static_cast<std::int64_t>(procedures_of(options_.space).size());
+           count->number(0) ==
+               static_cast<std::int64_t>(procedures_of(options_.space, options_.strategy).size());
   }
 
   [[nodiscard]] std::string names_of_procedures() const {
     std::string list;
-    for (const Procedure& procedure : procedures_of(options_.space)) {
+    for (const Procedure& procedure : procedures_of(options_.space, options_.strategy)) {
       list += (list.empty() ? "" : ",") + hex_literal(procedure.name);
     }
     return list;
@@ -157,14 +189,14 @@ class Init {
   }
 
   Status make(const Found& found) {
-    for (const NamedSql& table : table_texts()) {
+    for (const NamedSql& table : table_texts(options_.strategy)) {
       if (Result<Reply> made = say(filled_in(table.sql, options_.space)); !made) {
         return made.error();
       }
     }
     const Result<std::vector<RoleOf>> roles = roles_given(connection_, options_, by_);
     if (!roles) return roles.error();
-    for (const Procedure& procedure : procedures_of(options_.space)) {
+    for (const Procedure& procedure : procedures_of(options_.space, options_.strategy)) {
       if (Result<Reply> gone = say("DROP PROCEDURE IF EXISTS " + procedure.name); !gone) {
         return gone.error();
       }
@@ -174,9 +206,14 @@ class Init {
         return given;
       }
     }
-    if (const Result<Reply> gone = say(forget_traces(options_.space)); !gone) return gone.error();
-    const Result<Reply> row =
-        say(found.there ? say_version(options_.space) : first_row(options_.space));
+    if (options_.strategy == Strategy::session) {
+      if (const Result<Reply> row = say(first_session_row(options_.space)); !row) {
+        return row.error();
+      }
+    } else if (const Result<Reply> gone = say(forget_traces(options_.space)); !gone) {
+      return gone.error();
+    }
+    const Result<Reply> row = say(found.there ? say_version(options_) : first_row(options_));
     return row ? Status() : row.error();
   }
 
@@ -220,13 +257,16 @@ std::string init_script(const Options& options) {
       "-- rights on them away: give those again (lockset init --print --program and --operator).\n"
       "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION', autocommit = 1,\n"
       "  completion_type = 0, sql_safe_updates = 0;\n";
-  for (const NamedSql& table : table_texts()) script += filled_in(table.sql, options.space) + ";\n";
+  for (const NamedSql& table : table_texts(options.strategy))
+    script += filled_in(table.sql, options.space) + ";\n";
   script += "DELIMITER //\n";
-  for (const Procedure& procedure : procedures_of(options.space)) {
+  for (const Procedure& procedure : procedures_of(options.space, options.strategy)) {
     script += "DROP PROCEDURE IF EXISTS " + procedure.name + "//\n" + procedure.sql + "//\n";
   }
-  script += "DELIMITER ;\n" + first_row(options.space) + ";\n" + forget_traces(options.space) +
-            ";\n" + say_version(options.space) + ";\n";
+  script += "DELIMITER ;\n" + first_row(options) + ";\n" +
+            (options.strategy == Strategy::session ? first_session_row(options.space)
+                                                   : forget_traces(options.space)) +
+            ";\n" + say_version(options) + ";\n";
   return script;
 }
 

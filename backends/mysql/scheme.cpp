@@ -3,6 +3,7 @@
 #include "backends/mysql/doctor.h"
 #include "backends/mysql/rights.h"
 #include "backends/mysql/schema.h"
+#include "backends/mysql/session_backend.h"
 #include "backends/mysql/store.h"
 #include "backends/schemes.h"
 
@@ -13,6 +14,11 @@ namespace {
 Result<std::unique_ptr<Backend>> open_space(const Options& options, TimePoint by) {
   auto store = std::make_unique<Store>(options);
   if (Status fit = store->check(by); !fit) return fit.error();
+  if (options.strategy == Strategy::session) {
+    auto backend = std::make_unique<SessionBackend>(std::move(store));
+    if (Status begun = backend->begin(by); !begun) return begun.error();
+    return std::unique_ptr<Backend>(std::move(backend));
+  }
   return std::unique_ptr<Backend>(new MysqlBackend(std::move(store)));
 }
 

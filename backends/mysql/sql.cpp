@@ -22,6 +22,35 @@ constexpr NamedSql tables[] = {
     {"_space", statements::table_space_sql, Audience::everybody},
 };
 
+constexpr NamedSql session_tables[] = {
+    {"_lock_permits", statements::table_lock_permits_sql, Audience::everybody},
+    {"_epochs", statements::table_epochs_sql, Audience::everybody},
+    {"_accounts", statements::table_accounts_sql},
+    {"_session_clients", statements::table_session_clients_sql},
+    {"_session_requests", statements::table_session_requests_sql},
+    {"_session_holds", statements::table_session_holds_sql},
+    {"_session", statements::table_session_sql, Audience::everybody},
+    {"_space", statements::table_space_sql, Audience::everybody},
+};
+
+constexpr NamedSql session_procedures[] = {
+    {"_wake_all", statements::session_wake_all_sql},
+    {"_session_put", statements::session_put_sql},
+    {"_session_retire", statements::session_retire_sql, Audience::everybody},
+    {"_session_settle", statements::session_settle_sql, Audience::everybody},
+    {"_session_raise", statements::session_raise_sql, Audience::everybody},
+    {"_session_register", statements::session_register_sql, Audience::everybody},
+    {"_session_park", statements::session_park_sql, Audience::everybody},
+    {"_session_list", statements::session_list_sql, Audience::everybody},
+    {"_session_ask", statements::session_ask_sql, Audience::everybody},
+    {"_session_answers", statements::session_answers_sql, Audience::everybody},
+    {"_session_inspect", statements::session_inspect_sql, Audience::everybody},
+    {"_session_holder", statements::session_holder_sql, Audience::everybody},
+    {"_break", statements::session_break_sql, Audience::operators},
+    {"_definer", statements::definer_sql, Audience::everybody},
+    {"_change", statements::change_sql, Audience::operators},
+};
+
 constexpr NamedSql hold_procedures[] = {
     {"_wake", statements::wake_sql},
     {"_wake_freed", statements::wake_freed_sql},
@@ -131,7 +160,14 @@ std::string acquire_one_procedure_text(Strategy strategy) {
 
 }  // namespace
 
-std::span<const NamedSql> table_texts() { return tables; }
+std::span<const NamedSql> table_texts(Strategy strategy) {
+  if (strategy == Strategy::session) return session_tables;
+  return tables;
+}
+
+std::string_view procedure_of_nobody(Strategy strategy) {
+  return strategy == Strategy::session ? "_session_put" : "_end_rest";
+}
 
 std::string_view acquire_procedure_name(Strategy strategy) {
   return strategy == Strategy::unique_index ? "_acquire_key" : "_acquire_rows";
@@ -141,8 +177,14 @@ std::string_view convert_procedure_name(Strategy strategy) {
   return strategy == Strategy::unique_index ? "_convert_key" : "_convert_rows";
 }
 
-std::vector<Procedure> procedures_of(const std::string& space) {
+std::vector<Procedure> procedures_of(const std::string& space, Strategy kind) {
   std::vector<Procedure> all;
+  if (kind == Strategy::session) {
+    for (const NamedSql& text : session_procedures) {
+      all.push_back({space + std::string(text.name), filled_in(text.sql, space), text.audience});
+    }
+    return all;
+  }
   for (const Strategy strategy : {Strategy::select_for_update, Strategy::unique_index}) {
     const std::string name = space + std::string(acquire_procedure_name(strategy));
     all.push_back(
@@ -167,6 +209,8 @@ std::string filled_in(std::string_view text, const std::string& space) {
   replace_all(result, "{life}", in_us(waiter_lifetime));
   replace_all(result, "{comes_within}", in_us(comes_within));
   replace_all(result, "{prod_after}", in_us(prod_after));
+  replace_all(result, "{counter}", session_counter);
+  replace_all(result, "{window}", std::to_string(stamp_window));
   replace_all(result, "{unlimited}", std::to_string(unlimited_overtakes));
   replace_all(result, "{items}",
               "JSON_TABLE(p_items, '$[*]' COLUMNS (ord FOR ORDINALITY, "

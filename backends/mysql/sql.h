@@ -23,6 +23,11 @@ inline constexpr int not_writable = 45002;
 inline constexpr int not_kept = 45003;  // committed, perhaps by a server that is no longer the
                                         // writable one
 
+// With strategy=session: a counter of the server that only goes up while it runs, and how far
+// stamps may be above the floor that is on the disk.
+inline constexpr std::string_view session_counter = "(UUID_SHORT() & 72057594037927935)";
+inline constexpr std::int64_t stamp_window = 65'536;
+
 // Who may read a table or call a procedure, besides the account that made it. The default is only
 // for other procedures.
 enum class Audience : std::uint8_t { nobody, everybody, operators };
@@ -33,8 +38,8 @@ struct NamedSql {
   Audience audience = Audience::nobody;
 };
 
-// In the order in which they are made.
-std::span<const NamedSql> table_texts();
+// In the order in which they are made. A space with strategy=session has others than the rest.
+std::span<const NamedSql> table_texts(Strategy strategy);
 
 struct Procedure {
   std::string name;  // with the prefix
@@ -43,7 +48,10 @@ struct Procedure {
 };
 
 // All procedures of a space, in the order in which they are made.
-std::vector<Procedure> procedures_of(const std::string& space);
+std::vector<Procedure> procedures_of(const std::string& space, Strategy strategy);
+
+// One that nobody may call but the space's owner, and that does no harm with the arguments (0).
+std::string_view procedure_of_nobody(Strategy strategy);
 
 // The procedure of a strategy's acquire: "_acquire_rows". The one for a single name has the name +
 // "_one".

@@ -60,7 +60,7 @@ class Look {
  public:
   Look(Connection& connection, const Options& options, TimePoint by)
       : connection_(connection), options_(options), by_(by) {
-    for (const NamedSql& table : table_texts()) {
+    for (const NamedSql& table : table_texts(options.strategy)) {
       expected_[options.space + std::string(table.name)] = shape_of(table.sql);
     }
     for (const auto& [name, shape] : expected_) {

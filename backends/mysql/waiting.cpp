@@ -19,9 +19,6 @@ constexpr std::chrono::seconds look_for_room_every{5};
 // How long that call may take, at most.
 constexpr std::chrono::seconds park_within{10};
 
-// The error of a call that was ended by KILL QUERY.
-constexpr int code_of_interruption = 1317;
-
 // Marks that were told already, as "ticket:calls".
 using Told = std::set<std::string, std::less<>>;
 

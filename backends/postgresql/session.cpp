@@ -24,6 +24,24 @@ const SessionStatement unlock_all{
     "FROM unnest($1::int8[], $2::bool[]) u(k, s)",
     2};
 
+// Commits of a session write nothing that a crash must not forget: every hold ends with the server,
+// and the stamps are raised to the clock again (session_acquire.sql).
+//
+// The server's side of a session: it is ended when nothing was heard over it for `bound`, whether
+// its client stands still (idle_session_timeout) or the network swallows everything (TCP).
+std::string bound_sql(Duration bound) {
+  const std::int64_t ms = std::chrono::duration_cast<std::chrono::milliseconds>(bound).count();
+  // Probes begin early enough for TCP to notice by the bound, and never end it sooner.
+  const std::int64_t idle = std::max<std::int64_t>(1, ms / 3000);
+  const auto set = [](std::string_view name, std::int64_t value) {
+    return "set_config('" + std::string(name) + "','" + std::to_string(value) + "',false)";
+  };
+  return "SELECT " + set("idle_session_timeout", ms) + "," + set("tcp_user_timeout", ms) + "," +
+         set("tcp_keepalives_idle", idle) + "," + set("tcp_keepalives_interval", idle) + "," +
+         set("tcp_keepalives_count", 9) + "," + set("lock_timeout", 0) + "," +
+         set("statement_timeout", 0) + ",set_config('synchronous_commit','off',false)";
+}
+
 }  // namespace
 
 Session::Session(const Options& options, std::unique_ptr<Connection> connection)
@@ -169,6 +187,10 @@ Result<Session::Rows> Session::prepare_unlocks(TimePoint by) {
           Sent::reading, by);
   if (done) prepared_.assign(3, true);
   return done;
+}
+
+bool Session::end_after(Duration silence, TimePoint by) {
+  return run(bound_sql(silence), Sent::reading, by).ok();
 }
 
 bool Session::unlock(std::span<const LockKey> keys, TimePoint by) {

@@ -14,16 +14,13 @@
 
 #include "backends/postgresql/address.h"
 #include "backends/postgresql/connection.h"
+#include "backends/server/carrier.h"
 #include "lockset/clock.h"
 #include "lockset/error.h"
 
 namespace lockset::postgresql {
 
-// The advisory lock of one or more names.
-struct LockKey {
-  std::int64_t key = 0;
-  bool shared = false;
-};
+using server::LockKey;
 
 // A prepared statement; `number` is its index among those of a session.
 struct SessionStatement {
@@ -34,19 +31,11 @@ struct SessionStatement {
 };
 
 // Used by one thread at a time, except where it says otherwise.
-class Session {
+class Session final : public server::Carrier {
  public:
   using Rows = std::unique_ptr<PGresult, decltype(&PQclear)>;
-  enum class Outcome {
-    answered,
-    late,    // no answer yet: it is still to come
-    broken,  // the session is over, or about to be: close it
-  };
 
   Session(const Options& options, std::unique_ptr<Connection> connection);
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
-  ~Session() = default;
 
   // Sends the statement, and waits for its answer until `by`. An error that the server reports is
   // an Error; `late` and `broken` are told by outcome().
@@ -57,31 +46,25 @@ class Session {
   Result<Rows> prepare_unlocks(TimePoint by);
   // The same without parameters and without preparing it.
   Result<Rows> run(const std::string& sql, Sent sent, TimePoint by);
-  [[nodiscard]] Outcome outcome() const noexcept { return outcome_; }
+  [[nodiscard]] Outcome outcome() const noexcept override { return outcome_; }
 
   // Sends without waiting; receive() waits. `also`: a descriptor that ends the wait, or -1.
   bool send(const SessionStatement& statement, std::span<const std::string> arguments,
             TimePoint by);
   Result<Rows> receive(Sent sent, TimePoint by, int also = -1);
-  // An answer is still to come.
-  [[nodiscard]] bool owes() const noexcept { return owes_; }
+  [[nodiscard]] bool owes() const noexcept override { return owes_; }
 
   // What the answer that is owed has to be followed by: if it grants, these keys are unlocked.
   void undo_when_answered(std::vector<LockKey> keys) { undo_ = std::move(keys); }
-  // Receives the answer that is owed, if one is. False: not by `by`.
-  bool settle(TimePoint by);
-
-  // Unlocks what this session holds. False: it is not known whether that was done.
-  bool unlock(std::span<const LockKey> keys, TimePoint by);
-
-  // Asks only the kernel. Thread-safe.
-  [[nodiscard]] bool hung_up() const noexcept { return connection_->hung_up(); }
-  [[nodiscard]] int fd() const noexcept { return connection_->socket()->fd(); }
+  bool settle(TimePoint by) override;
+  bool unlock(std::span<const LockKey> keys, TimePoint by) override;
+  bool end_after(Duration silence, TimePoint by) override;
+  [[nodiscard]] bool hung_up() const noexcept override { return connection_->hung_up(); }
+  [[nodiscard]] int fd() const noexcept override { return connection_->socket()->fd(); }
   [[nodiscard]] int pid() const noexcept { return pid_; }
   [[nodiscard]] const std::string& user() const noexcept { return user_; }
   [[nodiscard]] PGconn* raw() noexcept { return raw_; }
-  // Ends it from this side, now: the server frees what it holds as soon as it hears of that.
-  void shut() noexcept;
+  void shut() noexcept override;
 
  private:
   bool flush(TimePoint by);

@@ -67,7 +67,18 @@ SessionBackend::SessionBackend(std::unique_ptr<Store> store)
       notify_{11, "notify", "SELECT pg_catalog.pg_notify($1::pg_catalog.text,$2::pg_catalog.text)",
               2},
       line_key_{session_line_key(store_.options().space), false},
-      slots_(std::make_shared<Slots>(store_, store_.options().pool)) {}
+      slots_(std::make_shared<Slots>([this](TimePoint by) { return open_session(by); },
+                                     "PostgreSQL (" + store_.options().shown + ")",
+                                     store_.options().pool)) {}
+
+Result<std::unique_ptr<server::Carrier>> SessionBackend::open_session(TimePoint by) {
+  Result<std::unique_ptr<Connection>> connection = store_.connect_apart(by);
+  if (!connection) return connection.error();
+  auto session = std::make_unique<Session>(store_.options(), *std::move(connection));
+  const Result<Session::Rows> prepared = session->prepare_unlocks(by);
+  if (!prepared) return prepared.error();
+  return std::unique_ptr<server::Carrier>(std::move(session));
+}
 
 SessionBackend::~SessionBackend() {
   ending_ = true;
@@ -141,7 +152,7 @@ Result<RenewReply> SessionBackend::renew(const Owner& owner, std::span<const Ren
     if (slot != nullptr) {
       // What was answered late was sent early: it says nothing about the time since.
       if (slots_->keep_for(*slot, longest, by)) {
-        const Result<Session::Rows> answer = slot->session->call(ping_, {}, Sent::reading, by);
+        const Result<Session::Rows> answer = session_of(*slot).call(ping_, {}, Sent::reading, by);
         alive = answer.ok();
         if (answer) {
           reply.store_time_us = std::strtoll(PQgetvalue(answer->get(), 0, 0), nullptr, 10);

@@ -12,13 +12,18 @@
 #include <vector>
 
 #include "backends/postgresql/backend.h"
+#include "backends/postgresql/session.h"
 #include "backends/postgresql/session_line.h"
-#include "backends/postgresql/session_slots.h"
 #include "backends/postgresql/store.h"
+#include "backends/server/session_slots.h"
 #include "core/machine.h"
 #include "lockset/backend.h"
 
 namespace lockset::postgresql {
+
+using server::SessionHold;
+using server::Slot;
+using server::Slots;
 
 class SessionBackend final : public Backend {
  public:
@@ -47,6 +52,9 @@ class SessionBackend final : public Backend {
 
  private:
   class Ticket;
+
+  Result<std::unique_ptr<server::Carrier>> open_session(TimePoint by);
+  static Session& session_of(Slot& slot) { return static_cast<Session&>(*slot.session); }
 
   // --- session_waiting.cpp ---
   Result<AcquireOutcome> ask(const AcquireRequest& request, const std::vector<LockKey>& keys,

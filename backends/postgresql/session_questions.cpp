@@ -232,7 +232,7 @@ bool SessionBackend::publish(std::int64_t answered, const std::vector<std::int64
       since.push_back(hold.store_time_us);
       ends.push_back(calendar + micros(hold.ends - now));
       epochs.push_back(hold.owner.epoch);
-      pids.push_back(hold.pid);
+      pids.push_back(hold.session);
       modes += modes.size() > 1 ? "," : "";
       modes += item.mode == Mode::read ? 'r' : 'w';
       names.add(item.name);

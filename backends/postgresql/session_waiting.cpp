@@ -112,14 +112,14 @@ class SessionBackend::Ticket : public WaitTicket {
   // Looks whether the wait has ended. Never waits longer than until `by`.
   void look(TimePoint by, int also = -1) {
     if (state != State::waits) return;
-    const Result<Session::Rows> answer = slot->session->receive(Sent::reading, by, also);
+    const Result<Session::Rows> answer = session_of(*slot).receive(Sent::reading, by, also);
     if (answer) {
       state = State::has;
     } else if (slot->session->outcome() != Session::Outcome::late) {
       // It may have been cancelled just after it was served, and a session-level lock outlives
       // that. It holds nothing else.
-      static_cast<void>(slot->session->run("SELECT pg_catalog.pg_advisory_unlock_all()",
-                                           Sent::reading, later(by, seconds(1))));
+      static_cast<void>(session_of(*slot).run("SELECT pg_catalog.pg_advisory_unlock_all()",
+                                              Sent::reading, later(by, seconds(1))));
       slots_->give_back(let_go());
     }
   }
@@ -177,7 +177,7 @@ Result<AcquireOutcome> SessionBackend::ask(const AcquireRequest& request,
       const std::array<std::string, 5> arguments{"{}", "{}", "-1",
                                                  std::to_string(request.config_version), "0"};
       const Result<Session::Rows> answer =
-          any->session->call(acquire_, arguments, Sent::reading, request.by);
+          session_of(*any).call(acquire_, arguments, Sent::reading, request.by);
       const bool stale = answer.ok() && PQgetvalue(answer->get(), 0, 0)[0] == 'S';
       slots_->give_back(any);
       if (!answer) return answer.error();
@@ -195,7 +195,7 @@ Result<AcquireOutcome> SessionBackend::ask(const AcquireRequest& request,
     }
     slot = **taken;
   }
-  Session& session = *slot->session;
+  Session& session = session_of(*slot);
   const bool kept = slots_->keep_for(*slot, request.lease, request.by);
   const std::vector<LockKey> wanted = have > 0 ? keys : slots_->missing(*slot, keys);
   const std::array<std::string, 5> arguments{
@@ -239,7 +239,7 @@ Result<AcquireOutcome> SessionBackend::ask(const AcquireRequest& request,
                  .owner = *request.owner,
                  .keys = keys,
                  .slot = slot,
-                 .pid = session.pid(),
+                 .session = session.pid(),
                  .ends = later(BootClock::now(), request.lease),
                  .store_time_us = grant.store_time_us});
     slots_->give_back(slot);
@@ -340,7 +340,7 @@ void SessionBackend::begin_wait(Ticket& ticket, const LockKey& key, TimePoint by
   const SessionStatement& wait = key.key == line_key_.key ? pass_
                                  : key.shared             ? wait_shared_
                                                           : wait_;
-  if (ticket.slot->session->send(wait, {&argument, 1}, by)) {
+  if (session_of(*ticket.slot).send(wait, {&argument, 1}, by)) {
     ticket.state = Ticket::State::waits;
   } else {
     ticket.slot->session->shut();
@@ -369,7 +369,7 @@ void SessionBackend::stop_waiting(Ticket& ticket, TimePoint by) {
   ticket.leave_line();
   ticket.look(BootClock::now());
   if (ticket.state == Ticket::State::none) return;
-  Session& session = *ticket.slot->session;
+  Session& session = session_of(*ticket.slot);
   if (ticket.state == Ticket::State::waits) {
     // It is told to stop over another connection. It may have been served just now.
     if (common_call(cancel_, by, session.pid())) ticket.look(by);

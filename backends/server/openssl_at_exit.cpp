@@ -14,6 +14,12 @@ void keep_openssl_during_exit() {
   if (init != nullptr) init(no_atexit, nullptr);
 }
 
+void forget_openssl_errors() {
+  using Clear = void (*)();
+  static const auto clear = reinterpret_cast<Clear>(::dlsym(RTLD_DEFAULT, "ERR_clear_error"));
+  if (clear != nullptr) clear();
+}
+
 namespace {
 
 // Runs before main, and so before a program's own OpenSSL calls.

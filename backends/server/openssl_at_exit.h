@@ -12,4 +12,8 @@ namespace lockset::server {
 // destroys its clients before it exits. Does nothing if the process has no OpenSSL. Thread-safe.
 void keep_openssl_during_exit();
 
+// Empties this thread's list of OpenSSL's errors. A client library that does not do it itself takes
+// an error of another connection for one of its own. Does nothing if the process has no OpenSSL.
+void forget_openssl_errors();
+
 }  // namespace lockset::server

@@ -11,8 +11,10 @@ say() { printf '\n== %s\n' "$*"; }
 # the gate.
 command_packages=(g++ cmake ninja-build pkg-config libboost-program-options-dev nlohmann-json3-dev)
 declare -A client_package=([sqlite]=libsqlite3-dev [postgresql]=libpqxx-dev
-  [mysql]=libmysqlcppconn-dev [redis]=libhiredis-dev [zookeeper]=libzookeeper-mt-dev)
-build_packages=("${command_packages[@]}" "${client_package[@]}")
+  [mysql]='libmysqlcppconn-dev libmariadb-dev' [redis]=libhiredis-dev
+  [zookeeper]=libzookeeper-mt-dev)
+# shellcheck disable=SC2206  # split into words
+build_packages=("${command_packages[@]}" ${client_package[@]})
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libboost-dev libboost-context-dev
   sqlite3 util-linux procps postgresql pgbouncer mariadb-server-core mariadb-client-core openssl
   redis-server libzookeeper-java default-jre-headless iproute2 lighttpd lighttpd-mod-webdav curl)

@@ -284,7 +284,9 @@ std::optional<Stamp> RecordedHold::detach() {
   locks_.recorder().record(history::Release{stamp_});
   Result<Stamp> detached = hold_.detach();
   if (detached) return *detached;
-  if (detached.error().code != Errc::not_held) throw Unexpected("detach", detached.error());
+  // Where holds end with their process, the store has to be told, and may not answer. Then the
+  // destructor releases it, and the lease ends it at the latest.
+  if (detached.error().code != Errc::not_held) locks_.bear("detach", detached.error());
   return {};
 }
 

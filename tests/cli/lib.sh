@@ -83,9 +83,9 @@ ends() {
 exec {never}<> <(:)
 doze() { read -r -t "$1" -u "$never" || true; }
 
-# soon COMMAND...: polls until it succeeds, for at most 20 s; first often, then ten times a second.
+# soon COMMAND...: polls until it succeeds, for at most a minute; first often, then ten times a second.
 soon() {
-  local end=$((SECONDS + 20)) pauses=(0.01 0.02 0.02 0.05 0.05) i=0
+  local end=$((SECONDS + 60)) pauses=(0.01 0.02 0.02 0.05 0.05) i=0
   until "$@"; do
     if [ "$SECONDS" -ge "$end" ]; then
       fail "did not become true: $*"

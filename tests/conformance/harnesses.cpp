@@ -37,6 +37,8 @@ std::span<Harness* const> all_harnesses() {
       &mariadb_unique_index_harness(),
       &mysql_select_for_update_harness(),
       &mysql_unique_index_harness(),
+      &mariadb_session_harness(),
+      &mysql_session_harness(),
 #endif
 #ifdef LOCKSET_HAS_REDIS
       &redis_harness(),

@@ -1,6 +1,7 @@
 #include "tests/conformance/mysql_harness.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -32,36 +33,36 @@ class Server : public SharedServer<test::RawMysql> {
 
   // The name of a space that an earlier test used and that is empty again; "" if there is none.
   // Making one takes a second or two on MySQL.
-  std::string used_space() {
-    if (spaces_.empty()) return {};
-    std::string name = std::move(spaces_.back());
-    spaces_.pop_back();
+  std::string used_space(bool session) {
+    std::vector<std::string>& spaces = spaces_[session ? 1 : 0];
+    if (spaces.empty()) return {};
+    std::string name = std::move(spaces.back());
+    spaces.pop_back();
     return name;
   }
   // Makes it as good as new, for used_space(). Ends the test's connections first, so that nothing
   // that is still on its way reaches the next test's space.
-  void take_back(const std::string& name) {
-    if (!is_own()) return remove(name);
+  void take_back(const std::string& name, bool session) {
+    if (!is_own()) return remove(name, session);
     kill_connections();
     as_admin([&](test::RawMysql& admin) {
       while (admin.number("SELECT COUNT(*) FROM " + others) > 0) {
       }
-      for (const char* const table : {"_locks", "_names", "_lock_permits", "_epochs", "_waiters",
-                                      "_waiter_names", "_traces"}) {
-        admin.rows("DELETE FROM " + name + table);
-      }
+      for (const std::string& table : tables_of(session)) admin.rows("DELETE FROM " + name + table);
+      if (session) admin.rows("UPDATE " + name + "_session SET token = '', readers = 0");
       admin.rows("UPDATE " + name +
                  "_space SET config_version = config_version + 1, stamp_base = 0, "
                  "max_lease_us = 600000000, migration_phase = 0");
       return 0;
     });
-    spaces_.push_back(name);
+    spaces_[session ? 1 : 0].push_back(name);
   }
-  void remove(const std::string& name) {
+  void remove(const std::string& name, bool session) {
     as_admin([&](test::RawMysql& admin) {
-      admin.rows("DROP TABLE " + name + "_space, " + name + "_locks, " + name + "_names, " + name +
-                 "_lock_permits, " + name + "_epochs, " + name + "_waiters, " + name +
-                 "_waiter_names, " + name + "_traces");
+      std::string tables = name + "_space, " + name + "_accounts";
+      if (session) tables += ", " + name + "_session";
+      for (const std::string& table : tables_of(session)) tables += ", " + name + table;
+      admin.rows("DROP TABLE " + tables);
       for (const auto& row :
            admin.rows("SELECT routine_name FROM information_schema.routines WHERE "
                       "routine_schema = DATABASE() AND routine_name LIKE '" +
@@ -86,10 +87,19 @@ class Server : public SharedServer<test::RawMysql> {
       "information_schema.processlist WHERE id <> CONNECTION_ID() AND "
       "user = SUBSTRING_INDEX(CURRENT_USER(), '@', 1)";
 
+  // Those with rows that a test has left.
+  static std::vector<std::string> tables_of(bool session) {
+    if (session) {
+      return {"_lock_permits", "_epochs", "_session_clients", "_session_requests",
+              "_session_holds"};
+    }
+    return {"_locks", "_names", "_lock_permits", "_epochs", "_waiters", "_waiter_names", "_traces"};
+  }
+
   explicit Server(const ServerChoice& choice)
       : SharedServer(choice, [](test::RawMysql& admin) { admin.rows("SELECT 1"); }) {}
 
-  std::vector<std::string> spaces_;
+  std::array<std::vector<std::string>, 2> spaces_;  // the second: with strategy=session
 };
 
 // All rows in one statement, so that they are one state of the store.
@@ -127,20 +137,22 @@ std::vector<RawHold> look_into(Server& server, const std::string& space) {
 class MysqlSpace final : public Space {
  public:
   MysqlSpace(Server& server, const std::string& strategy)
-      : server_(server), name_(server.used_space()), strategy_(strategy) {
+      : server_(server), name_(server.used_space(strategy == "session")), strategy_(strategy) {
     if (!name_.empty()) return;
     name_ = "t" + Token::random().hex().substr(0, 20);
     init_space(url(), test::soon()).value();
   }
   ~MysqlSpace() override {
     try {
-      server_.take_back(name_);
+      server_.take_back(name_, strategy_ == "session");
     } catch (const std::exception&) {  // removed with the server
     }
   }
   Result<std::unique_ptr<Backend>> open() override { return open_backend(url(), test::soon()); }
   [[nodiscard]] std::string url() const override { return server_.url() + parameters(); }
-  std::vector<RawHold> look() override { return look_into(server_, name_); }
+  std::vector<RawHold> look() override {
+    return strategy_ == "session" ? listed() : look_into(server_, name_);
+  }
   test::PrivateServer& server() override { return server_.own(); }
   [[nodiscard]] std::string url_through(std::uint16_t port) const override {
     return server_.url_through(port) + parameters();
@@ -148,8 +160,17 @@ class MysqlSpace final : public Space {
   void kill_connections() override { server_.kill_connections(); }
 
  private:
+  // With strategy=session a hold is in no table.
+  std::vector<RawHold> listed() {
+    std::vector<RawHold> holds;
+    const auto client = open().value();
+    for (const HoldInfo& hold : client->inspect({}, test::soon()).value().holds) {
+      holds.push_back({hold.stamp, hold.items, hold.owner.app});
+    }
+    return holds;
+  }
   [[nodiscard]] std::string parameters() const {
-    return "?space=" + name_ + "&strategy=" + strategy_;
+    return "?space=" + name_ + "&strategy=" + strategy_ + "&experimental=on";
   }
   Server& server_;
   std::string name_;
@@ -168,7 +189,7 @@ class MysqlHarness final : public Harness {
   }
   [[nodiscard]] std::string scheme() const override { return "mysql"; }
   [[nodiscard]] HarnessTraits harness_traits() const override {
-    return {.looks_raw = true,
+    return {.looks_raw = strategy_ != "session",
             .has_server = choice_.given_url() == nullptr,
             .releases_together = false};
   }
@@ -195,6 +216,11 @@ Harness& mariadb_unique_index_harness() {
   return harness;
 }
 
+Harness& mariadb_session_harness() {
+  static MysqlHarness harness(mariadb, "session");
+  return harness;
+}
+
 Harness& mysql_select_for_update_harness() {
   static MysqlHarness harness(mysql, "select-for-update");
   return harness;
@@ -202,6 +228,11 @@ Harness& mysql_select_for_update_harness() {
 
 Harness& mysql_unique_index_harness() {
   static MysqlHarness harness(mysql, "unique-index");
+  return harness;
+}
+
+Harness& mysql_session_harness() {
+  static MysqlHarness harness(mysql, "session");
   return harness;
 }
 

@@ -11,5 +11,8 @@ Harness& mariadb_select_for_update_harness();
 Harness& mariadb_unique_index_harness();
 Harness& mysql_select_for_update_harness();
 Harness& mysql_unique_index_harness();
+// look() asks a separate client: no table has the holds.
+Harness& mariadb_session_harness();
+Harness& mysql_session_harness();
 
 }  // namespace lockset::conformance

@@ -51,6 +51,8 @@ TEST_P(ServerConnections, AStormBreaksNoPromise) {
   constexpr std::size_t names = 3;
   // The threads inside do not check that it is still valid.
   constexpr Duration lease = 6s;
+  // A hold that ends with its connection is another's before its holder has heard of that.
+  const bool exclusive = traits().holds_outlive_connections;
   std::atomic<int> holders[names] = {};
   std::atomic<bool> stop = false;
   std::atomic<int> grants = 0;
@@ -78,8 +80,10 @@ TEST_P(ServerConnections, AStormBreaksNoPromise) {
             continue;
           }
           ++grants;
-          EXPECT_EQ(++holders[a], 1) << "two holders at once";
-          EXPECT_EQ(++holders[b], 1) << "two holders at once";
+          for (const std::size_t name : {a, b}) {
+            const int inside = ++holders[name];
+            EXPECT_TRUE(inside == 1 || !exclusive) << "two holders at once";
+          }
           linger(std::chrono::microseconds(200));
           --holders[a];
           --holders[b];

@@ -87,6 +87,20 @@ TEST_P(Convert, AnotherUnderWayIsWaitedFor) {
   EXPECT_EQ(rows(), 1);
 }
 
+// SEM 14: the same request once more gets the same grant
+TEST_P(Convert, ARepeatedRequestGetsTheSameGrant) {
+  Client c = client();
+  const test::Ask ask{.lease = 2min,
+                      .token = Token::random(),
+                      .replaces = c.take({read("a"), write("b")}, {.lease = 1min}).stamp};
+  const Grant first = c.take({write("a"), write("b")}, ask);
+  const Grant again = c.take({write("a"), write("b")}, ask);
+  EXPECT_EQ(again.stamp, first.stamp);
+  EXPECT_EQ(again.floors, first.floors);
+  EXPECT_GT(again.lease, 1min);
+  EXPECT_LE(again.lease, first.lease);
+}
+
 // SEM 4, 29: an acquire that waited behind it sees the write, and the other way round
 TEST_P(Convert, WhoeverWaitsBehindItSeesIt) {
   Client c = client();

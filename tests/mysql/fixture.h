@@ -114,7 +114,8 @@ inline const std::string now_us = "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS 
 
 }  // namespace lockset::mysql_tests
 
-// For tests that may depend on the strategy, and for tests that may not.
+// For tests that may depend on how a transaction locks a name, for tests that may not, and for
+// strategy=session.
 #define LOCKSET_MYSQL_STRATEGIES(suite)                                                \
   INSTANTIATE_TEST_SUITE_P(Servers, suite,                                             \
                            testing::Values(ServerKind{"mariadb", "select-for-update"}, \
@@ -122,6 +123,10 @@ inline const std::string now_us = "CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS 
                                            ServerKind{"mysql", "select-for-update"},   \
                                            ServerKind{"mysql", "unique-index"}),       \
                            name_of)
+#define LOCKSET_MYSQL_SESSIONS(suite) \
+  INSTANTIATE_TEST_SUITE_P(           \
+      Servers, suite,                 \
+      testing::Values(ServerKind{"mariadb", "session"}, ServerKind{"mysql", "session"}), name_of)
 #define LOCKSET_MYSQL_SERVERS(suite)                                                               \
   INSTANTIATE_TEST_SUITE_P(                                                                        \
       Servers, suite,                                                                              \

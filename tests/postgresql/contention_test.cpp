@@ -126,6 +126,24 @@ TEST_P(Contention, TracesMeetNoDeadlock) {
   EXPECT_GT(swept, 0);
 }
 
+// A transaction that raises a lagging sequence keeps no lock of it: it may still wait for names.
+TEST_P(Contention, RaisingTheStampsDelaysNobodyElse) {
+  Client other = client("other");
+  for (const char* const name : {"a", "b"}) other.release(other.take({write(name)}).stamp);
+  const auto fall_behind = [] { test::linger(100ms); };
+  fall_behind();
+  Session one;
+  one.run(begin_sql());
+  const AtEnd rollback([&] { one.run("ROLLBACK"); });
+  const std::string mine = one.text(acquire_sql("a"));
+  ASSERT_EQ(mine.substr(0, 1), "G");
+  fall_behind();
+  const Stamp next = other.take({write("b")}).stamp;
+  EXPECT_GT(next.value, std::stoll(mine.substr(2)));
+  fall_behind();
+  EXPECT_EQ(other.observe({"c"}).size(), 1U);
+}
+
 // SEM 4, 16: sets with common names, given in any order
 TEST_P(Contention, CrossedSetsMeetNoError) {
   constexpr std::size_t names = 6;

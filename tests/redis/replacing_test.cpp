@@ -25,6 +25,13 @@ class RedisReplacing : public RedisServerTest {
   void end_lease(Stamp stamp) { admin().say({"ZADD", "{lockset}:leases", "XX", "1", text(stamp)}); }
   void end_note(Stamp stamp) { admin().say({"ZADD", "{lockset}:leases", "XX", "-1", text(stamp)}); }
   static std::string text(Stamp stamp) { return std::to_string(stamp.value); }
+  // How many scripts the server has run.
+  [[nodiscard]] std::int64_t calls() {
+    const std::string all = admin().text({"INFO", "commandstats"});
+    const std::string begin = "cmdstat_evalsha:calls=";
+    const std::size_t at = all.find(begin);
+    return at == std::string::npos ? 0 : std::stoll(all.substr(at + begin.size()));
+  }
   // The server process is another one, or was killed, and it has everything.
   void restart(Client& client) {
     server().kill();
@@ -77,6 +84,22 @@ TEST_F(RedisReplacing, ItsKeysAreThoseOfAnyHold) {
   EXPECT_EQ(keys(), before);
 }
 
+// SEM 3, 29: one round trip, for any size
+TEST_F(RedisReplacing, IsOneScript) {
+  if (!start()) return;
+  Client c = client();
+  Wanted reads, writes;
+  for (const char* const name : {"a", "b", "c", "d"}) {
+    reads.push_back(read(name));
+    writes.push_back(write(name));
+  }
+  const Grant first = c.take(reads);
+  const std::int64_t before = calls();
+  const Grant second = c.take(writes, {.replaces = first.stamp});
+  c.take(reads, {.replaces = second.stamp});
+  EXPECT_EQ(calls(), before + 2);
+}
+
 // SEM 10: the lease is inherited, and the name is not free sooner
 TEST_F(RedisReplacing, AStringLastsAsLongAsTheLease) {
   if (!start()) return;
@@ -120,15 +143,16 @@ TEST_F(RedisReplacing, AnExpiredHoldWakesWhoWaits) {
   EXPECT_NE(record.substr(16, 16), std::string(16, '0')) << "when it was woken";
 }
 
-// Somebody has deleted a key of it: others may have been there, so it is not renewed either
+// Somebody has deleted a key of it: others may have been there, so it is over, as for a renewal
 TEST_F(RedisReplacing, AHoldThatIsNotWholeIsGone) {
   if (!start()) return;
   Client c = client();
   const Grant grant = c.take({read("a"), write("b")});
   admin().say({"DEL", "{lockset}:shared:a"});
-  EXPECT_FALSE(c.renew(grant.stamp, 1min));
   c.meet_gone({write("a"), write("b")}, {.replaces = grant.stamp});
   EXPECT_EQ(string_of("a"), "");
+  EXPECT_FALSE(c.is_live(grant.stamp));
+  EXPECT_TRUE(client("other").take({write("b")}).stamp) << "it is free";
 }
 
 // --- many holds of a name, which are not looked at one by one ---

@@ -70,7 +70,7 @@ class WrongTraces final : public ForwardingBackend {
     TimePoint until;
   };
 
-  // Of a name that was observed.
+  // The last write of an observed name; nothing for other names.
   std::optional<Stamp> trace(const std::string& name, const AcquireRequest& request) {
     if (!made_.contains(name)) return {};
     const Result<ObserveOutcome> outcome =

@@ -1,4 +1,5 @@
 // SEM 27, 28: the nodes of traces, against requests that are under way.
+#include <atomic>
 #include <optional>
 #include <random>
 #include <thread>
@@ -150,6 +151,38 @@ TEST_F(Observing, TheFirstObserversAgree) {
       }
     }
   }
+}
+
+// SEM 27: the holders and the trace are two reads. Whoever is granted a write between them is not
+// among the holders, and has changed the trace.
+TEST_F(Observing, AWriteThatIsGrantedDuringTheLookIsSeen) {
+  Client observer = client("observer");
+  Client writer = client("writer");
+  observer.observe_one("a");
+  std::atomic<std::int64_t> held = 0;
+  std::atomic<bool> over = false;
+  int changes = 0;
+  std::thread writing([&] {
+    while (!over) {
+      const Stamp stamp = writer.take({write("a")}).stamp;
+      held = stamp.value;
+      test::linger(std::chrono::milliseconds(3));
+      held = 0;
+      writer.release(stamp);
+    }
+  });
+  Trace last;
+  for (int round = 0; round < 1500 && !HasFailure(); ++round) {
+    const Trace seen = observer.observe_one("a");
+    if (!seen.being_written) {
+      EXPECT_NE(seen.last_write.value, held);
+    }
+    changes += seen.last_write != last.last_write ? 1 : 0;
+    last = seen;
+  }
+  over = true;
+  writing.join();
+  EXPECT_GE(changes, 50) << "hardly anything was tested";
 }
 
 // SEM 14, 27: whatever happens to the connection

@@ -8,18 +8,22 @@ local function app_of(record)
   return string.sub(record, at, at + #size + size)
 end
 local old = call('HGET', M, 'h:' .. replaced)
--- False if it is not live, or another application's. One that somebody has cut a part off is not
--- renewed either.
+-- False if it is not live, or another application's.
 local function can_replace()
   if not old or not live(replaced) or app_of(old) ~= app_of(ARGV[7]) then return false end
   for i = 1, n do
     place[i] = call('GET', KEYS[3 + i]) == replaced and 'string'
                or tonumber(call('ZSCORE', KEYS[3 + n + i], replaced))
-    if not place[i] then return false end
+    if not place[i] then
+      -- A part of it is gone, so it is over, as for a renewal.
+      bury(replaced)
+      ends[replaced] = false
+      return false
+    end
   end
   return true
 end
--- If its lease has ended, it ends here.
+-- If it is over, it ends here.
 local function tidy_up()
   if live(replaced) then return end
   for i = 1, n do

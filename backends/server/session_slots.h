@@ -1,7 +1,7 @@
 // The sessions of one client, and the holds in them (strategy=session).
 //
-// A session-level advisory lock belongs to a session, not to a thread: the server would grant it
-// again to the same session. So a key is held at most once in a session, and a hold whose set
+// A server's session lock belongs to a session, not to a thread: the server would grant it again to
+// the same session. So a key is held at most once in a session, and a hold whose set
 // conflicts with what a session holds is asked for in another one. Reads of one client that share a
 // key in one session share its lock there.
 #pragma once
@@ -20,12 +20,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "backends/postgresql/session.h"
-#include "backends/postgresql/store.h"
+#include "backends/server/carrier.h"
 #include "backends/server/interrupt.h"
 #include "lockset/backend.h"
 
-namespace lockset::postgresql {
+namespace lockset::server {
 
 class Slot;
 
@@ -37,7 +36,7 @@ struct SessionHold {
   Owner owner;
   std::vector<LockKey> keys;  // of the set, in order, without duplicates
   Slot* slot = nullptr;
-  int pid = 0;  // of the server's process
+  std::int64_t session = 0;  // the number that the server gave the session
   TimePoint ends{};
   std::int64_t store_time_us = 0;  // of the grant
   bool listed = false;             // published since
@@ -47,7 +46,7 @@ struct SessionHold {
 // taken it uses `session`.
 class Slot {
  public:
-  std::unique_ptr<Session> session;
+  std::unique_ptr<Carrier> session;
   bool taken = true;
   bool stalled = false;  // it owes an answer
   bool waits = false;    // a waiter has taken it: the watcher does not look at it
@@ -64,8 +63,10 @@ class Slot {
 // Thread-safe.
 class Slots {
  public:
-  // `lost` is told each hold that ended with its session, without the mutex.
-  Slots(Store& store, std::size_t most);
+  using Open = std::function<Result<std::unique_ptr<Carrier>>(TimePoint by)>;
+
+  // `open` connects a session; `where` names the store, for people; at most `most` sessions.
+  Slots(Open open, std::string where, std::size_t most);
   Slots(const Slots&) = delete;
   Slots& operator=(const Slots&) = delete;
   ~Slots() = default;  // REQUIRES: none is taken
@@ -152,9 +153,10 @@ class Slots {
   std::optional<std::vector<LockKey>> remove_locked(Stamp stamp);
   void tell(const std::vector<Stamp>& lost);
 
-  Store& store_;
+  const Open open_;
+  const std::string where_;
   const std::size_t most_;
-  server::Interrupt bell_;
+  Interrupt bell_;
   std::mutex tell_mutex_;
   std::function<void(Stamp)> lost_;  // guarded by tell_mutex_
   std::mutex mutex_;
@@ -170,4 +172,4 @@ class Slots {
   TimePoint next_look_ = TimePoint::max();
 };
 
-}  // namespace lockset::postgresql
+}  // namespace lockset::server

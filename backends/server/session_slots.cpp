@@ -1,4 +1,4 @@
-#include "backends/postgresql/session_slots.h"
+#include "backends/server/session_slots.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -10,10 +10,9 @@
 #include "core/time_math.h"
 #include "lockset/locks.h"
 
-namespace lockset::postgresql {
+namespace lockset::server {
 namespace {
 
-using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -24,31 +23,14 @@ Duration bound_for(Duration lease) {
   return std::max<Duration>(lease, seconds(1)) + later_than_lease;
 }
 
-// Commits of a session write nothing that a crash must not forget: every hold ends with the server,
-// and the stamps are raised to the clock again (session_acquire.sql).
-//
-// The server's side of a session: it is ended when nothing was heard over it for `bound`, whether
-// its client stands still (idle_session_timeout) or the network swallows everything (TCP).
-std::string bound_sql(Duration bound) {
-  const std::int64_t ms = duration_cast<milliseconds>(bound).count();
-  // Probes begin early enough for TCP to notice by the bound, and never end it sooner.
-  const std::int64_t idle = std::max<std::int64_t>(1, ms / 3000);
-  const auto set = [](std::string_view name, std::int64_t value) {
-    return "set_config('" + std::string(name) + "','" + std::to_string(value) + "',false)";
-  };
-  return "SELECT " + set("idle_session_timeout", ms) + "," + set("tcp_user_timeout", ms) + "," +
-         set("tcp_keepalives_idle", idle) + "," + set("tcp_keepalives_interval", idle) + "," +
-         set("tcp_keepalives_count", 9) + "," + set("lock_timeout", 0) + "," +
-         set("statement_timeout", 0) + ",set_config('synchronous_commit','off',false)";
-}
-
 bool conflict(const LockKey& wanted, const Slot::Use& held) {
   return !wanted.shared || !held.shared;
 }
 
 }  // namespace
 
-Slots::Slots(Store& store, std::size_t most) : store_(store), most_(most) {}
+Slots::Slots(Open open, std::string where, std::size_t most)
+    : open_(std::move(open)), where_(std::move(where)), most_(most) {}
 
 void Slots::tell_losses(std::function<void(Stamp)> lost) {
   const std::lock_guard lock(tell_mutex_);
@@ -75,14 +57,14 @@ bool Slots::looks_sound(const Slot& slot, TimePoint now) {
 }
 
 Result<Slot*> Slots::open(Duration lease, TimePoint by) {
-  Result<std::unique_ptr<Connection>> connection = store_.connect_apart(by);
-  if (!connection) return connection.error();
+  Result<std::unique_ptr<Carrier>> session = open_(by);
+  if (!session) return session.error();
   auto slot = std::make_unique<Slot>();
-  slot->session = std::make_unique<Session>(store_.options(), *std::move(connection));
+  slot->session = *std::move(session);
   slot->bound = bound_for(lease);
-  Result<Session::Rows> set = slot->session->run(bound_sql(slot->bound), Sent::reading, by);
-  if (set) set = slot->session->prepare_unlocks(by);
-  if (!set) return set.error();
+  if (!slot->session->end_after(slot->bound, by)) {
+    return Error{Errc::unavailable, where_ + ": no answer in time"};
+  }
   Slot* const result = slot.get();
   result->used = BootClock::now();
   const std::lock_guard lock(mutex_);
@@ -122,8 +104,8 @@ Result<std::optional<Slot*>> Slots::take_for(std::span<const LockKey> keys, Dura
     }
     if (!may_come) return std::optional<Slot*>();
     if (BootClock::now() >= by) {
-      return Error{Errc::unavailable, "PostgreSQL (" + store_.options().shown +
-                                          "): all sessions of this client are in use: raise pool= "
+      return Error{Errc::unavailable, where_ +
+                                          ": all sessions of this client are in use: raise pool= "
                                           "in the address"};
     }
     changed_.wait_until(lock, on_steady_clock(std::min(by, BootClock::now() + seconds(1))));
@@ -167,8 +149,7 @@ Result<Slot*> Slots::take_of(Stamp stamp, TimePoint by) {
       return hold->second.slot;
     }
     if (BootClock::now() >= by) {
-      return Error{Errc::unavailable, "PostgreSQL (" + store_.options().shown +
-                                          "): the session of this hold is in use"};
+      return Error{Errc::unavailable, where_ + ": the session of this hold is in use"};
     }
     changed_.wait_until(lock, on_steady_clock(by));
   }
@@ -197,7 +178,7 @@ void Slots::give_back(Slot* slot) {
     slot->used = BootClock::now();
     if (std::exchange(slot->waits, false)) ring_if_earlier(TimePoint::min());
     slot->stalled = slot->session->owes();
-    if (slot->session->outcome() == Session::Outcome::broken) {
+    if (slot->session->outcome() == Carrier::Outcome::broken) {
       dropped = drop(slot, lost);
     } else if (slot->stalled) {
       ring_if_earlier(TimePoint::min());
@@ -248,7 +229,7 @@ bool Slots::keep_for(Slot& slot, Duration lease, TimePoint by) {
     const bool too_long = slot.holds.empty() && wanted < slot.bound / 2;
     if (wanted <= slot.bound && !too_long) return true;
   }
-  if (!slot.session->run(bound_sql(wanted), Sent::reading, by)) return false;
+  if (!slot.session->end_after(wanted, by)) return false;
   const std::lock_guard lock(mutex_);
   slot.bound = wanted;
   return true;
@@ -313,10 +294,9 @@ Result<bool> Slots::end(Stamp stamp, TimePoint by) {
   if (!taken) return taken.error();
   Slot* const slot = *taken;
   if (slot == nullptr) return false;
-  if (!slot->session->settle(by) && slot->session->outcome() != Session::Outcome::broken) {
+  if (!slot->session->settle(by) && slot->session->outcome() != Carrier::Outcome::broken) {
     give_back(slot);
-    return Error{Errc::unavailable,
-                 "PostgreSQL (" + store_.options().shown + "): the session does not answer"};
+    return Error{Errc::unavailable, where_ + ": the session does not answer"};
   }
   bool live = false;
   {
@@ -328,8 +308,7 @@ Result<bool> Slots::end(Stamp stamp, TimePoint by) {
   const bool done = keys && slot->session->unlock(*keys, by);
   give_back(slot);
   if (keys && !done) {
-    return Error{Errc::indeterminate,
-                 "PostgreSQL (" + store_.options().shown + "): no answer to a release"};
+    return Error{Errc::indeterminate, where_ + ": no answer to a release"};
   }
   return live;
 }
@@ -363,8 +342,7 @@ Result<std::set<Stamp>> Slots::end_all(const std::set<Stamp>& stamps, TimePoint 
     }
     for (const Stamp stamp : here) left.erase(stamp);
     if (!slot->session->unlock(keys, by)) {
-      failure = Error{Errc::indeterminate,
-                      "PostgreSQL (" + store_.options().shown + "): no answer to a release"};
+      failure = Error{Errc::indeterminate, where_ + ": no answer to a release"};
     }
     give_back(slot);
   }
@@ -548,4 +526,4 @@ void Slots::ring_if_earlier(TimePoint at) {
 
 void Slots::end_tending() { bell_.set(); }
 
-}  // namespace lockset::postgresql
+}  // namespace lockset::server
