@@ -79,8 +79,8 @@ Acquire::Round Acquire::round() {
     if (!read) return read.error();
     if (!*read) return again();
     if (changed_) return changed();
+    if (!leave_out_replaced()) return replaced_has_ended();
   }
-  leave_out_replaced();
   for (std::size_t i = 0; i < items_.size(); ++i) {
     const Holder* holder = in_the_way(names_[i].holders, items_[i].mode, request_.permits[i]);
     if (holder != nullptr) return busy(i, *holder);
@@ -129,13 +129,23 @@ Acquire::Round Acquire::gone() {
   return std::optional<AcquireOutcome>(stale ? AcquireOutcome(Stale{}) : AcquireOutcome(Gone{}));
 }
 
-// It does not count.
-void Acquire::leave_out_replaced() {
-  if (!replaced_) return;
+// It does not count. False: it is not on all of its names, so it has ended.
+bool Acquire::leave_out_replaced() {
+  if (!replaced_) return true;
+  bool whole = true;
   for (NameState& name : names_) {
-    std::erase_if(name.holders,
-                  [&](const Holder& holder) { return holder.token == replaced_->token; });
+    const auto is_it = [&](const Holder& holder) { return holder.token == replaced_->token; };
+    if (std::erase_if(name.holders, is_it) == 0) whole = false;
   }
+  return whole;
+}
+
+Acquire::Round Acquire::replaced_has_ended() {
+  for (const LockRequest& item : replaced_->items) {
+    space_.names.ended(item.name, replaced_->token);
+  }
+  space_.own.forget(replaced_->token);
+  return std::optional<AcquireOutcome>(Gone{});
 }
 
 // A hold that takes the place of one of this client lives in the same session: the end of that
@@ -193,7 +203,7 @@ bool Acquire::take_from_cache() {
     if (bounded() && name->marked && !(ticket_ && name->line)) return false;
     names_.push_back(*std::move(name));
   }
-  leave_out_replaced();
+  if (!leave_out_replaced()) return false;
   for (std::size_t i = 0; i < items_.size(); ++i) {
     const std::vector<Holder>& holders = names_[i].holders;
     if (in_the_way(holders, items_[i].mode, request_.permits[i]) != nullptr) return false;
@@ -600,7 +610,7 @@ Acquire::Round Acquire::ask() {
   const Reply& reply = replies->front();
   // Between the request and the answer, the store may have been restored.
   const bool in_time = space_.own.done_in(token_, reply.connection);
-  if (reply.ok() && !in_time && keeps_session) return unusable();
+  if (reply.ok() && !in_time && keeps_session) return unusable("the connection broke meanwhile");
   if (reply.ok() && !in_time) {
     const Status removed = reaper_.remove(hold, request_.by);
     // Everyone could see the hold for a moment, or still can: the step did do something.
@@ -629,7 +639,7 @@ Acquire::Round Acquire::granted(const Reply& reply, std::size_t first_set) {
   if (replaced_ && replaced_->own &&
       ConfigNode::too_low(grant.stamp, made.changed_ms, request_.min_stamp)) {
     space_.own.refuse(token_);
-    return unusable();
+    return unusable("its stamp is too low");
   }
   space_.own.granted(token_, grant.stamp);
   const std::optional<OwnHolds::Known> own = space_.own.find(token_);
@@ -664,11 +674,11 @@ Acquire::Round Acquire::granted(const Reply& reply, std::size_t first_set) {
   return std::optional<AcquireOutcome>(std::move(grant));
 }
 
-// What was granted can't be given back at once: the hold whose place it took has ended, and counts
-// as held until its next renewal. So it stays until its deadline.
-Error Acquire::unusable() const {
+// What was granted can't be given back at once: the hold whose place it took has ended, and is
+// valid for this client until it learns that. So it stays until its deadline, which is no sooner.
+Error Acquire::unusable(const std::string& why) const {
   return {Errc::indeterminate,
-          space_.where + ": the connection broke meanwhile; the hold is lost by its conversion"};
+          space_.where + ": " + why + ", so what was granted is of no use, and the hold is lost"};
 }
 
 // The hold was certainly not granted. This finds out why, and what to do now.
@@ -689,13 +699,7 @@ Acquire::Round Acquire::refused(const Reply& reply) {
     if (!now) return now.error();
     return again();
   }
-  if (culprit < after_replaced_) {
-    for (const LockRequest& item : replaced_->items) {
-      space_.names.ended(item.name, replaced_->token);
-    }
-    space_.own.forget(replaced_->token);
-    return std::optional<AcquireOutcome>(Gone{});
-  }
+  if (culprit < after_replaced_) return replaced_has_ended();
   // The place in the queue ended with its session.
   if (culprit >= first_remove_ && ticket_) waiting_.lost(*ticket_);
   for (const LockRequest& item : items_) space_.names.missed(item.name);

@@ -34,7 +34,8 @@ class Acquire {
   Status take_seat();
   Result<bool> find_replaced();
   Round gone();
-  void leave_out_replaced();
+  bool leave_out_replaced();
+  Round replaced_has_ended();
   [[nodiscard]] ConnectionNumber made_from() const;
   bool take_from_cache();
   Result<bool> read_names();
@@ -55,7 +56,7 @@ class Acquire {
   Round ask();
   Round granted(const Reply& reply, std::size_t first_set);
   Round refused(const Reply& reply);
-  [[nodiscard]] Error unusable() const;
+  [[nodiscard]] Error unusable(const std::string& why) const;
   Request grant_request(std::size_t& first_set);
   [[nodiscard]] std::string record() const;
   [[nodiscard]] Duration effective_lease() const;

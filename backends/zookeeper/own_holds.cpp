@@ -64,8 +64,8 @@ std::vector<std::string> OwnHolds::doubtful(const std::vector<std::string>& toke
     const auto found = holds_.find(token);
     if (found == holds_.end()) continue;  // it has ended, so it is not renewed
     const OwnHold& hold = *found->second;
-    const bool sure =
-        hold.attempts.empty() && hold.unbroken_at != 0 && hold.unbroken_at == breaks && hold.seen_in == connection;
+    const bool unbroken = hold.unbroken_at != 0 && hold.unbroken_at == breaks;
+    const bool sure = unbroken && hold.seen_in == connection && hold.attempts.empty();
     if (!sure) result.push_back(token);
   }
   return result;
@@ -120,7 +120,7 @@ void OwnHolds::granted(const std::string& token, Stamp stamp) {
   const auto found = holds_.find(token);
   if (found == holds_.end()) return;
   OwnHold& hold = *found->second;
-  drop(hold.replaces);
+  drop(hold.replaces);  // they share a seat, so this ends no session
   hold.stamp = stamp;
   by_stamp_[stamp] = found->second;
   if (hold.state == OwnHold::State::asked) hold.state = OwnHold::State::live;

@@ -37,8 +37,8 @@ struct OwnHold {
   const std::vector<LockRequest> items;
   const std::string app;
   const std::string label;
-  const std::int64_t base;  // the base of its stamp
-  const Duration lease;     // as granted, and restored by each renewal
+  const std::int64_t base;           // the base of its stamp
+  const Duration lease;              // as granted, and restored by each renewal
   const std::shared_ptr<Seat> seat;  // a hold and the one that takes its place share it
   // The request relied on data that counts in connections up to this one. If it was done in a later
   // one, its result must not be used: the store may have been restored in between.

@@ -148,6 +148,9 @@ TEST_P(Upgrading, WhatIsNotHeldIsGone) {
   c.meet_gone({write("a")}, {.replaces = released.stamp});
   const Grant broken = c.take({read("a")});
   EXPECT_TRUE(other.break_hold(broken.stamp));
+  const Grant since = other.take({write("a")});
+  c.meet_gone({write("a")}, {.replaces = broken.stamp});  // before contention
+  EXPECT_TRUE(other.release(since.stamp));
   c.meet_gone({write("a")}, {.replaces = broken.stamp});
   const Grant brief = c.take({read("a")}, {.lease = 20ms});
   ASSERT_TRUE(expired(c, {brief}));
@@ -583,7 +586,8 @@ TEST_P(Upgrading, NobodySeesBothNorNeither) {
         EXPECT_EQ(hold.items.size(), 2U);
         EXPECT_EQ(hold.items.front().mode, hold.items.back().mode);
       }
-      EXPECT_FALSE(looker.try_take({write(i == 1 ? "a" : "b")})) << "the names were free for a moment";
+      EXPECT_FALSE(looker.try_take({write(i == 1 ? "a" : "b")}))
+          << "the names were free for a moment";
       ++looks;
     }
   });
