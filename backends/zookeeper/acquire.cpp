@@ -575,7 +575,7 @@ Acquire::Round Acquire::ask() {
   // would count as a write of what is observed.
   const std::shared_ptr<Session> session = seat_->session();
   const bool keeps_session = replaced_ && replaced_->own;  // which may have been cut before
-  if (keeps_session ? session->connection() != connection_ : session->was_cut()) return again();
+  if (session->was_cut() && !keeps_session) return again();
   const Duration lease = lease_ = effective_lease();
   const std::int64_t base = config_->stored.base;
   const std::shared_ptr<OwnHold> hold(new OwnHold{token_,
@@ -601,10 +601,11 @@ Acquire::Round Acquire::ask() {
   };
   std::vector<Request> requests;
   requests.push_back(std::move(request));
-  const Result<Replies> replies =
-      session->run(std::move(requests), request_.by, late, [this] { space_.own.sent(token_); });
+  const Result<Replies> replies = session->run_in(connection_, std::move(requests), request_.by,
+                                                  late, [this] { space_.own.sent(token_); });
   if (!replies) {
     space_.own.forget(token_);
+    if (session->connection() != connection_) return again();
     return replies.error();
   }
   const Reply& reply = replies->front();
