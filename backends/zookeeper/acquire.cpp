@@ -151,26 +151,32 @@ Acquire::Round Acquire::replaced_has_ended() {
 // A hold that takes the place of one of this client lives in the same session: the end of that
 // session ends whichever of the two is there, and what is asked there later comes after this step.
 Status Acquire::take_seat() {
-  if (replaced_ && replaced_->own) {
+  if (keeps_session()) {
     seat_ = replaced_->own->seat;
-    return seat_->session()->ready(request_.by);
-  }
-  if (seat_ && seat_->session()->alive() && !seat_->session()->stuck() &&
-      !seat_->session()->was_cut()) {
+    if (Status ready = seat_->session()->ready(request_.by); !ready) return ready;
+    connection_ = seat_->session()->connection();
     return {};
   }
-  seat_.reset();
-  Result<std::unique_ptr<Seat>> seat =
-      space_.sessions.seat(wanted_lease_, path_bytes_, request_.by);
-  if (!seat) return seat.error();
-  seat_ = *std::move(seat);
-  return {};
+  if (seat_ && (!seat_->session()->alive() || seat_->session()->stuck())) seat_.reset();
+  while (true) {
+    if (seat_) {
+      connection_ = seat_->session()->connection();
+      // Looked at last: then that was its first connection.
+      if (!seat_->session()->was_cut()) return {};
+      seat_.reset();
+    }
+    Result<std::unique_ptr<Seat>> seat =
+        space_.sessions.seat(wanted_lease_, path_bytes_, request_.by);
+    if (!seat) return seat.error();
+    seat_ = *std::move(seat);
+  }
 }
+
+bool Acquire::keeps_session() const { return replaced_ && replaced_->own; }
 
 // Gets the session, and the configuration that the request is made with.
 Status Acquire::get_ready() {
   if (Status taken = take_seat(); !taken) return taken;
-  connection_ = seat_->session()->connection();
   config_ = space_.config.seen();
   if (!config_) {
     Result<std::shared_ptr<const KnownConfig>> now = space_.config.load(request_.by);
@@ -571,11 +577,8 @@ Acquire::Round Acquire::ask() {
                                     std::to_string(weight(request)) + " bytes, the most are " +
                                     std::to_string(most_weight) + "): take fewer or shorter names"};
   }
-  // What was read may have taken several connections. Then a grant would have to be given back, and
-  // would count as a write of what is observed.
   const std::shared_ptr<Session> session = seat_->session();
-  const bool keeps_session = replaced_ && replaced_->own;  // which may have been cut before
-  if (session->was_cut() && !keeps_session) return again();
+  space_.sessions.give_acl(*session);
   const Duration lease = lease_ = effective_lease();
   const std::int64_t base = config_->stored.base;
   const std::shared_ptr<OwnHold> hold(new OwnHold{token_,
@@ -586,7 +589,7 @@ Acquire::Round Acquire::ask() {
                                                   lease,
                                                   std::move(seat_),
                                                   made_from(),
-                                                  keeps_session ? replaced_->token : ""});
+                                                  keeps_session() ? replaced_->token : ""});
   // The reaper ends the hold if it is granted when nobody waits for it any more.
   if (Status ready = reaper_.start(); !ready) return ready.error();
   space_.own.ask(hold, BootClock::now() + lease, connection_);
@@ -601,6 +604,8 @@ Acquire::Round Acquire::ask() {
   };
   std::vector<Request> requests;
   requests.push_back(std::move(request));
+  // What was read may have taken several connections. Then a grant would have to be given back: it
+  // would count as a write of what is observed, and the hold whose place it took would be lost.
   const Result<Replies> replies = session->run_in(connection_, std::move(requests), request_.by,
                                                   late, [this] { space_.own.sent(token_); });
   if (!replies) {
@@ -611,7 +616,7 @@ Acquire::Round Acquire::ask() {
   const Reply& reply = replies->front();
   // Between the request and the answer, the store may have been restored.
   const bool in_time = space_.own.done_in(token_, reply.connection);
-  if (reply.ok() && !in_time && keeps_session) return unusable("the connection broke meanwhile");
+  if (reply.ok() && !in_time && keeps_session()) return unusable("the connection broke meanwhile");
   if (reply.ok() && !in_time) {
     const Status removed = reaper_.remove(hold, request_.by);
     // Everyone could see the hold for a moment, or still can: the step did do something.
@@ -637,8 +642,7 @@ Acquire::Round Acquire::granted(const Reply& reply, std::size_t first_set) {
   grant.lease = lease_;
   grant.collisions = collisions_;
   space_.config.saw(made.changed, made.changed_ms);
-  if (replaced_ && replaced_->own &&
-      ConfigNode::too_low(grant.stamp, made.changed_ms, request_.min_stamp)) {
+  if (keeps_session() && ConfigNode::too_low(grant.stamp, made.changed_ms, request_.min_stamp)) {
     space_.own.refuse(token_);
     return unusable("its stamp is too low");
   }

@@ -31,6 +31,7 @@ class Acquire {
 
   Round round();
   Status get_ready();
+  [[nodiscard]] bool keeps_session() const;
   Status take_seat();
   Result<bool> find_replaced();
   Round gone();

@@ -238,6 +238,11 @@ void Sessions::set_acl(const Acl& acl) {
   for (const Entry& entry : entries_) entry.session->set_acl(acl_);
 }
 
+void Sessions::give_acl(Session& session) const {
+  const std::lock_guard lock(mutex_);
+  session.set_acl(acl_);
+}
+
 void Sessions::forget(const std::shared_ptr<Session>& session) {
   std::vector<Entry> gone;
   const std::lock_guard lock(mutex_);
