@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/support/seed.h"
 #include "tests/support/tcp_proxy.h"
 #include "tests/zookeeper/fixture.h"
 #include "tests/zookeeper/session_end.h"
@@ -74,6 +75,25 @@ TEST_F(Replacing, ItsNodesAreThoseOfAnyHold) {
   EXPECT_EQ(announcements(), before);
   EXPECT_TRUE(c.release(reader));
   EXPECT_TRUE(view().traces().empty());
+}
+
+// SEM 3: both in one request
+TEST_F(Replacing, TheLargestSetOfTheLongestNames) {
+  Client c = client();
+  std::string rest;
+  for (int i = 0; i < 125; ++i) rest += "\u00e4";  // 2 bytes, and 6 in a path
+  Wanted reads, writes;
+  for (std::size_t i = 0; i < max_set_size; ++i) {
+    const std::string name = std::to_string(10'000 + i) + rest;
+    ASSERT_EQ(name.size(), 255U);
+    reads.push_back(read(name));
+    writes.push_back(write(name));
+  }
+  const Stamp first = c.take(reads).stamp;
+  const Stamp second = c.take(writes, {.replaces = first}).stamp;
+  const Stamp third = c.take(reads, {.replaces = second}).stamp;
+  EXPECT_EQ(view().traces().size(), 1 + max_set_size);
+  EXPECT_TRUE(c.release(third));
 }
 
 // SEM 10, 29: whatever lease is asked for: it lives in the session of the old one, no shorter and
@@ -304,6 +324,77 @@ TEST_F(Replacing, NothingIsLeftOfASessionThatEndsMeanwhile) {
   c.meet_gone({write("a"), write("b")}, {.replaces = old});
   Client other = client("other");
   EXPECT_TRUE(other.take({write("a"), write("b")}).stamp);
+}
+
+// SEM 20: replies that are lost, requests that come late and connections that break, while a
+// program converts its hold and others try to get the name: none of them gets it while it counts as
+// held.
+TEST_F(Replacing, InBadWeatherNobodyElseHoldsWhatIsValid) {
+  constexpr int enough = 30;
+  Locks mine = lockset::open(url_through(proxy().port()),
+                             {.app = "app", .lease = 4s, .io_timeout = 1s, .store_patience = 3s})
+                   .value();
+  mine.set_permits("a", Mode::read, max_permits).value();
+  std::atomic<std::int64_t> held = 0;
+  std::atomic<std::int64_t> written = 0;  // held as write
+  std::atomic<int> conversions = 0;
+  std::atomic<int> others = 0;
+  std::atomic<bool> over = false;
+  const auto convert = [&](Stamp stamp) {
+    // Until the first trouble, or the end.
+    for (bool up = true; mine.valid(stamp) && conversions < enough; up = !up) {
+      if (!up) written = 0;  // from the call on
+      const auto next = up ? mine.try_upgrade_locks(stamp) : mine.downgrade_locks(stamp);
+      if (!next.ok() || !*next) break;
+      ++conversions;
+      held = next->value;
+      if (up) written = next->value;
+      stamp = *next;
+      test::linger(20ms);
+    }
+    written = 0;
+    held = 0;
+    static_cast<void>(mine.release_locks(stamp).ok());
+    test::linger(20ms);
+  };
+  proxy().weather({.reset = 0.04,
+                   .cut = 0.08,
+                   .hold = 0.08,
+                   .shortest_hold = 20ms,
+                   .longest_hold = 1500ms,
+                   .seed = test::test_seed()});
+  test::run_threads(3, [&](std::size_t i) {
+    if (i == 0) {
+      const TimePoint until = BootClock::now() + 3 * long_time;
+      while (conversions < enough && BootClock::now() < until && !HasFailure()) {
+        const auto stamp = mine.try_locks({read("a")});
+        if (!stamp.ok() || !*stamp) continue;
+        held = stamp->value;
+        convert(*stamp);
+      }
+      over = true;
+      return;
+    }
+    Client other = client("other");
+    const Mode mode = i == 1 ? Mode::write : Mode::read;
+    while (!over) {
+      const TimePoint asked = BootClock::now();
+      const std::optional<Grant> grant = other.try_take({{"a", mode}}, {.lease = 30s});
+      if (grant) {
+        ++others;
+        const Stamp stamp{mode == Mode::write ? held : written};
+        EXPECT_FALSE(mine.valid(stamp)) << stamp.value << " beside " << grant->stamp.value;
+        EXPECT_TRUE(other.release(grant->stamp));
+      }
+      test::pause_after_try(asked);
+    }
+  });
+  RecordProperty("others", others.load());
+  RecordProperty("hits", static_cast<int>(proxy().hits()));
+  EXPECT_GE(conversions, enough);
+  EXPECT_GT(others, 0);
+  proxy().heal();
+  EXPECT_TRUE(view().becomes_empty()) << "a ghost";
 }
 
 }  // namespace
