@@ -227,6 +227,21 @@ TEST_F(Replacing, ALateGrantIsOwned) {
   }
 }
 
+// SEM 7, 12, 14: one that comes late finds that the application was taken over
+TEST_F(Replacing, OneUnderWayDoesNotSurviveAReclaim) {
+  Client c = proxied_client();
+  const Stamp old = c.take({read("a")}).stamp;
+  const Token token = Token::random();
+  ask_too_late(c, {write("a")}, token, old);
+  Client next = client();
+  const Stamp epoch = next.take({write("@app:app")}).stamp;
+  EXPECT_EQ(next.backend().reclaim("app", epoch.value, soon()).value(), 1U);
+  EXPECT_EQ(proxy().deliver_held(), 1U);
+  EXPECT_FALSE(c.renew(old, 1min));
+  EXPECT_FALSE(c.resolve(token));
+  EXPECT_EQ(view().traces().size(), 2U) << "those of the hold on the application id";
+}
+
 // SEM 14: the earlier attempt has won, which nobody knows: the hold is gone, and that is no
 // contention with the application's own hold
 TEST_F(Replacing, AnEarlierAttemptThatWonIsNoContention) {
