@@ -11,12 +11,6 @@
 namespace lockset::conformance {
 namespace {
 
-template <class T>
-Errc code_of(const Result<T>& result) {
-  if (result) throw std::runtime_error("expected an error, got success");
-  return result.error().code;
-}
-
 class LocksTest : public Conformance {};
 
 // SEM 5, 8

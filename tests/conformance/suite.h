@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -72,6 +73,17 @@ bool expired(Client& client, std::initializer_list<Grant> grants);
 
 // Answers that a call may give while its server fails.
 inline bool is_trouble(const Error& error) { return error.retryable() || error.may_have_applied(); }
+
+// The error of a call that has to fail. Throws if it succeeded.
+template <class T>
+Error refusal_of(const Result<T>& result) {
+  if (result) throw std::runtime_error("expected an error, got success");
+  return result.error();
+}
+template <class T>
+Errc code_of(const Result<T>& result) {
+  return refusal_of(result).code;
+}
 
 // `items` for messages and comparisons: "r:a w:b".
 std::string describe(const Wanted& items);

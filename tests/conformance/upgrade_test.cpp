@@ -622,12 +622,6 @@ TEST_P(Upgrading, ARacingReleaseExcludesIt) {
 
 // --- the public interface ---
 
-template <class T>
-Error refusal_of(const Result<T>& result) {
-  if (result) throw std::runtime_error("expected an error, got success");
-  return result.error();
-}
-
 // SEM 29
 TEST_P(Upgrading, GivesANewHold) {
   if (cannot()) return;

@@ -62,9 +62,10 @@ struct Scene {
   history::Rules rules = strict_rules();
 };
 
-// Runs rounds of the load until `enough` is true for the findings, or until `limit`.
+// Runs rounds of the load until `enough` is true for the findings, or until `limit`, which only a
+// mistake that can't show reaches: some show by chance.
 history::Report drive(const Scene& scene, const std::function<bool(const history::Report&)>& enough,
-                      Duration limit = std::chrono::seconds(60));
+                      Duration limit = std::chrono::minutes(10));
 
 // The checker reports `meant`, the invariant for this mistake, and each of `also`, which the
 // mistake breaks as well. It reports nothing else, except perhaps `perhaps`: what shows by rare
