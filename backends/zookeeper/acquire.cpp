@@ -3,8 +3,10 @@
 #include <zookeeper/zookeeper.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "backends/conversion.h"
 #include "backends/line_times.h"
 #include "backends/server/retry.h"
 #include "backends/zookeeper/admission.h"
@@ -22,14 +24,17 @@ std::string mark(bool marked) { return marked ? std::string(in_line_mark) : std:
 
 }  // namespace
 
-Acquire::Acquire(OpenSpace& space, Reaper& reaper, Waiting& waiting, const AcquireRequest& request)
+Acquire::Acquire(OpenSpace& space, HoldList& list, Reaper& reaper, Waiting& waiting,
+                 const AcquireRequest& request)
     : space_(space),
+      list_(list),
       reaper_(reaper),
       waiting_(waiting),
       request_(request),
       token_(request.token.hex()),
       items_(request.set->items()),
-      ticket_(waiting.own(request.ticket)) {
+      ticket_(waiting.own(request.ticket)),
+      wanted_lease_(request.lease) {
   path_bytes_ = space_.paths.hold(token_).size() + 4;
   for (const LockRequest& item : items_)
     path_bytes_ += space_.paths.holder(item, token_).size() + 4;
@@ -50,7 +55,15 @@ Error Acquire::too_late() const {
 }
 
 Acquire::Round Acquire::round() {
-  if (Status ready = get_ready(); !ready) return ready.error();
+  if (request_.replaces != nullptr) {
+    const Result<bool> found = find_replaced();
+    if (!found) return found.error();
+    if (!*found) return gone();
+  }
+  if (Status ready = get_ready(); !ready) {
+    if (replaced_ && seat_ && !seat_->session()->alive()) return again();
+    return ready.error();
+  }
   if (config_->stored.config.version != request_.config_version) {
     const Result<std::shared_ptr<const KnownConfig>> now = space_.config.load(request_.by);
     if (!now) return now.error();
@@ -66,6 +79,7 @@ Acquire::Round Acquire::round() {
     if (!read) return read.error();
     if (!*read) return again();
     if (changed_) return changed();
+    if (!leave_out_replaced()) return replaced_has_ended();
   }
   for (std::size_t i = 0; i < items_.size(); ++i) {
     const Holder* holder = in_the_way(names_[i].holders, items_[i].mode, request_.permits[i]);
@@ -81,17 +95,88 @@ Acquire::Round Acquire::round() {
   return ask();
 }
 
-// Gets the session, and the configuration that the request is made with.
-Status Acquire::get_ready() {
-  if (!seat_ || !seat_->session()->alive() || seat_->session()->stuck() ||
-      seat_->session()->was_cut()) {
-    seat_.reset();
+// False: it is not live, and never will be again.
+Result<bool> Acquire::find_replaced() {
+  replaced_.reset();
+  const Stamp stamp = request_.replaces->stamp;
+  if (const std::optional<OwnHolds::Known> own = space_.own.find(stamp)) {
+    if (own->hold->app != request_.owner->app) return false;
+    if (!own->live()) {
+      // What can't be removed now is left to the reaper's thread.
+      static_cast<void>(reaper_.remove(own->hold, request_.by).ok());
+      return false;
+    }
+    wanted_lease_ = std::max(request_.lease, own->hold->lease);
+    replaced_ = Replaced{own->hold->token, own->hold->items, own->hold};
+    return true;
+  }
+  Result<std::vector<Listed>> holds = list_.holds(request_.by);
+  if (!holds) return holds.error();
+  for (Listed& hold : *holds) {
+    if (hold.stamp() != stamp) continue;
+    if (hold.record.owner.app != request_.owner->app) return false;
+    wanted_lease_ = std::max(request_.lease, hold.record.lease);
+    replaced_ = Replaced{std::move(hold.name), std::move(hold.record.items), nullptr};
+    return true;
+  }
+  return false;
+}
+
+Acquire::Round Acquire::gone() {
+  const Result<std::shared_ptr<const KnownConfig>> now = space_.config.load(request_.by);
+  if (!now) return now.error();
+  const bool stale = (*now)->stored.config.version != request_.config_version;
+  return std::optional<AcquireOutcome>(stale ? AcquireOutcome(Stale{}) : AcquireOutcome(Gone{}));
+}
+
+// It does not count. False: it is not on all of its names, so it has ended.
+bool Acquire::leave_out_replaced() {
+  if (!replaced_) return true;
+  bool whole = true;
+  for (NameState& name : names_) {
+    const auto is_it = [&](const Holder& holder) { return holder.token == replaced_->token; };
+    if (std::erase_if(name.holders, is_it) == 0) whole = false;
+  }
+  return whole;
+}
+
+Acquire::Round Acquire::replaced_has_ended() {
+  for (const LockRequest& item : replaced_->items) {
+    space_.names.ended(item.name, replaced_->token);
+  }
+  space_.own.forget(replaced_->token);
+  return std::optional<AcquireOutcome>(Gone{});
+}
+
+// A hold that takes the place of one of this client lives in the same session: the end of that
+// session ends whichever of the two is there, and what is asked there later comes after this step.
+Status Acquire::take_seat() {
+  if (keeps_session()) {
+    seat_ = replaced_->own->seat;
+    if (Status ready = seat_->session()->ready(request_.by); !ready) return ready;
+    connection_ = seat_->session()->connection();
+    return {};
+  }
+  if (seat_ && (!seat_->session()->alive() || seat_->session()->stuck())) seat_.reset();
+  while (true) {
+    if (seat_) {
+      connection_ = seat_->session()->connection();
+      // Looked at last: then that was its first connection.
+      if (!seat_->session()->was_cut()) return {};
+      seat_.reset();
+    }
     Result<std::unique_ptr<Seat>> seat =
-        space_.sessions.seat(request_.lease, path_bytes_, request_.by);
+        space_.sessions.seat(wanted_lease_, path_bytes_, request_.by);
     if (!seat) return seat.error();
     seat_ = *std::move(seat);
   }
-  connection_ = seat_->session()->connection();
+}
+
+bool Acquire::keeps_session() const { return replaced_ && replaced_->own; }
+
+// Gets the session, and the configuration that the request is made with.
+Status Acquire::get_ready() {
+  if (Status taken = take_seat(); !taken) return taken;
   config_ = space_.config.seen();
   if (!config_) {
     Result<std::shared_ptr<const KnownConfig>> now = space_.config.load(request_.by);
@@ -122,8 +207,12 @@ bool Acquire::take_from_cache() {
     if (!name || name->version == any_version) return false;
     // Only a waiter that has just looked at its queue knows who is in line.
     if (bounded() && name->marked && !(ticket_ && name->line)) return false;
-    if (in_the_way(name->holders, items_[i].mode, request_.permits[i]) != nullptr) return false;
     names_.push_back(*std::move(name));
+  }
+  if (!leave_out_replaced()) return false;
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    const std::vector<Holder>& holders = names_[i].holders;
+    if (in_the_way(holders, items_[i].mode, request_.permits[i]) != nullptr) return false;
   }
   return std::all_of(request_.unchanged_since.begin(), request_.unchanged_since.end(),
                      [&](const Expected& expected) {
@@ -216,7 +305,9 @@ Acquire::Round Acquire::changed() {
   return std::optional<AcquireOutcome>(*std::move(changed_));
 }
 
-bool Acquire::bounded() const noexcept { return request_.max_overtakes != unlimited_overtakes; }
+bool Acquire::bounded() const noexcept {
+  return request_.max_overtakes != unlimited_overtakes && !is_downgrade(request_);
+}
 
 // Reads the lines that are not known. Who comes later raises a name's version, so that the request
 // is refused.
@@ -430,7 +521,7 @@ bool Acquire::others_in(const Line& line) const {
 }
 
 Duration Acquire::effective_lease() const {
-  return std::min(request_.lease, safe_part(seat_->session()->timeout()));
+  return std::min(wanted_lease_, safe_part(seat_->session()->timeout()));
 }
 
 std::string Acquire::record() const {
@@ -444,6 +535,13 @@ std::string Acquire::record() const {
 
 Request Acquire::grant_request(std::size_t& first_set) {
   std::vector<Request> parts{check(space_.paths.config(), config_->version)};
+  if (replaced_) {
+    // It is live if it can be removed.
+    Request end = space_.end_of(replaced_->token, replaced_->items);
+    std::move(end.parts.begin(), end.parts.end(), std::back_inserter(parts));
+    after_replaced_ = parts.size();
+    if (!replaced_->own) parts.push_back(space_.announcement());
+  }
   first_set = 0;
   for (std::size_t i = 0; i < items_.size(); ++i) {
     const std::string path = space_.paths.name(items_[i].name);
@@ -479,10 +577,8 @@ Acquire::Round Acquire::ask() {
                                     std::to_string(weight(request)) + " bytes, the most are " +
                                     std::to_string(most_weight) + "): take fewer or shorter names"};
   }
-  // What was read may have taken several connections. Then a grant would have to be given back, and
-  // would count as a write of what is observed.
-  if (seat_->session()->was_cut()) return again();
   const std::shared_ptr<Session> session = seat_->session();
+  space_.sessions.give_acl(*session);
   const Duration lease = lease_ = effective_lease();
   const std::int64_t base = config_->stored.base;
   const std::shared_ptr<OwnHold> hold(new OwnHold{token_,
@@ -492,7 +588,8 @@ Acquire::Round Acquire::ask() {
                                                   base,
                                                   lease,
                                                   std::move(seat_),
-                                                  made_from()});
+                                                  made_from(),
+                                                  keeps_session() ? replaced_->token : ""});
   // The reaper ends the hold if it is granted when nobody waits for it any more.
   if (Status ready = reaper_.start(); !ready) return ready.error();
   space_.own.ask(hold, BootClock::now() + lease, connection_);
@@ -507,15 +604,19 @@ Acquire::Round Acquire::ask() {
   };
   std::vector<Request> requests;
   requests.push_back(std::move(request));
-  const Result<Replies> replies =
-      session->run(std::move(requests), request_.by, late, [this] { space_.own.sent(token_); });
+  // What was read may have taken several connections. Then a grant would have to be given back: it
+  // would count as a write of what is observed, and the hold whose place it took would be lost.
+  const Result<Replies> replies = session->run_in(connection_, std::move(requests), request_.by,
+                                                  late, [this] { space_.own.sent(token_); });
   if (!replies) {
     space_.own.forget(token_);
+    if (session->connection() != connection_) return again();
     return replies.error();
   }
   const Reply& reply = replies->front();
   // Between the request and the answer, the store may have been restored.
   const bool in_time = space_.own.done_in(token_, reply.connection);
+  if (reply.ok() && !in_time && keeps_session()) return unusable("the connection broke meanwhile");
   if (reply.ok() && !in_time) {
     const Status removed = reaper_.remove(hold, request_.by);
     // Everyone could see the hold for a moment, or still can: the step did do something.
@@ -541,6 +642,10 @@ Acquire::Round Acquire::granted(const Reply& reply, std::size_t first_set) {
   grant.lease = lease_;
   grant.collisions = collisions_;
   space_.config.saw(made.changed, made.changed_ms);
+  if (keeps_session() && ConfigNode::too_low(grant.stamp, made.changed_ms, request_.min_stamp)) {
+    space_.own.refuse(token_);
+    return unusable("its stamp is too low");
+  }
   space_.own.granted(token_, grant.stamp);
   const std::optional<OwnHolds::Known> own = space_.own.find(token_);
   const bool others_wait = ticket_ != nullptr;  // perhaps
@@ -574,6 +679,13 @@ Acquire::Round Acquire::granted(const Reply& reply, std::size_t first_set) {
   return std::optional<AcquireOutcome>(std::move(grant));
 }
 
+// What was granted can't be given back at once: the hold whose place it took has ended, and is
+// valid for this client until it learns that. So it stays until its deadline, which is no sooner.
+Error Acquire::unusable(const std::string& why) const {
+  return {Errc::indeterminate,
+          space_.where + ": " + why + ", so what was granted is of no use, and the hold is lost"};
+}
+
 // The hold was certainly not granted. This finds out why, and what to do now.
 Acquire::Round Acquire::refused(const Reply& reply) {
   if (ends_session(reply.code)) return again();
@@ -592,6 +704,7 @@ Acquire::Round Acquire::refused(const Reply& reply) {
     if (!now) return now.error();
     return again();
   }
+  if (culprit < after_replaced_) return replaced_has_ended();
   // The place in the queue ended with its session.
   if (culprit >= first_remove_ && ticket_) waiting_.lost(*ticket_);
   for (const LockRequest& item : items_) space_.names.missed(item.name);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/zookeeper/holds.h"
 #include "backends/zookeeper/reaper.h"
 #include "backends/zookeeper/store.h"
 #include "backends/zookeeper/waiting.h"
@@ -19,7 +20,8 @@ namespace lockset::zookeeper {
 // One attempt. Used once, by one thread.
 class Acquire {
  public:
-  Acquire(OpenSpace& space, Reaper& reaper, Waiting& waiting, const AcquireRequest& request);
+  Acquire(OpenSpace& space, HoldList& list, Reaper& reaper, Waiting& waiting,
+          const AcquireRequest& request);
 
   Result<AcquireOutcome> run();
 
@@ -29,6 +31,12 @@ class Acquire {
 
   Round round();
   Status get_ready();
+  [[nodiscard]] bool keeps_session() const;
+  Status take_seat();
+  Result<bool> find_replaced();
+  Round gone();
+  bool leave_out_replaced();
+  Round replaced_has_ended();
   [[nodiscard]] ConnectionNumber made_from() const;
   bool take_from_cache();
   Result<bool> read_names();
@@ -49,6 +57,7 @@ class Acquire {
   Round ask();
   Round granted(const Reply& reply, std::size_t first_set);
   Round refused(const Reply& reply);
+  [[nodiscard]] Error unusable(const std::string& why) const;
   Request grant_request(std::size_t& first_set);
   [[nodiscard]] std::string record() const;
   [[nodiscard]] Duration effective_lease() const;
@@ -56,6 +65,7 @@ class Acquire {
   static Round again();
 
   OpenSpace& space_;
+  HoldList& list_;
   Reaper& reaper_;
   Waiting& waiting_;
   const AcquireRequest& request_;
@@ -64,7 +74,14 @@ class Acquire {
   std::size_t path_bytes_ = 0;
   std::shared_ptr<Ticket> ticket_;
 
-  std::unique_ptr<Seat> seat_;
+  // The hold whose place this one takes.
+  struct Replaced {
+    std::string token;
+    std::vector<LockRequest> items;
+    std::shared_ptr<OwnHold> own;  // null: another client took it
+  };
+  std::optional<Replaced> replaced_;
+  std::shared_ptr<Seat> seat_;
   std::shared_ptr<const KnownConfig> config_;
   std::vector<NameState> names_;
   std::optional<Changed> changed_;  // the condition is broken
@@ -77,11 +94,13 @@ class Acquire {
   std::vector<Overtaken> overtaken_;
   // The session's connection when everything that the request relies on was known to count in it.
   ConnectionNumber connection_ = 0;
+  Duration wanted_lease_;
   Duration lease_{};
   bool may_use_cache_ = true;
   bool looks_again_ = false;  // the lines were judged by what may be out of date
   std::uint32_t collisions_ = 0;
-  std::size_t first_remove_ = 0;  // of the parts of the request that end the wait
+  std::size_t after_replaced_ = 0;  // the parts of the request that end that hold come before
+  std::size_t first_remove_ = 0;    // of the parts of the request that end the wait
 };
 
 }  // namespace lockset::zookeeper

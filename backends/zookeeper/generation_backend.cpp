@@ -33,6 +33,7 @@ Traits GenerationBackend::traits() const {
   traits.shared_between_processes = true;
   traits.session_leases = true;
   traits.observing = true;
+  traits.converting = true;
   return traits;
 }
 
@@ -49,7 +50,7 @@ Result<AcquireOutcome> GenerationBackend::try_acquire(const AcquireRequest& requ
     // Past its deadline: the rest of it must not be taken for the new hold.
     if (Status removed = reaper_.remove(twin->hold, request.by); !removed) return removed.error();
   }
-  return Acquire(*space_, reaper_, waiting_, request).run();
+  return Acquire(*space_, holds_, reaper_, waiting_, request).run();
 }
 
 Result<std::optional<Grant>> GenerationBackend::resolve(const HoldRef& attempt, TimePoint by) {

@@ -21,6 +21,11 @@ void OwnHolds::ask(const std::shared_ptr<OwnHold>& hold, TimePoint deadline,
   const std::lock_guard lock(mutex_);
   hold->unbroken_at = breaks_read_at_ >= connection ? breaks_ : 0;
   hold->deadline = deadline;
+  const auto replaced = holds_.find(hold->replaces);
+  if (replaced != holds_.end()) {
+    hold->deadline = std::max(deadline, replaced->second->deadline);
+    replaced->second->attempts.insert(hold->token);
+  }
   holds_[hold->token] = hold;
 }
 
@@ -30,6 +35,7 @@ void OwnHolds::sent(const std::string& token) {
     const std::lock_guard lock(mutex_);
     const auto found = holds_.find(token);
     if (found == holds_.end()) return;
+    found->second->sent_at = BootClock::now();
     deadline = found->second->deadline;
     const bool first = deadlines_.empty() || deadline < deadlines_.begin()->first;
     deadlines_.emplace(deadline, token);
@@ -58,8 +64,8 @@ std::vector<std::string> OwnHolds::doubtful(const std::vector<std::string>& toke
     const auto found = holds_.find(token);
     if (found == holds_.end()) continue;  // it has ended, so it is not renewed
     const OwnHold& hold = *found->second;
-    const bool sure =
-        hold.unbroken_at != 0 && hold.unbroken_at == breaks && hold.seen_in == connection;
+    const bool unbroken = hold.unbroken_at != 0 && hold.unbroken_at == breaks;
+    const bool sure = unbroken && hold.seen_in == connection && hold.attempts.empty();
     if (!sure) result.push_back(token);
   }
   return result;
@@ -89,13 +95,24 @@ bool OwnHolds::done_in(const std::string& token, ConnectionNumber connection) {
     const auto found = holds_.find(token);
     if (found == holds_.end()) return true;
     OwnHold& hold = *found->second;
+    if (hold.unusable) return false;
     if (connection <= hold.made_from) {
       if (connection != 0 && hold.seen_in == 0) hold.seen_in = connection;
       return true;
     }
+    if (!hold.replaces.empty()) {
+      hold.unusable = true;
+      return false;
+    }
   }
   expire(token);
   return false;
+}
+
+void OwnHolds::refuse(const std::string& token) {
+  const std::lock_guard lock(mutex_);
+  const auto found = holds_.find(token);
+  if (found != holds_.end()) found->second->unusable = true;
 }
 
 void OwnHolds::granted(const std::string& token, Stamp stamp) {
@@ -103,6 +120,7 @@ void OwnHolds::granted(const std::string& token, Stamp stamp) {
   const auto found = holds_.find(token);
   if (found == holds_.end()) return;
   OwnHold& hold = *found->second;
+  drop(hold.replaces);  // they share a seat, so this ends no session
   hold.stamp = stamp;
   by_stamp_[stamp] = found->second;
   if (hold.state == OwnHold::State::asked) hold.state = OwnHold::State::live;
@@ -111,13 +129,24 @@ void OwnHolds::granted(const std::string& token, Stamp stamp) {
 void OwnHolds::forget(const std::string& token) {
   std::shared_ptr<OwnHold> last;  // its session may end with it: so not under the mutex
   const std::lock_guard lock(mutex_);
+  last = drop(token);
+  if (!last) return;
+  // Whatever became of the attempt: the next renewal looks for the hold.
+  const auto replaced = holds_.find(last->replaces);
+  if (replaced == holds_.end()) return;
+  replaced->second->attempts.erase(token);
+  replaced->second->unbroken_at = 0;
+}
+
+std::shared_ptr<OwnHold> OwnHolds::drop(const std::string& token) {
   const auto found = holds_.find(token);
-  if (found == holds_.end()) return;
-  last = std::move(found->second);
+  if (found == holds_.end()) return nullptr;
+  std::shared_ptr<OwnHold> last = std::move(found->second);
   holds_.erase(found);
   deadlines_.erase({last->deadline, token});
   const auto by_stamp = by_stamp_.find(last->stamp);
   if (by_stamp != by_stamp_.end() && by_stamp->second == last) by_stamp_.erase(by_stamp);
+  return last;
 }
 
 std::optional<OwnHolds::Known> OwnHolds::find(const std::string& token) const {
@@ -183,7 +212,22 @@ std::optional<Duration> OwnHolds::renew(const std::string& token, TimePoint sent
   const Duration safe = safe_part(hold.session()->timeout());
   if (safe < hold.lease && sent + safe < hold.deadline) return {};
   move_deadline(hold, std::max(hold.deadline, sent + std::min(hold.lease, safe)));
+  keep_attempts(hold, sent);
   return std::min(hold.deadline - sent, safe);
+}
+
+// What may take the hold's place must not end before the hold, which has just been renewed. Those
+// whose request came before the renewal failed: after them, in the same session, the hold was seen.
+void OwnHolds::keep_attempts(const OwnHold& hold, TimePoint sent) {
+  for (const std::string& token : hold.attempts) {
+    OwnHold& attempt = *holds_.at(token);
+    if (attempt.sent_at <= sent || attempt.deadline >= hold.deadline) continue;
+    if (attempt.sent_at == TimePoint::max()) {
+      attempt.deadline = hold.deadline;  // counts once it is under way
+    } else if (attempt.state == OwnHold::State::asked) {
+      move_deadline(attempt, hold.deadline);
+    }
+  }
 }
 
 void OwnHolds::expire(const std::string& token) {

@@ -37,12 +37,14 @@ struct OwnHold {
   const std::vector<LockRequest> items;
   const std::string app;
   const std::string label;
-  const std::int64_t base;  // the base of its stamp
-  const Duration lease;     // as granted, and restored by each renewal
-  const std::unique_ptr<Seat> seat;
+  const std::int64_t base;           // the base of its stamp
+  const Duration lease;              // as granted, and restored by each renewal
+  const std::shared_ptr<Seat> seat;  // a hold and the one that takes its place share it
   // The request relied on data that counts in connections up to this one. If it was done in a later
   // one, its result must not be used: the store may have been restored in between.
   const ConnectionNumber made_from = 0;
+  // The hold of this client whose place it takes, by its token; "": none.
+  const std::string replaces{};
   State state = State::asked;
   Stamp stamp{};
   TimePoint deadline{};
@@ -50,6 +52,12 @@ struct OwnHold {
   Breaks unbroken_at = 0;
   // Seen in the connection with this number: a later one may lead to a restored store.
   ConnectionNumber seen_in = 0;
+  // When its request was under way.
+  TimePoint sent_at = TimePoint::max();
+  // Granted perhaps, but too late: nobody may use it.
+  bool unusable = false;
+  // The attempts to take its place that are not over, by their tokens: it may have ended.
+  std::set<std::string> attempts{};
 
   [[nodiscard]] const std::shared_ptr<Session>& session() const { return seat->session(); }
 };
@@ -62,7 +70,8 @@ class OwnHolds {
 
   // Call it before the request is sent. From `deadline` on the attempt has to be removed, but not
   // before the request is under way: a removal that overtakes it would find nothing, and nobody
-  // would end the hold. `connection`: the present one of its session.
+  // would end the hold. `connection`: the present one of its session. An attempt to take a hold's
+  // place does not end before that hold.
   void ask(const std::shared_ptr<OwnHold>& hold, TimePoint deadline,
            ConnectionNumber connection = 0);
   void sent(const std::string& token);
@@ -82,10 +91,13 @@ class OwnHolds {
   void seen(const std::string& token, Breaks breaks, ConnectionNumber connection);
 
   // Its request was done in this connection, if it was done at all. False: the connection is too
-  // late, and the hold expires.
+  // late, and the hold expires; or, if it took the place of another one, is refused.
   bool done_in(const std::string& token, ConnectionNumber connection);
-  // The request was granted. The deadline stays: a late answer proves no contact later than that of
-  // its request.
+  // Nobody may use it, but it stays until its deadline: until then the hold whose place it took may
+  // count as held.
+  void refuse(const std::string& token);
+  // The request was granted; the hold whose place it takes is forgotten. The deadline stays: a late
+  // answer proves no contact later than that of its request.
   void granted(const std::string& token, Stamp stamp);
   // It has certainly ended, or was certainly not granted.
   void forget(const std::string& token);
@@ -109,6 +121,7 @@ class OwnHolds {
   [[nodiscard]] bool any_live_in(const Session& session) const;
   [[nodiscard]] TimePoint next_deadline() const;
 
+  // REQUIRES: if attempts to take its place were in doubt, the hold was seen since.
   // Moves the deadline to `sent` + its lease, or less if its session now supports less. Does
   // nothing if the deadline has passed meanwhile or the hold is gone. Returns the rest, counted
   // from `sent`.
@@ -125,7 +138,10 @@ class OwnHolds {
   [[nodiscard]] static Known known(const std::shared_ptr<OwnHold>& hold) {
     return {hold, hold->state, hold->stamp, hold->deadline, hold->seen_in};
   }
+  // Takes it out of the registry; null if it is not there.
+  std::shared_ptr<OwnHold> drop(const std::string& token);
   void move_deadline(OwnHold& hold, TimePoint deadline);
+  void keep_attempts(const OwnHold& hold, TimePoint sent);
 
   std::function<void(TimePoint)> ring_;
   mutable std::mutex mutex_;

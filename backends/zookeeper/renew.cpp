@@ -9,9 +9,10 @@ namespace lockset::zookeeper {
 
 // The write proves that the session lives where the majority of the servers is. (A leader that was
 // deposed while it stood still can answer reads, and does not know that.) What is read after it in
-// the same connection is no older. A hold lives if it was not broken since it was granted or seen.
-// The others are requested one by one: those known to be in doubt in the same round trip, those
-// that came into doubt since the last time in a second one.
+// the same connection is no older. A hold lives if it was not broken since it was granted or seen,
+// and nothing was asked for that takes its place. The others are requested one by one: those known
+// to be in doubt in the same round trip, those that came into doubt since the last time in a second
+// one.
 Result<Renewals::Leases> Renewals::renew(const std::shared_ptr<Session>& session,
                                          const std::vector<std::string>& tokens, TimePoint by) {
   Beat& beat = session->beat();

@@ -491,6 +491,11 @@ Result<Replies> Session::run(std::vector<Request> requests, TimePoint by, Late l
   }
 }
 
+Result<Replies> Session::run_in(ConnectionNumber connection, std::vector<Request> requests,
+                                TimePoint by, Late late, const Submitted& submitted) {
+  return send(std::move(requests), by, std::move(late), submitted, connection);
+}
+
 // zoo_amulti on a session that has ended frees paths of ours (3.8.0: from its second operation on
 // it gives free() what the one before had). A session ends while it connects, never from one moment
 // to the next while it is connected; on_session hears of it only later.
@@ -505,7 +510,7 @@ Status Session::connected_for_multi(TimePoint by) {
 }
 
 Result<Replies> Session::send(std::vector<Request> requests, TimePoint by, Late late,
-                              const Submitted& submitted) {
+                              const Submitted& submitted, ConnectionNumber only_in) {
   if (Status status = ready(by); !status) return status.error();
   const bool has_multi = std::any_of(requests.begin(), requests.end(), [](const Request& request) {
     return request.kind == Kind::multi;
@@ -517,6 +522,9 @@ Result<Replies> Session::send(std::vector<Request> requests, TimePoint by, Late 
       for (Reply& reply : replies) reply.code = ZSESSIONEXPIRED;
       return replies;
     }
+  }
+  if (only_in != 0 && connection() != only_in) {
+    return Error{Errc::unavailable, where_ + ": the connection was lost before anything was sent"};
   }
   const auto batch = std::make_shared<Batch>();
   const std::size_t count = requests.size();

@@ -56,6 +56,10 @@ class Session {
   // Requests that change nothing and set no watch are repeated after a lost connection.
   Result<Replies> run(std::vector<Request> requests, TimePoint by, Late late = {},
                       const Submitted& submitted = {});
+  // The same over the connection with this number. If it is known to be lost, nothing is sent, now
+  // or later: Errc::unavailable. (It may be lost at that moment. Then the replies tell.)
+  Result<Replies> run_in(ConnectionNumber connection, std::vector<Request> requests, TimePoint by,
+                         Late late = {}, const Submitted& submitted = {});
 
   // The session has not expired, as far as is known here.
   [[nodiscard]] bool alive() const;
@@ -82,8 +86,9 @@ class Session {
   struct Native;
   Session(const Options& options, Duration timeout, Duration handshake, Connections connections);
   void begin(const Options& options);
+  // `only_in`: 0 for any connection.
   Result<Replies> send(std::vector<Request> requests, TimePoint by, Late late,
-                       const Submitted& submitted);
+                       const Submitted& submitted, ConnectionNumber only_in = 0);
   Status connected_for_multi(TimePoint by);
 
   const std::string where_;

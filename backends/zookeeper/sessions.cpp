@@ -106,9 +106,10 @@ Sessions::Reserved Sessions::reserve(Entry& entry, std::size_t path_bytes) {
 
 std::optional<Sessions::Reserved> Sessions::find(Duration timeout, bool for_holds,
                                                  std::size_t path_bytes, std::vector<Entry>& dead) {
-  // A session that lost its connection keeps its holds, and gets no new ones. If the servers were
-  // restored to a state before what it has seen, they turn it away as long as they are behind;
-  // after that it may own there what it has long released. A new session has seen nothing.
+  // A session that lost its connection keeps its holds, and gets no new ones (but for conversions
+  // of its own). If the servers were restored to a state before what it has seen, they turn it away
+  // as long as they are behind; after that it may own there what it has long released. A new
+  // session has seen nothing.
   const auto first_dead = std::stable_partition(
       entries_.begin(), entries_.end(),
       [](const Entry& entry) { return entry.session->alive() && !entry.session->was_cut(); });
@@ -236,6 +237,11 @@ void Sessions::set_acl(const Acl& acl) {
   if (acl.empty() ? acl_ == nullptr : acl_ && *acl_ == acl) return;
   acl_ = acl.empty() ? nullptr : std::make_shared<const Acl>(acl);
   for (const Entry& entry : entries_) entry.session->set_acl(acl_);
+}
+
+void Sessions::give_acl(Session& session) const {
+  const std::lock_guard lock(mutex_);
+  session.set_acl(acl_);
 }
 
 void Sessions::forget(const std::shared_ptr<Session>& session) {

@@ -77,6 +77,9 @@ class Sessions {
   // Nodes that any of them creates from now on have this list; empty: only for the user of the
   // address.
   void set_acl(const Acl& acl);
+  // The same for the nodes of this session, which may have lost a connection: set_acl does not
+  // reach it then.
+  void give_acl(Session& session) const;
   // The user as which they authenticate; "" for none.
   [[nodiscard]] const std::string& user() const noexcept { return options_.user; }
 

@@ -148,6 +148,9 @@ TEST_P(Upgrading, WhatIsNotHeldIsGone) {
   c.meet_gone({write("a")}, {.replaces = released.stamp});
   const Grant broken = c.take({read("a")});
   EXPECT_TRUE(other.break_hold(broken.stamp));
+  const Grant since = other.take({write("a")});
+  c.meet_gone({write("a")}, {.replaces = broken.stamp});  // before contention
+  EXPECT_TRUE(other.release(since.stamp));
   c.meet_gone({write("a")}, {.replaces = broken.stamp});
   const Grant brief = c.take({read("a")}, {.lease = 20ms});
   ASSERT_TRUE(expired(c, {brief}));
@@ -560,9 +563,9 @@ TEST_P(Upgrading, NobodySeesBothNorNeither) {
   std::atomic<bool> over = false;
   std::atomic<bool> held = false;
   std::atomic<int> looks = 0;
+  Client c(open(), "app");  // outlives the last look: its holds may end with it
   run_threads(3, [&](std::size_t i) {
     if (i == 0) {
-      Client c(open(), "app");
       Grant grant = c.take({read("a"), read("b")});
       held = true;
       for (int turn = 0; turn < turns || looks < 20; ++turn) {
@@ -574,16 +577,17 @@ TEST_P(Upgrading, NobodySeesBothNorNeither) {
       over = true;
       return;
     }
-    Client c(open(), "looker");
+    Client looker(open(), "looker");
     if (!eventually([&] { return held.load(); })) ADD_FAILURE() << "nothing is held";
     while (!over && !HasFailure()) {
-      const std::vector<HoldInfo> holds = c.holds();
+      const std::vector<HoldInfo> holds = looker.holds();
       EXPECT_EQ(holds.size(), 1U) << "both, or neither";
       for (const HoldInfo& hold : holds) {
         EXPECT_EQ(hold.items.size(), 2U);
         EXPECT_EQ(hold.items.front().mode, hold.items.back().mode);
       }
-      EXPECT_FALSE(c.try_take({write(i == 1 ? "a" : "b")})) << "the names were free for a moment";
+      EXPECT_FALSE(looker.try_take({write(i == 1 ? "a" : "b")}))
+          << "the names were free for a moment";
       ++looks;
     }
   });

@@ -128,6 +128,33 @@ TEST_F(Ensemble, AHoldOutlivesTheLeader) {
   EXPECT_GT(take(other, {write("a"), write("b")}).stamp, more->stamp());
 }
 
+// SEM 29: and may be upgraded, in its session, over the next connection
+TEST_F(Ensemble, AHoldIsUpgradedAfterTheLeader) {
+  Locks mine = lockset::open(url({leader_, follower_, third_}),
+                             {.app = "mine", .lease = 60s, .io_timeout = long_time})
+                   .value();
+  Client other = client("other", {third_, follower_});
+  Hold hold = mine.acquire({read("a"), write("b")}).value();
+  SpaceView view("127.0.0.1:" + std::to_string(ensemble().port(third_)), "/" + space());
+  const std::set<std::int64_t> owners = view.owners();
+  kill(leader_);
+  auto upgraded = hold.try_upgrade();
+  ASSERT_TRUE(upgraded.ok()) << upgraded.error().message;
+  std::optional<Hold> writer = *std::move(upgraded);
+  ASSERT_TRUE(writer);
+  EXPECT_TRUE(writer->valid());
+  EXPECT_FALSE(hold.valid());
+  expect_held_by(other, {read("a")}, writer->stamp());
+  EXPECT_EQ(view.owners(), owners);
+  const Status renewed = writer->renew();
+  EXPECT_TRUE(renewed) << renewed.error().message;
+  auto downgraded = writer->downgrade();
+  ASSERT_TRUE(downgraded.ok()) << downgraded.error().message;
+  ASSERT_TRUE(*downgraded);
+  EXPECT_TRUE((*downgraded)->release());
+  EXPECT_GT(take(other, {write("a"), write("b")}).stamp, writer->stamp());
+}
+
 // SEM 10, 14: without a majority there are no grants, and no hold is trusted for long; a server
 // that only answers reads is not used
 TEST_F(Ensemble, WithoutAMajorityNobodyHolds) {

@@ -40,11 +40,12 @@ class Restored : public testing::Test {
     }
   }
   // Until the client has reached the server again.
-  static AcquireOutcome ask(Client& client, const Wanted& wanted) {
+  static AcquireOutcome ask(Client& client, const Wanted& wanted,
+                            std::optional<Stamp> replaces = {}) {
     std::optional<AcquireOutcome> outcome;
     eventually(
         [&] {
-          auto answer = client.ask(wanted, {.by = BootClock::now() + 2s});
+          auto answer = client.ask(wanted, {.by = BootClock::now() + 2s, .replaces = replaces});
           if (answer) {
             outcome = *std::move(answer);
           } else {
@@ -189,6 +190,44 @@ TEST_F(Restored, WhatComesBackInASessionThatGoesOnIsRemoved) {
       },
       long_time));
   EXPECT_TRUE(eventually([&] { return fresh.try_take({write("back")}).has_value(); }, 20s));
+}
+
+// SEM 29: a hold in a session that is in the backup may be upgraded, but not by what was known of
+// its names: they reach the very versions that the client knows.
+TEST_F(Restored, AnUpgradeReliesOnNothingFromBefore) {
+  Client old = client("old");
+  old.set_permits("a", Mode::read, 10);
+  const Stamp kept = old.take({read("a")}).stamp;
+  save();
+  EXPECT_TRUE(old.release(old.take({read("a")}).stamp));
+  put_back();
+  Client fresh = client("fresh");
+  const Stamp reader = fresh.take({read("a")}).stamp;
+  catch_up();
+  const AcquireOutcome outcome = ask(old, {write("a")}, kept);
+  const Busy* const busy = std::get_if<Busy>(&outcome);
+  ASSERT_NE(busy, nullptr) << test::describe(outcome);
+  EXPECT_EQ(busy->holder, reader);
+  EXPECT_TRUE(fresh.is_live(kept));
+  EXPECT_TRUE(fresh.release(reader));
+  const AcquireOutcome next = ask(old, {write("a")}, kept);
+  ASSERT_TRUE(std::holds_alternative<Grant>(next)) << test::describe(next);
+  EXPECT_GT(std::get<Grant>(next).stamp, kept);
+}
+
+// SEM 29: a hold that the backup does not have can't be upgraded, in a session that it has.
+TEST_F(Restored, WhatIsMissingIsNotUpgraded) {
+  Client old = client("old");
+  old.take({write("kept")});
+  save();
+  const Stamp missing = old.take({read("a")}).stamp;
+  put_back();
+  catch_up();
+  Client fresh = client("fresh");
+  const Stamp stamp = fresh.take({write("a")}).stamp;
+  const AcquireOutcome outcome = ask(old, {write("a")}, missing);
+  EXPECT_TRUE(std::holds_alternative<Gone>(outcome)) << test::describe(outcome);
+  EXPECT_TRUE(fresh.is_live(stamp));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Two roles, by the servers' ACLs: operators change the configuration and break holds, programs
 // lock. Digests are those of app:app-sesame, ops:ops-sesame and other:other-sesame.
 #include "tests/support/finding.h"
+#include "tests/support/tcp_proxy.h"
 #include "tests/zookeeper/fixture.h"
 
 namespace lockset::zookeeper_tests {
@@ -27,7 +28,11 @@ class Rights : public ZookeeperTest {
   }
   static std::string hosts() { return "127.0.0.1:" + std::to_string(server().port()); }
   [[nodiscard]] std::string url_as(const std::string& user) const {
-    return "zookeeper://" + user + ":" + user + "-sesame@" + hosts() + path_;
+    return url_as(user, server().port());
+  }
+  [[nodiscard]] std::string url_as(const std::string& user, std::uint16_t port) const {
+    const std::string account = user + ":" + user + "-sesame";
+    return "zookeeper://" + account + "@127.0.0.1:" + std::to_string(port) + path_;
   }
   [[nodiscard]] Client client_as(const std::string& user, const std::string& app = "app") const {
     return Client(open_backend(url_as(user), soon()).value(), app);
@@ -130,6 +135,25 @@ TEST_F(Rights, AreGivenAndTakenWhileProgramsRun) {
   EXPECT_TRUE(other.release(other.take({write("later")}).stamp));
   allow(url_as("root"), Role::programs, other_id, soon()).value();  // harmless to repeat
   EXPECT_TRUE(program.is_live(stamp));
+}
+
+// SEM 29: also by a session that takes no other holds any more, because it lost a connection.
+TEST_F(Rights, OfAHoldThatIsConvertedInASessionThatWasCut) {
+  test::TcpProxy proxy(server().port());
+  Client program(open_backend(url_as("app", proxy.port()), soon()).value(), "one");
+  const Stamp old = program.take({read("a")}).stamp;
+  proxy.cut_all();
+  EXPECT_TRUE(eventually([&] {
+    const RenewRequest request{old, 1min};
+    return program.backend().renew(program.owner(), {&request, 1}, soon()).ok();
+  }));
+  program.take({write("in another session")});
+  allow(url_as("root"), Role::operators, other_id, soon()).value();
+  const Stamp writer = program.take({write("a")}, {.replaces = old}).stamp;
+  Client other = client_as("other", "two");
+  EXPECT_EQ(other.meet_busy({write("a")}).holder, writer);
+  EXPECT_EQ(other.holds().size(), 2U);
+  EXPECT_TRUE(other.break_hold(writer));
 }
 
 // SEM 27: programs make and change traces, also those that were made before they came.

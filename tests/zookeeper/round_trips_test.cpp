@@ -99,6 +99,24 @@ TEST_F(RoundTrips, AreNotMoreForNamesThatAreObserved) {
   EXPECT_EQ(to_take(mine, wanted), 2 + count + 1);
 }
 
+// SEM 29, 30: the request that grants also ends the old hold. After that a renewal need not look
+// for the new one.
+TEST_F(RoundTrips, AnUpgradeAndADowngradeAreOneEach) {
+  Client mine = client();
+  take_and_release(mine, {write("to get the sessions ready")});
+  for (const std::size_t count : {1U, 32U}) {
+    SCOPED_TRACE(count);
+    const Wanted writes = names(count);
+    Wanted reads;
+    for (const LockRequest& item : writes) reads.push_back(read(item.name));
+    Stamp stamp = mine.take(reads).stamp;
+    EXPECT_EQ(of([&] { stamp = mine.take(writes, {.replaces = stamp}).stamp; }), 1U);
+    EXPECT_EQ(of([&] { stamp = mine.take(reads, {.replaces = stamp}).stamp; }), 1U);
+    EXPECT_EQ(of([&] { EXPECT_TRUE(mine.renew(stamp, 1min)); }), 2U);
+    EXPECT_TRUE(mine.release(stamp));
+  }
+}
+
 // P6: a renewal of many holds is one write for the session. After somebody has broken any client's
 // hold, it is one request per hold, once.
 TEST_F(RoundTrips, ARenewalAsksForHoldsOnlyWhereOneWasBroken) {
