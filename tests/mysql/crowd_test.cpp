@@ -9,13 +9,7 @@
 namespace lockset::mysql_tests {
 namespace {
 
-class Crowd : public MysqlTest {
- protected:
-  std::int64_t connections_of(const std::string& user) {
-    return admin().number("SELECT COUNT(*) FROM information_schema.processlist WHERE user = '" +
-                          user + "'");
-  }
-};
+class Crowd : public MysqlTest {};
 
 TEST_P(Crowd, WhoHoldsGetsByWithOneConnectionAndWhoWaitsWithTwo) {
   const Address waiting = runtime_user();
@@ -24,7 +18,7 @@ TEST_P(Crowd, WhoHoldsGetsByWithOneConnectionAndWhoWaitsWithTwo) {
   const Stamp stamp = holder.take({write("a")}).stamp;
   EXPECT_TRUE(holder.renew(stamp, 1min));
   // The connection that examined the server at opening ends when the server ends it.
-  EXPECT_TRUE(eventually([&] { return connections_of(holding.user) == 1; }));
+  EXPECT_TRUE(eventually([&] { return sessions_of(holding.user).size() == 1; }));
   Client waiter(open_backend(url(waiting), soon()).value());
   const Busy busy = waiter.meet_busy({write("a")}, {.will_wait = true});
   EXPECT_TRUE(busy.ticket);
@@ -32,7 +26,7 @@ TEST_P(Crowd, WhoHoldsGetsByWithOneConnectionAndWhoWaitsWithTwo) {
     return admin().number("SELECT COUNT(*) FROM " + table("_waiters") +
                           " WHERE IS_USED_LOCK(CONCAT('lockset ', listener)) IS NOT NULL") == 1;
   }));
-  EXPECT_TRUE(eventually([&] { return connections_of(waiting.user) == 2; }));
+  EXPECT_TRUE(eventually([&] { return sessions_of(waiting.user).size() == 2; }));
   waiter.backend().end_wait(*busy.ticket, soon());
 }
 
@@ -41,7 +35,7 @@ TEST_P(Crowd, AHoldIsRenewedOverWhatThereIs) {
   const Address address = runtime_user("open-sesame", "WITH MAX_USER_CONNECTIONS 2");
   Client mine(open_backend(url(address), soon()).value());
   const Stamp stamp = mine.take({write("a")}).stamp;
-  EXPECT_TRUE(eventually([&] { return connections_of(address.user) == 1; }));
+  EXPECT_TRUE(eventually([&] { return sessions_of(address.user).size() == 1; }));
   const RawMysql occupant(url(address));
   // Another call keeps the one connection for a while.
   const auto rude = session();

@@ -75,6 +75,8 @@ class MysqlTest : public testing::TestWithParam<ServerKind> {
   Address runtime_user(const std::string& password = "open-sesame", const std::string& options = {},
                        Role role = Role::programs);
 
+  // The server's numbers of this user's connections, if nobody else waits in this test's space.
+  std::vector<std::string> sessions_of(const std::string& user);
   // Ends these sessions, and returns when they are gone.
   void kill_sessions_of(const std::string& user);
 
