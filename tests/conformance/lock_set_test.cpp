@@ -3,6 +3,7 @@
 #include <thread>
 
 #include "tests/conformance/suite.h"
+#include "tests/support/effort.h"
 
 namespace lockset::conformance {
 namespace {
@@ -104,12 +105,13 @@ TEST_P(LockSets, NobodyEverSeesPartOfASet) {
   const std::shared_ptr<Backend> mine = open();
   const std::shared_ptr<Backend> other = open();
   const bool slow_looks = traits().session_leases;
+  const int least = slow_looks ? test::rounds(100, 300) : 300;
   run_threads(3, [&](std::size_t i) {
     if (i == 0) {
       Client c(mine);
       // Until the observers have seen holds often enough.
       const TimePoint until = BootClock::now() + 3 * patience;
-      for (int round = 0; round < 300 || !seen_enough(); ++round) {
+      for (int round = 0; round < least || !seen_enough(); ++round) {
         if (BootClock::now() > until) break;
         const Grant grant = c.take(whole);
         // With several reads per look, some holds stay until every observer has seen them.

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "tests/conformance/suite.h"
+#include "tests/support/effort.h"
 
 namespace lockset::conformance {
 namespace {
@@ -122,6 +123,8 @@ TEST_P(Names, EachIsEqualToItself) {
       SCOPED_TRACE(in_quotes(name));
       held.emplace(c.take({write(name)}).stamp, name);
       c.meet_busy({write(name)});
+      // Where a look asks all clients, some names have to do.
+      if (traits().session_leases && i % 8 != 0 && !test::thorough()) continue;
       const std::vector<HoldInfo> shown = c.inspect({InspectQuery::Match::name, name}).holds;
       ASSERT_EQ(shown.size(), 1U);
       EXPECT_EQ(shown[0].items, Wanted{write(name)});

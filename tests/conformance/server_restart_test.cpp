@@ -111,7 +111,7 @@ TEST_P(ServerRestart, WhatWasAcknowledgedBeforeAKillIsSo) {
                 c.ask({write(name), read("s" + name)}, {.lease = 5min});
             if (!outcome) {
               EXPECT_TRUE(is_trouble(outcome.error())) << outcome.error().message;
-              test::linger(2ms);  // a refused connection is told at once
+              test::linger(20ms);  // a refused connection is told at once
               continue;
             }
             const Stamp stamp = std::get<Grant>(*outcome).stamp;

@@ -8,6 +8,7 @@
 
 #include "backends/mysql/call_text.h"
 #include "tests/mysql/fixture.h"
+#include "tests/support/effort.h"
 
 namespace lockset::mysql_tests {
 namespace {
@@ -257,7 +258,7 @@ TEST_P(Traps, AWriterIsNotAdmittedWhereAReaderHasGone) {
 // SEM 4: and under load, where the slots failed once in some thousand grants
 TEST_P(Traps, ReadersAndWritersOfOneNameExcludeEachOther) {
   constexpr int read_permits = 3;
-  constexpr int enough = 150;
+  const int enough = test::rounds(60, 1000);
   const std::shared_ptr<Backend> backend = open();
   Client(backend).set_permits("a", Mode::read, read_permits);
   std::atomic<int> readers = 0;

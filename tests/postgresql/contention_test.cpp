@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tests/postgresql/fixture.h"
+#include "tests/support/effort.h"
 #include "tests/support/event_counts.h"
 #include "tests/support/seed.h"
 
@@ -209,7 +210,7 @@ TEST_P(Contention, TheLaterOfTwoThatOvertakeSeesTheOther) {
 TEST_P(Contention, BoundsOnOvertakingHoldAndMeetNoDeadlock) {
   constexpr std::size_t names = 6;
   constexpr std::size_t threads = 12;
-  constexpr int rounds = 20;
+  const int rounds = test::rounds(7, 50);
   const std::size_t before = deadlocks();
   const std::uint64_t seed = test::test_seed();
   SCOPED_TRACE(test::describe_seed(seed));
@@ -252,8 +253,9 @@ TEST_P(Contention, BoundsOnOvertakingHoldAndMeetNoDeadlock) {
         most == unlimited_overtakes ? std::string("no bound") : "bound " + std::to_string(most);
     std::printf("%s, %s: %.2f s for %zu grants, %u steps repeated, overtaken up to %lld times\n",
                 strategy().c_str(), bound.c_str(),
-                std::chrono::duration<double>(watch.elapsed()).count(), threads * rounds,
-                events->collisions.load(), static_cast<long long>(worst));
+                std::chrono::duration<double>(watch.elapsed()).count(),
+                threads * static_cast<std::size_t>(rounds), events->collisions.load(),
+                static_cast<long long>(worst));
   }
   EXPECT_TRUE(eventually([&] { return count("waiters") + count("waiter_names") == 0; }));
   EXPECT_EQ(count("locks"), 0);
