@@ -131,9 +131,10 @@ Status Renewals::judge(const Session& session, const std::vector<std::string>& t
 }
 
 // The store was restored from a backup that has this session. There the session owns holds that it
-// has long released, and lacks those it took since: all of that ends with the session.
+// has long released, and lacks those it took since: all of that ends with the session. It is kept
+// until its holders must have noticed.
 void Renewals::give_up(const std::shared_ptr<Session>& session) {
-  space_.sessions.forget(session);
+  space_.sessions.retire(session);
   static_cast<void>(space_.own.take_all_in(*session));
 }
 

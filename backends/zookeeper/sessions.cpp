@@ -32,19 +32,24 @@ Duration wished_timeout(Duration lease) {
 // off together, the leader counts from the contact before.
 Duration safe_part(Duration timeout) noexcept { return timeout * 2 / 3; }
 
-Sessions::~Sessions() { close(std::move(entries_)); }
+Sessions::~Sessions() {
+  std::vector<std::shared_ptr<Session>> all;
+  for (Entry& entry : entries_) all.push_back(std::move(entry.session));
+  take_retired(TimePoint::max(), all);
+  close(std::move(all));
+}
 
-void Sessions::close(std::vector<Entry> entries) {
+void Sessions::close(std::vector<std::shared_ptr<Session>> sessions) {
   // In parallel: each may take some seconds if the server does not answer.
   std::deque<Thread> threads;
-  for (std::size_t i = 1; i < entries.size(); ++i) {
+  for (std::size_t i = 1; i < sessions.size(); ++i) {
     try {
-      threads.emplace_back().start([&entry = entries[i]] { entry.session.reset(); });
+      threads.emplace_back().start([&session = sessions[i]] { session.reset(); });
     } catch (const std::system_error&) {
-      entries[i].session.reset();
+      sessions[i].reset();
     }
   }
-  if (!entries.empty()) entries.front().session.reset();
+  if (!sessions.empty()) sessions.front().reset();
   for (Thread& thread : threads) {
     if (thread.joinable()) thread.join();
   }
@@ -255,8 +260,22 @@ void Sessions::forget(const std::shared_ptr<Session>& session) {
   }
 }
 
+void Sessions::retire(const std::shared_ptr<Session>& session) {
+  forget(session);
+  const TimePoint until = later(BootClock::now(), safe_part(session->timeout()));
+  const std::lock_guard lock(mutex_);
+  retired_.push_back({session, until});
+}
+
+void Sessions::take_retired(TimePoint now, std::vector<std::shared_ptr<Session>>& ended) {
+  for (Retired& retired : retired_) {
+    if (retired.until <= now) ended.push_back(std::move(retired.session));
+  }
+  std::erase_if(retired_, [](const Retired& retired) { return retired.session == nullptr; });
+}
+
 void Sessions::tidy() {
-  std::vector<Entry> idle;
+  std::vector<std::shared_ptr<Session>> ended;
   {
     const std::lock_guard lock(mutex_);
     const TimePoint now = BootClock::now();
@@ -265,10 +284,13 @@ void Sessions::tidy() {
           return entry.session->alive() && !entry.session->was_cut() &&
                  (!is_idle(entry) || now - entry.last_use < idle_time);
         });
-    std::move(first_idle, entries_.end(), std::back_inserter(idle));
+    for (auto idle = first_idle; idle != entries_.end(); ++idle) {
+      ended.push_back(std::move(idle->session));
+    }
     entries_.erase(first_idle, entries_.end());
+    take_retired(now, ended);
   }
-  close(std::move(idle));
+  close(std::move(ended));
 }
 
 }  // namespace lockset::zookeeper

@@ -67,8 +67,11 @@ class Sessions {
 
   // It is not used any more, and is closed when its last user drops it.
   void forget(const std::shared_ptr<Session>& session);
+  // The same, but it is closed by tidy() when no hold in it can be valid any more: whoever holds
+  // something has not heard yet that it is lost.
+  void retire(const std::shared_ptr<Session>& session);
 
-  // Ends sessions that have not been used for a long time. May take some seconds.
+  // Ends sessions that have not been used for a long time, or are retired. May take some seconds.
   void tidy();
 
   // How many there are.
@@ -104,6 +107,10 @@ class Sessions {
   static bool is_idle(const Entry& entry);
   // Takes out the one that has been idle for the longest time. REQUIRES mutex_.
   std::optional<Entry> make_room();
+  struct Retired {
+    std::shared_ptr<Session> session;
+    TimePoint until;
+  };
   // An entry with reserved room.
   struct Reserved {
     Entry entry;
@@ -124,7 +131,9 @@ class Sessions {
   Result<Duration> timeout_for(Duration lease) const;
   void learn_bounds(const Session& session);
   Status check_lease(Duration lease, Duration timeout) const;
-  static void close(std::vector<Entry> entries);
+  static void close(std::vector<std::shared_ptr<Session>> sessions);
+  // Takes out what is to be closed. REQUIRES mutex_.
+  void take_retired(TimePoint now, std::vector<std::shared_ptr<Session>>& ended);
 
   const Options options_;
   const Session::Connections connections_ = std::make_shared<std::atomic<ConnectionNumber>>(0);
@@ -132,6 +141,7 @@ class Sessions {
   std::condition_variable opened_;
   bool opening_ = false;
   std::vector<Entry> entries_;
+  std::vector<Retired> retired_;
   Bounds bounds_;
   Duration handshake_ = first_handshake;
   std::shared_ptr<const Acl> acl_;
