@@ -237,6 +237,7 @@ struct Timeline {
   std::vector<Restore> restores;       // by begin
   ByOp<Return> returns;                // by begin
   std::vector<Interval> demotions;
+  std::vector<Interval> cuts;       // in order, none meets another
   std::vector<Snapshot> snapshots;  // by begin
   std::vector<Interval> faults;     // of kinds other than kill and stop; by begin
   std::vector<Quiet> ends;

@@ -25,6 +25,20 @@ void work_out_permits(Timeline& line, const Rules& rules) {
   }
 }
 
+// When the hold may have ended with its connection at the earliest. A renewal goes over the same
+// connection: if it was done, the hold was still there when it was sent.
+TimePoint cut_off(const Timeline& line, const Op& op, std::size_t index) {
+  TimePoint there = op.asked;
+  for (const Renewal& each : line.renewals.of(index)) {
+    const bool done = each.process == op.process && each.answer == Renewal::Answer::renewed;
+    if (done) there = std::max(there, each.sent);
+  }
+  const auto cut =
+      std::lower_bound(line.cuts.begin(), line.cuts.end(), there,
+                       [](const Interval& each, TimePoint time) { return each.end < time; });
+  return cut == line.cuts.end() ? TimePoint::max() : std::max(cut->begin, there);
+}
+
 TimePoint must_end(const Timeline& line, const Op& op, std::size_t index) {
   TimePoint end = op.valid_end;
   for (const Ending& each : line.endings.of(index)) {
@@ -43,6 +57,7 @@ TimePoint must_end(const Timeline& line, const Op& op, std::size_t index) {
     if (!each.answer && !line.interrupted(each)) end = std::min(end, each.answered);
   }
   if (const auto& killed = line.processes[op.process].killed) end = std::min(end, *killed);
+  end = std::min(end, cut_off(line, op, index));
   for (const Restore& each : line.restores) {
     if (each.forgets && each.concerns(op.asked)) end = std::min(end, each.during.begin);
   }
