@@ -61,6 +61,8 @@ struct Op {
   // `asked` to may_end. An op that was not certainly granted has only may_end.
   TimePoint must_end;
   TimePoint may_end;
+  // must_end is so early because connections could break off.
+  bool cut_off = false;
   // The grant that took its place when it was certainly there. must_end is then when that was asked
   // for, but no other grant came in between.
   std::uint32_t replaced_by = nobody;

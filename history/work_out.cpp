@@ -57,7 +57,6 @@ TimePoint must_end(const Timeline& line, const Op& op, std::size_t index) {
     if (!each.answer && !line.interrupted(each)) end = std::min(end, each.answered);
   }
   if (const auto& killed = line.processes[op.process].killed) end = std::min(end, *killed);
-  end = std::min(end, cut_off(line, op, index));
   for (const Restore& each : line.restores) {
     if (each.forgets && each.concerns(op.asked)) end = std::min(end, each.during.begin);
   }
@@ -162,6 +161,9 @@ void work_out(Timeline& line, const Rules& rules) {
     if (op.granted()) {
       op.valid_end = line.valid_end(op, i, TimePoint::max());
       op.must_end = must_end(line, op, i);
+      const TimePoint cut = cut_off(line, op, i);
+      op.cut_off = cut < op.must_end;
+      op.must_end = std::min(op.must_end, cut);
       // If it had ended before, or perhaps had, that grant says nothing of it.
       const bool there = op.replaced_by != nobody && op.must_end == line.ops[op.replaced_by].asked;
       if (!there) op.replaced_by = nobody;

@@ -16,7 +16,11 @@ Story two(Story story) {
   return story.had("q", 1, 11, {w("a")}, 140, 150, 160, 161);
 }
 
-TEST(Cut, MayEndAHoldThatItsHolderStillBelievesIn) { expect_kept(two(cut()).check()); }
+TEST(Cut, MayEndAHoldThatItsHolderStillBelievesIn) {
+  const Report report = two(cut()).check();
+  expect_kept(report);
+  EXPECT_EQ(report.counts.cut_off, 1U);
+}
 
 TEST(Cut, IsTheOnlyExcuseForTwoHolders) {
   const Report report = two({}).check();
