@@ -266,7 +266,7 @@ bool SessionBackend::settle_on_main(TimePoint by) {
       kept_ = token;
       return give_token_up(by);
     }
-    main_->shut();
+    main_->give_up();
     return false;
   }
   if (done->rows.size() == 1 && done->text(0) == "keeper") {
