@@ -395,7 +395,7 @@ TEST_P(SessionStrategy, StampsGrowThoughTheServersCounterIsBehind) {
 // SEM 8: a crash of the server
 TEST_P(SessionStrategy, StampsGrowOverACrash) {
   test::PrivateServer own(GetParam().kind);
-  const std::string there = own.admin_url() + "?space=crash&strategy=session&experimental=on";
+  const std::string there = own.admin_url() + "?space=crash&strategy=session";
   init_space(there, soon()).value();
   Stamp last;
   {
@@ -474,7 +474,7 @@ TEST_P(SessionStrategy, ASpaceIsOfOneKind) {
       says(checked(init_space(plain, soon()).error(), Errc::misconfigured), "strategy=session"));
   const std::string other = server().admin_url() + "?space=p" + space().substr(1);
   init_space(other, soon()).value();
-  const std::string wrong = other + "&strategy=session&experimental=on";
+  const std::string wrong = other + "&strategy=session";
   EXPECT_TRUE(says(refused(wrong, Errc::misconfigured), "without strategy=session"));
   EXPECT_TRUE(says(checked(init_space(wrong, soon()).error(), Errc::misconfigured),
                    "without strategy=session"));

@@ -29,8 +29,7 @@ class MysqlStore final : public ServerStore {
   MysqlStore(const std::string& kind, const std::string& strategy, const StoreOptions& options)
       : ServerStore(kind + ":" + strategy, kind, options),
         sessions_(strategy == "session"),
-        parameters_("/lockset?ssl_mode=disabled&space=chaos&strategy=" + strategy +
-                    (sessions_ ? "&experimental=on" : "")),
+        parameters_("/lockset?ssl_mode=disabled&space=chaos&strategy=" + strategy),
         password_(Token::random().hex()) {
     RawMysql admin = session();
     for (const std::string user : {"chaos_worker", "chaos_definer"}) {
