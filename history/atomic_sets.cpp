@@ -126,7 +126,9 @@ void check_atomic_sets(const Timeline& line, const Rules& rules, Findings& findi
           std::lower_bound(granted.begin(), granted.end(), std::pair(row.stamp, std::uint32_t{0}));
       if (at == granted.end() || at->first != row.stamp) {
         const auto asked = perhaps.find(names);
-        if (asked == perhaps.end() || !asked->second.meets(snapshot.taken)) {
+        const bool possible = asked != perhaps.end() &&
+                              (!rules.snapshots_current || asked->second.meets(snapshot.taken));
+        if (!possible) {
           complain("nobody was granted that, nor may have been", nullptr);
         }
         continue;
@@ -139,11 +141,11 @@ void check_atomic_sets(const Timeline& line, const Rules& rules, Findings& findi
         complain("a part of a set, or another one", &op);
       } else if (snapshot.taken.end < op.asked) {
         complain("a hold before it was asked for", &op);
-      } else if (!line.may_be_there(at->second, snapshot.taken)) {
+      } else if (rules.snapshots_current && !line.may_be_there(at->second, snapshot.taken)) {
         complain("a hold after its end", &op);
       }
     }
-    if (!rules.leases_last) continue;
+    if (!rules.leases_last || !rules.snapshots_current) continue;
     surely.during(snapshot.taken, [&](const Op& op) {
       if (shown.contains(op.stamp)) return;
       findings.add(Invariant::atomic_sets, [&] {

@@ -36,6 +36,7 @@ void count(const Timeline& line, Counts& counts) {
     }
   }
   for (const Op& op : line.ops) {
+    if (op.cut_off) ++counts.cut_off;
     if (!op.replaces) continue;
     const bool upgrade = line.set_of(op).front().mode == Mode::write;
     if (op.granted()) ++(upgrade ? counts.upgrades : counts.downgrades);

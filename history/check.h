@@ -74,6 +74,10 @@ struct Rules {
   // then still show the hold, and be busy because of it, for a moment or until its lease ends
   // there.
   bool denials_end = true;
+  // Whether a snapshot shows the store as it was. A store without rows asks its clients what they
+  // hold, and shows one that does not answer as it last was: a hold may then be missing, or be
+  // shown when it has ended.
+  bool snapshots_current = true;
   // A store that frees what a client holds when the client is gone: how soon after a kill that has
   // happened. What is held or busy later because of the dead one has no explanation (I4, I7).
   Duration freed_after_kill = Duration::max();
@@ -118,6 +122,7 @@ struct Counts {
   std::uint64_t unknown = 0;
   std::uint64_t refused = 0;
   std::uint64_t lost = 0;
+  std::uint64_t cut_off = 0;  // grants that count as certain no longer than to a cut
   std::uint64_t kills = 0;
   std::uint64_t stops = 0;
   std::uint64_t faults = 0;  // of other kinds

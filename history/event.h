@@ -231,6 +231,18 @@ struct DemotedEnd {
   bool operator==(const DemotedEnd&) const = default;
 };
 
+// Between these two, connections to the store may break off before their clients know, and with
+// them the holds that end with their connection. Of a store whose holds outlive connections there
+// are none. A cut ends when the same log has an End of the same kind.
+struct CutBegin {
+  std::string kind;
+  bool operator==(const CutBegin&) const = default;
+};
+struct CutEnd {
+  std::string kind;
+  bool operator==(const CutEnd&) const = default;
+};
+
 // A change of the permits of one name; both values are the ones after the change. A change of the
 // default appears once for each name that it affects.
 struct PermitsBegin {
@@ -288,12 +300,13 @@ struct Bounded {
   bool operator==(const Bounded&) const = default;
 };
 
-using What = std::variant<Ask, Granted, Busy, TimedOut, Unknown, Refused, Renew, Renewed,
-                          NotRenewed, RenewUnknown, Lost, Valid, Release, Released, ReleaseUnknown,
-                          NotHeld, Use, Kill, Stop, Cont, FaultBegin, FaultEnd, RestoreBegin,
-                          RestoreEnd, DemotedBegin, DemotedEnd, PermitsBegin, PermitsEnd, SeenBegin,
-                          Seen, SeenEnd, End, Expect, Bounded, Condition, Observe, Observed,
-                          NotObserved, Validate, Unchanged, Changed, NotValidated, Replace>;
+using What =
+    std::variant<Ask, Granted, Busy, TimedOut, Unknown, Refused, Renew, Renewed, NotRenewed,
+                 RenewUnknown, Lost, Valid, Release, Released, ReleaseUnknown, NotHeld, Use, Kill,
+                 Stop, Cont, FaultBegin, FaultEnd, RestoreBegin, RestoreEnd, DemotedBegin,
+                 DemotedEnd, PermitsBegin, PermitsEnd, SeenBegin, Seen, SeenEnd, End, Expect,
+                 Bounded, Condition, Observe, Observed, NotObserved, Validate, Unchanged, Changed,
+                 NotValidated, Replace, CutBegin, CutEnd>;
 
 struct Event {
   TimePoint time;

@@ -20,7 +20,7 @@ inline constexpr std::array<std::string_view, std::variant_size_v<What>> kind_na
     "demoted_end", "permits_begin", "permits_end",   "seen_begin",  "seen",
     "seen_end",    "end",           "expect",        "bounded",     "condition",
     "observe",     "observed",      "not_observed",  "validate",    "unchanged",
-    "changed",     "not_validated", "replace"};
+    "changed",     "not_validated", "replace",       "cut_begin",   "cut_end"};
 
 // Works for T and const T.
 template <class T, class Each>

@@ -126,6 +126,20 @@ class Incidents {
     demotion_.reset();
   }
 
+  void operator()(const CutBegin& what) {
+    open_cuts_[what.kind].push_back(all_.line.cuts.size());
+    all_.line.cuts.push_back({all_.now, TimePoint::max()});
+  }
+  void operator()(const CutEnd& what) {
+    std::vector<std::size_t>& open = open_cuts_[what.kind];
+    if (open.empty()) {
+      all_.complaint = "a cut ends that did not begin: kind=" + what.kind;
+      return;
+    }
+    all_.line.cuts[open.back()].end = all_.now;
+    open.pop_back();
+  }
+
   void operator()(const PermitsBegin& what) {
     const std::uint32_t name = all_.name_of(what.name);
     open_permits_[name] = all_.line.permits.size();
@@ -226,6 +240,7 @@ class Incidents {
   std::unordered_map<std::uint64_t, std::vector<std::size_t>> pending_;
   std::unordered_map<std::string, std::vector<std::size_t>> open_faults_;
   std::unordered_map<std::uint32_t, std::size_t> open_permits_;
+  std::unordered_map<std::string, std::vector<std::size_t>> open_cuts_;
   std::optional<std::size_t> restore_;  // the one under way
   std::optional<std::size_t> demotion_;
   std::optional<Snapshot> snapshot_;

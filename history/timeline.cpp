@@ -59,6 +59,19 @@ void note_times(const History& history, Timeline& line) {
   }
 }
 
+// Makes one of those that meet.
+void merge(std::vector<Interval>& cuts) {
+  std::vector<Interval> merged;
+  for (const Interval& each : cuts) {
+    if (merged.empty() || merged.back().end < each.begin) {
+      merged.push_back(each);
+    } else {
+      merged.back().end = std::max(merged.back().end, each.end);
+    }
+  }
+  cuts = std::move(merged);
+}
+
 void sort(Timeline& line) {
   const auto by = [](auto&& key) {
     return [key](const auto& a, const auto& b) { return key(a) < key(b); };
@@ -80,6 +93,9 @@ void sort(Timeline& line) {
                    }));
   std::stable_sort(line.faults.begin(), line.faults.end(),
                    by([](const Interval& each) { return each.begin; }));
+  std::stable_sort(line.cuts.begin(), line.cuts.end(),
+                   by([](const Interval& each) { return each.begin; }));
+  merge(line.cuts);
   std::stable_sort(line.restores.begin(), line.restores.end(),
                    by([](const Restore& each) { return each.during.begin; }));
   std::stable_sort(line.snapshots.begin(), line.snapshots.end(),

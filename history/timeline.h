@@ -61,6 +61,8 @@ struct Op {
   // `asked` to may_end. An op that was not certainly granted has only may_end.
   TimePoint must_end;
   TimePoint may_end;
+  // must_end is so early because connections could break off.
+  bool cut_off = false;
   // The grant that took its place when it was certainly there. must_end is then when that was asked
   // for, but no other grant came in between.
   std::uint32_t replaced_by = nobody;
@@ -237,6 +239,7 @@ struct Timeline {
   std::vector<Restore> restores;       // by begin
   ByOp<Return> returns;                // by begin
   std::vector<Interval> demotions;
+  std::vector<Interval> cuts;       // in order, none meets another
   std::vector<Snapshot> snapshots;  // by begin
   std::vector<Interval> faults;     // of kinds other than kill and stop; by begin
   std::vector<Quiet> ends;

@@ -25,6 +25,20 @@ void work_out_permits(Timeline& line, const Rules& rules) {
   }
 }
 
+// When the hold may have ended with its connection at the earliest. A renewal goes over the same
+// connection: if it was done, the hold was still there when it was sent.
+TimePoint cut_off(const Timeline& line, const Op& op, std::size_t index) {
+  TimePoint there = op.asked;
+  for (const Renewal& each : line.renewals.of(index)) {
+    const bool done = each.process == op.process && each.answer == Renewal::Answer::renewed;
+    if (done) there = std::max(there, each.sent);
+  }
+  const auto cut =
+      std::lower_bound(line.cuts.begin(), line.cuts.end(), there,
+                       [](const Interval& each, TimePoint time) { return each.end < time; });
+  return cut == line.cuts.end() ? TimePoint::max() : std::max(cut->begin, there);
+}
+
 TimePoint must_end(const Timeline& line, const Op& op, std::size_t index) {
   TimePoint end = op.valid_end;
   for (const Ending& each : line.endings.of(index)) {
@@ -147,6 +161,9 @@ void work_out(Timeline& line, const Rules& rules) {
     if (op.granted()) {
       op.valid_end = line.valid_end(op, i, TimePoint::max());
       op.must_end = must_end(line, op, i);
+      const TimePoint cut = cut_off(line, op, i);
+      op.cut_off = cut < op.must_end;
+      op.must_end = std::min(op.must_end, cut);
       // If it had ended before, or perhaps had, that grant says nothing of it.
       const bool there = op.replaced_by != nobody && op.must_end == line.ops[op.replaced_by].asked;
       if (!there) op.replaced_by = nobody;

@@ -26,6 +26,7 @@ std::string counts_table(const history::Counts& counts) {
   add("unknown", counts.unknown);
   add("refused", counts.refused);
   add("lost", counts.lost);
+  add("cut off, perhaps", counts.cut_off);
   add("kills", counts.kills);
   add("stops", counts.stops);
   add("other faults", counts.faults);

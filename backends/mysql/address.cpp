@@ -42,7 +42,6 @@ Parameters parameters_of(Options& options) {
       {"ssl_cert", text(options.ssl_cert)},
       {"ssl_key", text(options.ssl_key)},
       {"single_writer", on_or_off(options.single_writer)},
-      {"experimental", on_or_off(options.experimental)},
   };
 }
 
@@ -84,11 +83,6 @@ Result<Options> parse_address(const Url& url) {
   if (Status status = read_database(options, url); !status) return status.error();
   Status read = read_parameters(url, parameters_of(options));
   if (!read) return read.error();
-  if (options.strategy == Strategy::session && !options.experimental) {
-    return invalid(
-        "strategy=session of a mysql: address is experimental: it has not passed all of its tests. "
-        "Add experimental=on to try it, or take another strategy");
-  }
   const bool mode_given = url.params.contains("ssl_mode");
   // As in MySQL's clients: an address that names a CA wants the certificate verified.
   if (!mode_given && !options.ssl_ca.empty()) options.ssl_mode = SslMode::verify_ca;

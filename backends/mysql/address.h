@@ -39,8 +39,6 @@ struct Options {
   std::string ssl_key;
   // A server of a Galera cluster to which all clients write, and only to this one.
   bool single_writer = false;
-  // Strategy::session may be used, although it has not passed all of its tests.
-  bool experimental = false;
 
   // For messages: "MySQL (app@db.example:3306/prod, space lockset)".
   [[nodiscard]] std::string shown() const;

@@ -98,7 +98,7 @@ Session::Session(const Options& options)
 Session::~Session() {
   if (raw_ == nullptr) return;
   if (owes()) {
-    shut();
+    ::shutdown(fd_, SHUT_RDWR);
     static_cast<void>(receive(Sent::reading, BootClock::now() + to_end));
   }
   const LibraryCall call(encrypts_);
@@ -188,10 +188,7 @@ Status Session::open(bool encrypt, TimePoint by) {
   return {};
 }
 
-void Session::shut() noexcept {
-  ::shutdown(fd_, SHUT_RDWR);
-  outcome_ = Outcome::broken;
-}
+void Session::give_up() noexcept { outcome_ = Outcome::broken; }
 
 bool Session::hung_up() const noexcept {
   pollfd look{fd_, POLLRDHUP, 0};
@@ -237,7 +234,7 @@ bool Session::send(const SessionStatement& statement, std::span<const std::strin
     binds[i].buffer_length = arguments_[i].size();
   }
   if (mysql_stmt_bind_param(statement_, binds.data()) != 0) {
-    shut();
+    give_up();
     return false;
   }
   stage_ = Stage::execute;
@@ -444,7 +441,7 @@ bool Session::unlock(std::span<const LockKey> keys, TimePoint by) {
     if (done) return true;
     if (outcome_ != Outcome::answered) return false;
   }
-  shut();
+  give_up();
   return false;
 }
 
@@ -456,7 +453,7 @@ bool Session::unlock_all(TimePoint by) {
     }
     if (outcome_ != Outcome::answered) return false;
   }
-  shut();
+  give_up();
   return false;
 }
 

@@ -87,7 +87,7 @@ class Session final : public server::Carrier {
   bool end_after(Duration silence, TimePoint by) override;
   [[nodiscard]] bool hung_up() const noexcept override;
   [[nodiscard]] int fd() const noexcept override { return fd_; }
-  void shut() noexcept override;
+  void give_up() noexcept override;
 
   // The server's number of it. Thread-safe.
   [[nodiscard]] std::int64_t id() const noexcept { return id_; }

@@ -44,6 +44,27 @@ std::string new_name() { return Token::random().hex().substr(0, 20); }
 // The lock that a client's main connection holds while it is parked, without "lockset ".
 std::string mark_of(std::string_view client) { return "parked " + std::string(client); }
 
+bool was_interrupted(const Session& session) {
+  return session.outcome() == Session::Outcome::answered && session.code() == code_of_interruption;
+}
+
+// On MySQL a procedure that was interrupted runs no handler: its transaction is still open.
+bool roll_back(Session& session, TimePoint by) {
+  while (!session.run("ROLLBACK", Sent::reading, by)) {
+    if (!was_interrupted(session) || BootClock::now() >= by) return false;
+  }
+  return true;
+}
+
+// Whoever wakes this client may end the call in the middle: then it is repeated.
+Result<Reply> run_to_the_end(Session& session, const std::string& call, TimePoint by) {
+  for (;;) {
+    Result<Reply> answer = session.run(call, Sent::reading, by);
+    if (answer || !was_interrupted(session) || BootClock::now() >= by) return answer;
+    if (!roll_back(session, by)) return answer;
+  }
+}
+
 std::string hex_text(std::string_view bytes) {
   const std::string literal = hex_literal(bytes);  // x'..'
   return "\"" + literal.substr(2, literal.size() - 3) + "\"";
@@ -70,10 +91,7 @@ Status SessionBackend::connect_main(TimePoint by) {
   if (!named) return named.error();
   // From its commit on others may wake it, also in the middle of this call.
   const std::string call = CallText(store_.name("_session_register")).bytes(name).str();
-  Result<Reply> last = (*session)->run(call, Sent::reading, end);
-  while (!last && (*session)->code() == code_of_interruption && BootClock::now() < end) {
-    last = (*session)->run(call, Sent::reading, end);
-  }
+  const Result<Reply> last = run_to_the_end(**session, call, end);
   if (!last) return last.error();
   answered_ = last->number(0);
   {
@@ -220,13 +238,9 @@ bool SessionBackend::answer_main(const Reply& news) {
 
 bool SessionBackend::give_token_up(TimePoint by) {
   // The token first: whoever gets to be the keeper knows that it is not held.
-  const bool done = main_
-                        ->run("DO RELEASE_LOCK(" + quoted("lockset " + kept_) + "), RELEASE_LOCK(" +
-                                  quoted(names_.keeper()) + ")",
-                              Sent::change, by)
-                        .ok();
-  if (!done && main_->code() != code_of_interruption) return false;
-  if (!done) return give_token_up(by);
+  const std::string call = "DO RELEASE_LOCK(" + quoted("lockset " + kept_) + "), RELEASE_LOCK(" +
+                           quoted(names_.keeper()) + ")";
+  if (!run_to_the_end(*main_, call, by)) return false;
   kept_.clear();
   // Its successor, unless somebody is quicker.
   const std::lock_guard lock(settled_mutex_);
@@ -248,11 +262,11 @@ bool SessionBackend::settle_on_main(TimePoint by) {
                  Sent::reading, by);
   if (!done) {
     // Perhaps it has the locks: they end with the connection. But for who woke it in the middle.
-    if (main_->code() == code_of_interruption && main_->outcome() == Session::Outcome::answered) {
+    if (was_interrupted(*main_) && roll_back(*main_, by)) {
       kept_ = token;
       return give_token_up(by);
     }
-    main_->shut();
+    main_->give_up();
     return false;
   }
   if (done->rows.size() == 1 && done->text(0) == "keeper") {
@@ -316,9 +330,9 @@ bool SessionBackend::say_answered(std::int64_t answered, const std::vector<std::
   }
   // Others read and remove rows meanwhile, or end the call to wake this client.
   while (BootClock::now() < by) {
-    if (main_->run(call.str(), Sent::reading, by)) return true;
+    if (run_to_the_end(*main_, call.str(), by)) return true;
     if (main_->outcome() != Session::Outcome::answered) return false;
-    if (!worth_repeating(main_->code()) && main_->code() != code_of_interruption) return false;
+    if (!worth_repeating(main_->code())) return false;
   }
   return false;
 }

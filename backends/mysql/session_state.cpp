@@ -132,7 +132,7 @@ Result<SessionBackend::SettledPtr> SessionBackend::number_session(Session& sessi
     const Result<Reply> found = session.run(sql + "-1)", Sent::reading, by);
     if (!found) {
       // It may have one that nobody knows of.
-      if (session.outcome() != Session::Outcome::broken) session.shut();
+      if (session.outcome() != Session::Outcome::broken) session.give_up();
       return found.error();
     }
     session.has_number(static_cast<int>(found->number(0)));

@@ -308,7 +308,7 @@ Result<AcquireOutcome> SessionBackend::ask(const AcquireRequest& request,
   const auto give_up = [&](Error error) -> Result<AcquireOutcome> {
     if (have && session.outcome() != Session::Outcome::broken &&
         !session.unlock({&wanted.front(), 1}, request.by)) {
-      session.shut();
+      session.give_up();
     }
     slots_->give_back(slot);
     return error;
@@ -352,7 +352,7 @@ Result<AcquireOutcome> SessionBackend::ask(const AcquireRequest& request,
           break;
         case Session::Outcome::answered:
           // It has failed half way.
-          if (!session.unlock(wanted, request.by)) session.shut();
+          if (!session.unlock(wanted, request.by)) session.give_up();
           break;
       }
       slots_->give_back(slot);
@@ -363,7 +363,7 @@ Result<AcquireOutcome> SessionBackend::ask(const AcquireRequest& request,
       const Result<std::optional<Stamp>> stamp =
           stamp_from(*now, *answer.counter, request.min_stamp, request.by);
       if (!stamp || !*stamp) {
-        if (!session.unlock(wanted, request.by)) session.shut();
+        if (!session.unlock(wanted, request.by)) session.give_up();
         have = false;
         if (!stamp) return give_up(stamp.error());
         Result<SettledPtr> again = settle({}, request.by);
@@ -466,7 +466,7 @@ void SessionBackend::begin_wait(Ticket& ticket, const LockKey& key, TimePoint by
   if (sent) {
     ticket.state = Ticket::State::waits;
   } else {
-    session.shut();
+    session.give_up();
     slots_->give_back(ticket.let_go());
   }
 }
@@ -500,7 +500,8 @@ void SessionBackend::stop_waiting(Ticket& ticket, TimePoint by) {
     // It answers that it was cancelled: the session is free, and the ticket has let it go.
     if (ticket.state == Ticket::State::none) return;
   }
-  if (ticket.state != Ticket::State::has || !session.unlock({&ticket.key, 1}, by)) session.shut();
+  if (ticket.state != Ticket::State::has || !session.unlock({&ticket.key, 1}, by))
+    session.give_up();
   slots_->give_back(ticket.let_go());
 }
 

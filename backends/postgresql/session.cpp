@@ -53,10 +53,7 @@ Session::Session(const Options& options, std::unique_ptr<Connection> connection)
   PQsetnonblocking(raw_, 1);
 }
 
-void Session::shut() noexcept {
-  ::shutdown(fd(), SHUT_RDWR);
-  outcome_ = Outcome::broken;
-}
+void Session::give_up() noexcept { outcome_ = Outcome::broken; }
 
 Result<Session::Rows> Session::fail(Sent sent, Outcome outcome, const std::string& said) {
   outcome_ = outcome;
@@ -207,7 +204,7 @@ bool Session::unlock(std::span<const LockKey> keys, TimePoint by) {
     if (ask()) return true;
     if (outcome_ != Outcome::answered) return false;
   }
-  shut();
+  give_up();
   return false;
 }
 

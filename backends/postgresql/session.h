@@ -64,7 +64,7 @@ class Session final : public server::Carrier {
   [[nodiscard]] int pid() const noexcept { return pid_; }
   [[nodiscard]] const std::string& user() const noexcept { return user_; }
   [[nodiscard]] PGconn* raw() noexcept { return raw_; }
-  void shut() noexcept override;
+  void give_up() noexcept override;
 
  private:
   bool flush(TimePoint by);

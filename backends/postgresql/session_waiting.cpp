@@ -215,11 +215,11 @@ Result<AcquireOutcome> SessionBackend::ask(const AcquireRequest& request,
       case Session::Outcome::late:
         if (answer) session.undo_when_answered(wanted);
         // Nothing was sent, so the waiter's lock is held still.
-        if (!answer && have > 0) session.shut();
+        if (!answer && have > 0) session.give_up();
         break;
       case Session::Outcome::answered:
         // It has failed half way, and session-level locks outlive their transaction.
-        if (!session.unlock(wanted, request.by)) session.shut();
+        if (!session.unlock(wanted, request.by)) session.give_up();
         break;
     }
     slots_->give_back(slot);
@@ -343,7 +343,7 @@ void SessionBackend::begin_wait(Ticket& ticket, const LockKey& key, TimePoint by
   if (session_of(*ticket.slot).send(wait, {&argument, 1}, by)) {
     ticket.state = Ticket::State::waits;
   } else {
-    ticket.slot->session->shut();
+    ticket.slot->session->give_up();
     slots_->give_back(ticket.let_go());
   }
 }
@@ -380,7 +380,7 @@ void SessionBackend::stop_waiting(Ticket& ticket, TimePoint by) {
       ticket.state == Ticket::State::has && ticket.key.key == line_key_.key;  // nothing to unlock
   if (!has_passed &&
       (ticket.state != Ticket::State::has || !session.unlock({&ticket.key, 1}, by))) {
-    session.shut();
+    session.give_up();
   }
   slots_->give_back(ticket.let_go());
 }

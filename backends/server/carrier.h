@@ -44,8 +44,9 @@ class Carrier {
   // Asks only the kernel. Thread-safe.
   [[nodiscard]] virtual bool hung_up() const noexcept = 0;
   [[nodiscard]] virtual int fd() const noexcept = 0;
-  // Ends it from this side, now: the server frees what it holds as soon as it hears of that.
-  virtual void shut() noexcept = 0;
+  // Makes it broken, and leaves it open: what it holds is free as soon as the server hears of its
+  // end, and their holders have to be told before.
+  virtual void give_up() noexcept = 0;
 };
 
 }  // namespace lockset::server

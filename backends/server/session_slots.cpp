@@ -190,15 +190,15 @@ void Slots::give_back(Slot* slot) {
     }
     changed_.notify_all();
   }
-  if (dropped) dropped->session->shut();
   tell(lost);
+  // It ends here: then the server frees what they held.
 }
 
 void Slots::abandon(Slot* slot) {
   {
     const std::lock_guard lock(mutex_);
     if (closed_) return;
-    slot->session->shut();
+    slot->session->give_up();
   }
   give_back(slot);
 }
@@ -495,8 +495,8 @@ TimePoint Slots::tend(TimePoint now) {
       }
     }
   }
-  for (const auto& slot : dropped) slot->session->shut();
   tell(lost);
+  dropped.clear();  // ends them: then the server frees what was held
   for (Slot* const slot : settle) {
     static_cast<void>(slot->session->settle(now));
     give_back(slot);

@@ -20,7 +20,8 @@ struct HotName {
 // Whether the permits of this name change during the run.
 inline bool permits_change(std::string_view name) { return name.starts_with("changing"); }
 
-inline std::vector<HotName> hot_names(std::size_t count) {
+// `counted`: Traits::counted_permits.
+inline std::vector<HotName> hot_names(std::size_t count, bool counted) {
   static const HotName kinds[] = {
       {"one", {.read = 1, .write = 1}, false},
       {"few readers", {.read = 3, .write = 1}, false},
@@ -32,6 +33,10 @@ inline std::vector<HotName> hot_names(std::size_t count) {
     HotName name = kinds[i % std::size(kinds)];
     // A new name that needs care: with a blank, and not just ASCII.
     if (i >= std::size(kinds)) name.name += " \xC3\xA9" + std::to_string(i / std::size(kinds));
+    if (!counted) {
+      if (name.permits.read > 1) name.permits.read = max_permits;
+      name.permits.write = 1;
+    }
     names.push_back(std::move(name));
   }
   return names;

@@ -8,12 +8,16 @@
 #include <utility>
 
 #include "lockset/registry.h"
+#include "tests/chaos/stores/store.h"
 #include "tests/support/recording_backend.h"
 #include "tests/support/wait.h"
 
 namespace lockset::chaos {
 
 namespace {
+
+// If a client does not end a hold within a second, its session is ended.
+constexpr Duration quick_break = std::chrono::milliseconds(500);
 
 std::unique_ptr<Backend> open(const Observer::Options& options) {
   auto backend = open_backend(options.url, BootClock::now() + std::chrono::seconds(20));
@@ -36,7 +40,7 @@ Observer::Observer(Options options)
       backend_(open(options_)),
       recorder_("observer", options_.log),
       dice_(options_.seed),
-      names_(hot_names(options_.names)) {}
+      names_(hot_names(options_.names, backend_->traits().counted_permits)) {}
 
 Observer::~Observer() {
   thread_.request_stop();
@@ -58,7 +62,7 @@ void Observer::run(const std::stop_token& stop) {
   TimePoint break_at = BootClock::now() + options_.break_every;
   while (!stop.stop_requested()) {
     const TimePoint now = BootClock::now();
-    take_picture();
+    if (take_picture()) end_cut();
     if (now >= permits_at) {
       changing_ = true;  // set before the look: a caller that forbids changes and then finds this
                          // false is safe
@@ -66,7 +70,7 @@ void Observer::run(const std::stop_token& stop) {
       changing_ = false;
       permits_at = now + options_.permits_every;
     }
-    if (options_.break_every > Duration::zero() && now >= break_at) {
+    if (options_.break_every > Duration::zero() && now >= break_at && !cut_) {
       break_one();
       break_at = now + options_.break_every;
     }
@@ -74,11 +78,11 @@ void Observer::run(const std::stop_token& stop) {
   }
 }
 
-void Observer::take_picture() {
+bool Observer::take_picture() {
   const TimePoint from = recorder_.now();
   Result<Inspection> all = backend_->inspect({}, soon());
   // A store that lost its state does not know its holds, and says so.
-  if (!all || all->quarantine) return;
+  if (!all || all->quarantine) return all.ok();
   // Lockset's own holds are not in the history: the pilot of a migration takes them.
   std::erase_if(all->holds,
                 [](const HoldInfo& hold) { return is_reserved_name(hold.items.front().name); });
@@ -86,6 +90,7 @@ void Observer::take_picture() {
   ++snapshots_;
   seen_.clear();
   for (const HoldInfo& hold : all->holds) seen_.push_back(hold.stamp);
+  return true;
 }
 
 // Repeated until the store confirms it: an end line says that the new values apply from now on.
@@ -123,6 +128,10 @@ void Observer::change_one(const std::stop_token& stop) {
   }
   if (changing.empty()) return;
   HotName& name = *changing[dice_() % changing.size()];
+  if (!backend_->traits().counted_permits) {
+    set_permits(name, Mode::read, dice_() % 2 == 0 ? 1 : max_permits, stop);
+    return;
+  }
   set_permits(name, dice_() % 2 == 0 ? Mode::read : Mode::write, values[dice_() % values.size()],
               stop);
 }
@@ -130,15 +139,32 @@ void Observer::change_one(const std::stop_token& stop) {
 void Observer::break_one() {
   if (seen_.empty()) return;
   const Stamp stamp = seen_[dice_() % seen_.size()];
+  // Where holds end with their connection, the one of a client that does not answer is ended, with
+  // its other holds.
+  cut_ = !backend_->traits().holds_outlive_connections;
+  if (cut_) recorder_.record(history::CutBegin{"break"});
   recorder_.record(history::Release{stamp});
+  const TimePoint asked = BootClock::now();
   const Result<bool> broken = backend_->break_hold(stamp, soon());
-  if (!broken) {
+  // Then it is not known whether the hold was still there: its client did not say.
+  const bool forced = cut_ && BootClock::now() >= asked + quick_break;
+  if (!broken || (*broken && forced)) {
     recorder_.record(history::ReleaseUnknown{stamp});
   } else if (*broken) {
     recorder_.record(history::Released{stamp});
   } else {
     recorder_.record(history::NotHeld{stamp});
   }
+  if (cut_ && broken && !forced) {
+    recorder_.record(history::CutEnd{"break"});
+    cut_ = false;
+  }
+}
+
+// REQUIRES: the server has answered since: it works, and ends a connection soon.
+void Observer::end_cut() {
+  if (!std::exchange(cut_, false)) return;
+  recorder_.record_at(BootClock::now() + time_to_cut, history::CutEnd{"break"});
 }
 
 void Observer::count(const CountLeft& left, history::End& all) {

@@ -68,11 +68,13 @@ class Observer {
 
  private:
   void run(const std::stop_token& stop);
-  void take_picture();
+  // False: the store did not answer.
+  bool take_picture();
   void change_one(const std::stop_token& stop);
   [[nodiscard]] bool read_permits();
   bool set_permits(HotName& name, Mode mode, std::uint32_t value, const std::stop_token& stop);
   void break_one();
+  void end_cut();
   void count(const CountLeft& left, history::End& all);
   [[nodiscard]] TimePoint soon() const { return BootClock::now() + options_.io_timeout; }
 
@@ -82,6 +84,7 @@ class Observer {
   std::mt19937_64 dice_;
   std::vector<HotName> names_;
   std::vector<Stamp> seen_;  // in the last snapshot
+  bool cut_ = false;         // a session may still be ended for the last break
   std::atomic<std::uint64_t> snapshots_{0};
   std::atomic<bool> permits_change_{true};
   std::atomic<bool> changing_{false};

@@ -37,7 +37,8 @@ class Worker {
       : options_(options),
         locks_(locks),
         resource_(resource),
-        names_(options.keeps ? kept_names() : hot_names(options.names)),
+        names_(options.keeps ? kept_names()
+                             : hot_names(options.names, locks.traits().counted_permits)),
         dice_(seed),
         stop_(std::move(stop)) {}
 

@@ -170,7 +170,7 @@ class MysqlSpace final : public Space {
     return holds;
   }
   [[nodiscard]] std::string parameters() const {
-    return "?space=" + name_ + "&strategy=" + strategy_ + "&experimental=on";
+    return "?space=" + name_ + "&strategy=" + strategy_;
   }
   Server& server_;
   std::string name_;

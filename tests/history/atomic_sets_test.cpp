@@ -136,5 +136,22 @@ TEST(AtomicSets, WhereClientsKeepTheTimeADeniedHoldMayStillBeShown) {
   expect_only(denied().check(), Invariant::atomic_sets, "a hold after its end");
 }
 
+// It is shown as its client last said: what it says by then is right all the same.
+TEST(AtomicSets, WhereClientsAreAskedASnapshotMayBeOld) {
+  Rules rules;
+  rules.snapshots_current = false;
+  expect_kept(seen(10, {w("a"), r("b")}, 91).check(rules));
+  expect_only(seen(10, {w("a"), r("b")}, 7).check(rules), Invariant::atomic_sets, "before it was");
+  expect_only(seen(10, {w("a")}, 91).check(rules), Invariant::atomic_sets, "a part of a set");
+  expect_only(seen(11, {w("c")}, 95).check(rules), Invariant::atomic_sets, "nobody was granted");
+  Story missing;
+  missing.had("p", 1, 10, {w("a")}, 10, 20, 80, 90);
+  expect_kept(missing.add("o", 30, SeenBegin{}).add("o", 40, SeenEnd{}).check(rules));
+  Story late = seen(11, {w("c")}, 95);
+  late.ask("q", 1, 0, {w("c")}).add("q", 1, Unknown{1});
+  rules.late = rules.slack = std::chrono::milliseconds(-2000);
+  expect_kept(late.check(rules));
+}
+
 }  // namespace
 }  // namespace lockset::history

@@ -57,7 +57,7 @@ std::unique_ptr<RawMysql> MysqlTest::session() const {
 
 std::string MysqlTest::url(const std::string& more) const {
   return server().admin_url() + "?space=" + space_ + "&strategy=" + strategy() +
-         "&experimental=on" + (more.empty() ? "" : "&" + more);
+         (more.empty() ? "" : "&" + more);
 }
 
 std::string MysqlTest::url(const Address& address) const {
@@ -84,7 +84,7 @@ Address MysqlTest::runtime_user(const std::string& password, const std::string& 
   allow(url(), role, user, soon()).value();
   return {.user = user,
           .password = password,
-          .parameters = "space=" + space_ + "&strategy=" + strategy() + "&experimental=on"};
+          .parameters = "space=" + space_ + "&strategy=" + strategy()};
 }
 
 std::vector<std::string> MysqlTest::sessions_of(const std::string& user) {

@@ -27,13 +27,6 @@ TEST_P(Refusals, AWrongPassword) {
   EXPECT_TRUE(says(message, "1045")) << message;
 }
 
-TEST_P(Refusals, SessionsAreExperimental) {
-  const std::string sessions = server().admin_url() + "?space=sessions&strategy=session";
-  EXPECT_TRUE(says(refused(sessions, Errc::invalid), "experimental=on"));
-  EXPECT_TRUE(says(init_fails(sessions, Errc::invalid), "experimental=on"));
-  EXPECT_TRUE(says(refused(sessions + "&experimental=off", Errc::invalid), "experimental=on"));
-}
-
 TEST_P(Refusals, NoPassword) {
   Address address = runtime_user();
   address.password = "";

@@ -43,6 +43,25 @@ class SessionStrategy : public MysqlTest {
   bool waited_for(int by) {
     return eventually([&] { return waiters() == by; });
   }
+  // By KILL QUERY, as one who wakes a client: the statement in which some connection stands still
+  // and that contains this text.
+  void interrupt(const std::string& text) {
+    std::optional<std::string> id;
+    ASSERT_TRUE(eventually([&] {
+      id = admin()
+               .rows("SELECT MIN(id) FROM information_schema.processlist WHERE info LIKE '%" +
+                     text + "%' AND id <> CONNECTION_ID()")
+               .at(0)
+               .at(0);
+      return id.has_value();
+    }));
+    admin().rows("KILL QUERY " + *id);
+  }
+  // The numbers of the clients' main connections.
+  std::vector<RawMysql::Row> mains() {
+    return admin().rows("SELECT IS_USED_LOCK(CONCAT('lockset ', name)) FROM " +
+                        table("_session_clients") + " ORDER BY name");
+  }
   // How many grants of one name four threads of one client got, never two at a time.
   int grants_of_threads(const std::string& parameters) {
     const std::shared_ptr<Backend> shared = open(parameters);
@@ -262,6 +281,54 @@ TEST_P(SessionStrategy, AStoppedHoldersHoldCanBeBroken) {
   EXPECT_TRUE(eventually([&] { return !holder.valid(); }));
 }
 
+// SEM 17: a wake-up may come while a client is writing its answer, in the middle of a transaction
+TEST_P(SessionStrategy, AnInterruptedAnswerIsGivenAllTheSame) {
+  Client c = client();
+  const auto blocker = session();
+  blocker->rows("BEGIN");
+  blocker->rows("SELECT * FROM " + table("_session_clients") + " FOR UPDATE");
+  const auto before = mains();
+  test::Ask ask;
+  ask.lease = 10min;
+  const Stamp stamp = c.take({write("a")}, ask).stamp;  // it lasts, so it is listed
+  interrupt("_session_clients SET answered");
+  blocker->rows("COMMIT");
+  EXPECT_TRUE(eventually(
+      [&] { return admin().number("SELECT COUNT(*) FROM " + table("_session_holds")) == 1; }));
+  EXPECT_EQ(mains(), before);
+  EXPECT_TRUE(c.release(stamp));
+}
+
+// SEM 8: the same while it becomes the keeper
+TEST_P(SessionStrategy, AnInterruptedKeeperSettlesAllTheSame) {
+  Client c = client();
+  const auto before = mains();
+  const auto blocker = session();
+  blocker->rows("BEGIN");
+  blocker->rows("SELECT * FROM " + table("_space") + " FOR UPDATE");
+  admin().rows("UPDATE " + table("_session") + " SET token = ''");  // as a change does
+  std::jthread taking([&] { EXPECT_TRUE(c.release(c.take({write("a")}).stamp)); });
+  interrupt("stamp_base");
+  blocker->rows("COMMIT");
+  taking.join();
+  EXPECT_EQ(mains(), before);
+  // Nothing is left locked.
+  EXPECT_EQ(admin().code_of("SELECT * FROM " + table("_session") + " FOR UPDATE NOWAIT"), 0);
+}
+
+// SEM 24: the same while it opens
+TEST_P(SessionStrategy, AnInterruptedNewcomerOpensAllTheSame) {
+  const auto blocker = session();
+  blocker->rows("BEGIN");
+  blocker->rows("SELECT * FROM " + table("_session") + " FOR UPDATE");
+  std::jthread opening([&] {
+    const auto opened = open_backend(url(), soon());
+    EXPECT_TRUE(opened) << opened.error().message;
+  });
+  interrupt("FROM " + table("_session") + " WHERE id = 1 FOR UPDATE");
+  blocker->rows("COMMIT");
+}
+
 // SEM 7: a change is obeyed by all when it is done, also if the client that keeps what all rely on
 // stands still
 TEST_P(SessionStrategy, AChangeIsObeyedAlthoughTheKeeperStandsStill) {
@@ -328,7 +395,7 @@ TEST_P(SessionStrategy, StampsGrowThoughTheServersCounterIsBehind) {
 // SEM 8: a crash of the server
 TEST_P(SessionStrategy, StampsGrowOverACrash) {
   test::PrivateServer own(GetParam().kind);
-  const std::string there = own.admin_url() + "?space=crash&strategy=session&experimental=on";
+  const std::string there = own.admin_url() + "?space=crash&strategy=session";
   init_space(there, soon()).value();
   Stamp last;
   {
@@ -407,7 +474,7 @@ TEST_P(SessionStrategy, ASpaceIsOfOneKind) {
       says(checked(init_space(plain, soon()).error(), Errc::misconfigured), "strategy=session"));
   const std::string other = server().admin_url() + "?space=p" + space().substr(1);
   init_space(other, soon()).value();
-  const std::string wrong = other + "&strategy=session&experimental=on";
+  const std::string wrong = other + "&strategy=session";
   EXPECT_TRUE(says(refused(wrong, Errc::misconfigured), "without strategy=session"));
   EXPECT_TRUE(says(checked(init_space(wrong, soon()).error(), Errc::misconfigured),
                    "without strategy=session"));

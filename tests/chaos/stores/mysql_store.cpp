@@ -1,5 +1,6 @@
-// MySQL and MariaDB, each with both strategies. Workers use a separate user with only the rights
-// that the store's page lists; the observer is the administrator.
+// MySQL and MariaDB, each with all strategies. Workers use a separate user with only the rights
+// that the store's page lists; the observer is the administrator. The procedures belong to a third
+// one, as whom nobody logs in.
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -17,17 +18,27 @@ namespace {
 using namespace std::chrono_literals;
 using test::RawMysql;
 
-const std::string workers = "FROM information_schema.processlist WHERE user = 'chaos_worker'";
+// While a procedure runs, the list of processes shows its definer instead. So do the observer's,
+// but it uses the Unix socket, and those have no port.
+const std::string workers =
+    "FROM information_schema.processlist WHERE user IN ('chaos_worker', 'chaos_definer') AND host "
+    "LIKE '%:%'";
 
 class MysqlStore final : public ServerStore {
  public:
   MysqlStore(const std::string& kind, const std::string& strategy, const StoreOptions& options)
       : ServerStore(kind + ":" + strategy, kind, options),
+        sessions_(strategy == "session"),
         parameters_("/lockset?ssl_mode=disabled&space=chaos&strategy=" + strategy),
         password_(Token::random().hex()) {
-    init_space(direct_url(), test::soon()).value();
     RawMysql admin = session();
-    admin.rows("CREATE USER chaos_worker@'%' IDENTIFIED BY '" + password_ + "'");
+    for (const std::string user : {"chaos_worker", "chaos_definer"}) {
+      admin.rows("CREATE USER " + user + "@'%' IDENTIFIED BY '" + password_ + "'");
+    }
+    // With all rights, so that nothing but the procedures themselves keeps them from writing to a
+    // server that is read-only.
+    admin.rows("GRANT ALL PRIVILEGES ON *.* TO chaos_definer@'%' WITH GRANT OPTION");
+    init_space(definer_url(), test::soon()).value();
     grant();
     version_ = (kind == "mysql" ? "MySQL " : "MariaDB ") + admin.value("SELECT VERSION()");
     make_network({{.port = server().port()}}, options.proxies);
@@ -36,10 +47,12 @@ class MysqlStore final : public ServerStore {
     add_session_faults();
     add_load();
     add_clock_faults();
-    add_restores(vault());
+    // All clients of a space with strategy=session are closed before it is restored.
+    if (!sessions_) add_restores(vault());
     add_demotion(
         "read_only=1", [this] { session().rows("SET GLOBAL read_only = 1"); },
         [this] { session().rows("SET GLOBAL read_only = 0"); });
+    if (sessions_) report_cuts({"server-kill", "server-stop", "sessions-killed", "sessions-dying"});
   }
 
   [[nodiscard]] std::string version() const override { return version_; }
@@ -48,11 +61,19 @@ class MysqlStore final : public ServerStore {
   }
   [[nodiscard]] std::string direct_url() const override {
     const std::string admin = server().admin_url();
-    return admin.substr(0, admin.rfind('/')) + parameters_;
+    return admin.substr(0, admin.rfind('/')) + parameters_ +
+           "&socket=" + (server().folder() / "socket" / "mysqld.sock").string();
+  }
+  [[nodiscard]] history::Rules rules() const override {
+    history::Rules rules = ServerStore::rules();
+    rules.snapshots_current = !sessions_;
+    return rules;
   }
   [[nodiscard]] Left count() override {
     RawMysql admin = session();
-    return {.holds = static_cast<std::uint64_t>(admin.number("SELECT COUNT(*) FROM chaos_locks")),
+    const std::string holds =
+        sessions_ ? "chaos_session_holds WHERE IS_USED_LOCK(lock_name) IS NOT NULL" : "chaos_locks";
+    return {.holds = static_cast<std::uint64_t>(admin.number("SELECT COUNT(*) FROM " + holds)),
             .connections = static_cast<std::uint64_t>(admin.number("SELECT COUNT(*) " + workers))};
   }
 
@@ -60,13 +81,16 @@ class MysqlStore final : public ServerStore {
   [[nodiscard]] std::string worker_at(const std::string& hosts) const {
     return "mysql://chaos_worker:" + password_ + "@" + hosts;
   }
+  [[nodiscard]] std::string definer_url() const {
+    return "mysql://chaos_definer:" + password_ + "@" + server_host() + parameters_;
+  }
   [[nodiscard]] std::string server_host() const {
     return "127.0.0.1:" + std::to_string(server().port());
   }
   [[nodiscard]] RawMysql session() const { return RawMysql(server().admin_url()); }
 
   // The rights of a program.
-  void grant() const { allow(direct_url(), Role::programs, "chaos_worker", test::soon()).value(); }
+  void grant() const { allow(definer_url(), Role::programs, "chaos_worker", test::soon()).value(); }
 
   // Row by row, from all tables at one moment: what a dump contains, without the dump program.
   [[nodiscard]] Vault vault() {
@@ -96,7 +120,7 @@ class MysqlStore final : public ServerStore {
     RawMysql admin = session();
     admin.rows("DROP DATABASE IF EXISTS lockset");
     admin.rows("CREATE DATABASE lockset");
-    init_space(direct_url(), test::soon()).value();
+    init_space(definer_url(), test::soon()).value();
   }
   static std::vector<std::string> tables(RawMysql& admin) {
     std::vector<std::string> names;
@@ -162,26 +186,38 @@ class MysqlStore final : public ServerStore {
           limiter_->rows("SET GLOBAL max_connections = 300");
           limiter_.reset();
         });
+    // With strategy=session, those by which clients answer questions.
     add(
-        "rows-locked", FaultKind::load, lease() / 20, lease() * 3 / 2,
+        sessions_ ? "answers-locked" : "rows-locked", FaultKind::load, lease() / 20,
+        lease() * 3 / 2,
         [this](Dice&) {
           blocker_ = std::make_unique<RawMysql>(server().admin_url());
           blocker_->rows("BEGIN");
-          blocker_->rows("SELECT * FROM chaos_names FOR UPDATE");
+          blocker_->rows("SELECT * FROM " + busy_tables().back() + " FOR UPDATE");
           return std::string("somebody's transaction holds all rows");
         },
         [this] { blocker_.reset(); });
   }
 
+  // Those that are written to most.
+  [[nodiscard]] std::vector<std::string> busy_tables() const {
+    if (sessions_) return {"chaos_session_holds", "chaos_session_clients"};
+    return {"chaos_locks", "chaos_names"};
+  }
+  [[nodiscard]] std::string both_tables() const {
+    return busy_tables().front() + ", " + busy_tables().back();
+  }
+
   void add_load() {
     add_repeated("analyze", FaultKind::load, 5ms, "ANALYZE",
-                 [this] { session().rows("ANALYZE TABLE chaos_locks, chaos_names"); });
+                 [this] { session().rows("ANALYZE TABLE " + both_tables()); });
     add_repeated("optimize", FaultKind::load, 200ms, "tables made anew",
-                 [this] { session().rows("OPTIMIZE TABLE chaos_locks, chaos_names"); });
+                 [this] { session().rows("OPTIMIZE TABLE " + both_tables()); });
     add_repeated("flush", FaultKind::load, 50ms, "tables closed and caches cleared",
                  [this] { session().rows("FLUSH TABLES"); });
   }
 
+  const bool sessions_;
   const std::string parameters_;
   const std::string password_;
   std::string version_;
@@ -204,7 +240,8 @@ Kind kind(const std::string& server, const std::string& strategy) {
 
 std::vector<Kind> mysql_kinds() {
   return {kind("mariadb", "select-for-update"), kind("mariadb", "unique-index"),
-          kind("mysql", "select-for-update"), kind("mysql", "unique-index")};
+          kind("mariadb", "session"),           kind("mysql", "select-for-update"),
+          kind("mysql", "unique-index"),        kind("mysql", "session")};
 }
 
 }  // namespace lockset::chaos

@@ -1,4 +1,4 @@
-// PostgreSQL, with either strategy. Workers use a separate user with only the rights that the
+// PostgreSQL, with each strategy. Workers use a separate user with only the rights that the
 // store's page lists; the observer is the administrator.
 #include <memory>
 #include <pqxx/pqxx>
@@ -37,6 +37,7 @@ class PostgresqlStore final : public ServerStore {
  public:
   PostgresqlStore(const std::string& strategy, const StoreOptions& options)
       : ServerStore("postgresql:" + strategy, "postgresql", options),
+        sessions_(strategy == "session"),
         parameters_("/lockset?sslmode=disable&space=chaos&strategy=" + strategy),
         password_(Token::random().hex()) {
     init_space(direct_url(), test::soon()).value();
@@ -50,10 +51,12 @@ class PostgresqlStore final : public ServerStore {
     add_session_faults();
     add_load();
     add_clock_faults();
-    add_restores(vault());
+    // All clients of a space with strategy=session are closed before it is restored.
+    if (!sessions_) add_restores(vault());
     add_demotion(
         "default_transaction_read_only=on", [this] { read_only(true); },
         [this] { read_only(false); });
+    if (sessions_) report_cuts({"server-kill", "server-stop", "sessions-killed", "sessions-dying"});
   }
 
   [[nodiscard]] std::string version() const override { return version_; }
@@ -65,9 +68,25 @@ class PostgresqlStore final : public ServerStore {
     return admin.substr(0, admin.rfind('/')) + parameters_;
   }
 
+  [[nodiscard]] history::Rules rules() const override {
+    history::Rules rules = ServerStore::rules();
+    rules.snapshots_current = !sessions_;
+    return rules;
+  }
+
  private:
   [[nodiscard]] Left count() override {
     Session admin = session();
+    if (sessions_) {
+      // Those with one number of 64 bits.
+      const std::string locks =
+          std::string(
+              "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 ") +
+          "AND pid IN (SELECT pid " + workers + ") AND ";
+      return {.holds = admin.number(locks + "granted"),
+              .waiters = admin.number(locks + "NOT granted"),
+              .connections = admin.number(std::string("SELECT count(*) ") + workers)};
+    }
     return {.holds = admin.number("SELECT count(*) FROM chaos.locks"),
             .waiters = admin.number("SELECT count(*) FROM chaos.waiters") +
                        admin.number("SELECT count(*) FROM chaos.waiter_names"),
@@ -152,12 +171,14 @@ class PostgresqlStore final : public ServerStore {
       stop();
       taken_.clear();
     };
+    // With strategy=session, from answering questions.
     add(
-        "rows-locked", FaultKind::load, lease() / 20, lease() * 3 / 2,
+        sessions_ ? "answers-locked" : "rows-locked", FaultKind::load, lease() / 20,
+        lease() * 3 / 2,
         [this](Dice&) {
           blocker_ = std::make_unique<Session>(server().admin_url());
           blocker_->run("BEGIN");
-          blocker_->run("LOCK TABLE chaos.locks IN SHARE ROW EXCLUSIVE MODE");
+          blocker_->run("LOCK TABLE chaos." + tables().front() + " IN SHARE ROW EXCLUSIVE MODE");
           return std::string("somebody's transaction keeps all others from writing");
         },
         [this] { blocker_.reset(); });
@@ -177,14 +198,19 @@ class PostgresqlStore final : public ServerStore {
     throw std::runtime_error("connections are there without end");
   }
 
+  // Those that are written to.
+  [[nodiscard]] std::vector<std::string> tables() const {
+    if (sessions_) return {"session_holds", "session_clients", "session_ended"};
+    return {"locks", "waiters", "waiter_names"};
+  }
+
   void add_load() {
-    for (const char* const table : {"locks", "waiters", "waiter_names"}) {
-      add_repeated(
-          "vacuum-" + dashed(table), FaultKind::load, 5ms, "VACUUM and ANALYZE",
-          [this, table] { session().run(std::string("VACUUM (ANALYZE) chaos.") + table); });
+    for (const std::string& table : tables()) {
+      add_repeated("vacuum-" + dashed(table), FaultKind::load, 5ms, "VACUUM and ANALYZE",
+                   [this, table] { session().run("VACUUM (ANALYZE) chaos." + table); });
     }
     add_repeated("vacuum-full", FaultKind::load, 200ms, "VACUUM FULL and CHECKPOINT", [this] {
-      session().run("VACUUM (FULL) chaos.locks");
+      session().run("VACUUM (FULL) chaos." + tables().front());
       session().run("CHECKPOINT");
     });
   }
@@ -197,6 +223,7 @@ class PostgresqlStore final : public ServerStore {
     return "127.0.0.1:" + std::to_string(server().port());
   }
 
+  const bool sessions_;
   const std::string parameters_;
   const std::string password_;
   std::string version_;
@@ -216,6 +243,8 @@ Kind kind(const std::string& strategy) {
 
 }  // namespace
 
-std::vector<Kind> postgresql_kinds() { return {kind("advisory"), kind("serializable")}; }
+std::vector<Kind> postgresql_kinds() {
+  return {kind("advisory"), kind("serializable"), kind("session")};
+}
 
 }  // namespace lockset::chaos

@@ -171,6 +171,33 @@ void ServerStore::add_demotion(std::string what, std::function<void()> demote,
       });
 }
 
+void ServerStore::report_cuts(const std::set<std::string>& faults) {
+  std::set<std::string> all{"net-cut", "net-half-close", "net-refuse", "net-reset"};
+  all.insert(faults.begin(), faults.end());
+  for (Fault& fault : faults_) {
+    if (all.contains(fault.name)) {
+      fault.begin = [this, name = fault.name, begin = std::move(fault.begin)](Dice& dice) {
+        record(history::CutBegin{name});
+        cutting_.insert(name);
+        return begin(dice);
+      };
+    }
+    fault.end = [this, name = fault.name, end = std::move(fault.end)] {
+      end();
+      if (cutting_.erase(name) > 0) cut_.insert(name);
+      end_cuts();
+    };
+  }
+}
+
+// A server that stands still notices nothing.
+void ServerStore::end_cuts() {
+  if (paused_) return;
+  for (const std::string& name : std::exchange(cut_, {})) {
+    record_at(BootClock::now() + time_to_cut, history::CutEnd{name});
+  }
+}
+
 void ServerStore::run(const std::vector<std::string>& words) {
   if (const int code = tools::Child(words).wait(60s); code != 0) {
     throw std::runtime_error(words.front() + " ended with " + std::to_string(code));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,9 @@ class ServerStore : public Store {
   void add_restores(Vault vault, FaultKind kind = FaultKind::restore);
   // Adds "demoted": the server grants nothing between these two, because another one might.
   void add_demotion(std::string what, std::function<void()> demote, std::function<void()> promote);
+  // REQUIRES: all faults are there. For a store whose holds end with their connection: during these
+  // and the network's faults that end connections, it reports cuts.
+  void report_cuts(const std::set<std::string>& faults);
   // Runs what a person would type.
   static void run(const std::vector<std::string>& words);
   // kill -9; start_again() brings it back, also a paused one, and is otherwise harmless.
@@ -63,6 +67,8 @@ class ServerStore : public Store {
   void start_again();
 
  private:
+  void end_cuts();
+
   const std::string name_;
   const StoreOptions options_;
   test::PrivateServer server_;
@@ -73,6 +79,9 @@ class ServerStore : public Store {
   bool paused_ = false;
   bool demoted_ = false;
   bool demotion_told_ = false;
+  // The faults with a cut under way, and those that are over.
+  std::set<std::string> cutting_;
+  std::set<std::string> cut_;
   Repeater repeater_;
   std::unique_ptr<Restores> restores_;
 };

@@ -59,6 +59,9 @@ struct Fault {
   std::string also{};
 };
 
+// How long a server may take on a busy machine to notice that a connection is over, or to end one.
+constexpr Duration time_to_cut = std::chrono::seconds(2);
+
 // The purpose of a run; decides which faults there are and what the checker checks.
 enum class Scenario : std::uint8_t {
   // Every fault that Lockset promises to survive.

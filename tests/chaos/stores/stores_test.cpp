@@ -133,6 +133,7 @@ std::vector<std::string> told(const std::vector<history::What>& events) {
 }
 
 TEST_P(ChaosStore, ARestoreTakesTheSpaceBackAndSaysSo) {
+  if (GetParam().ends_with(":session")) GTEST_SKIP() << "clients are closed before a restore";
   std::vector<history::What> events;
   store_->record_with([&](TimePoint, history::What what) { events.push_back(std::move(what)); });
   const auto open = [&] {
@@ -217,9 +218,11 @@ TEST_P(ChaosStore, CountsWhatIsLeft) {
     client.take({{"left", Mode::write}, {"also", Mode::read}}, ask);
     ask.will_wait = true;
     const Busy busy = client.meet_busy({{"left", Mode::write}}, ask);
+    // MySQL's clients list their holds within a second (strategy=session).
+    EXPECT_TRUE(eventually([&] { return store_->count().holds > 0; }));
     const Left left = store_->count();
-    EXPECT_GT(left.holds, 0U);
-    if (!GetParam().starts_with("m")) {  // MySQL keeps no waiters
+    // MySQL keeps no waiters; with strategy=session a waiter that does not wait now stands nowhere.
+    if (!GetParam().starts_with("m") && !GetParam().ends_with(":session")) {
       EXPECT_GT(left.waiters, 0U);
     }
     if (GetParam() != "sqlite") {
