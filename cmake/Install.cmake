@@ -43,10 +43,8 @@ install(FILES ${config_files} DESTINATION ${config_folder} COMPONENT development
 list(JOIN pc_requires ", " pc_requires)
 list(JOIN pc_libs " " pc_libs)
 if(BUILD_SHARED_LIBS)
-  set(pc_needs "Requires.private: ${pc_requires}\nLibs.private: ${pc_libs}")
+  set(pc_requires "")  # pkg-config insists on the files even of Requires.private
   set(pc_libs "")
-else()
-  set(pc_needs "Requires: ${pc_requires}")
 endif()
 # From the folder of lockset.pc, so that the installed tree can be moved.
 file(RELATIVE_PATH pc_prefix /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
