@@ -30,10 +30,20 @@ constexpr std::array<Unit, 5> units{
 
 // "sec" for "s": how people write units that have another name here; nullptr if it is none.
 const Unit* usual_unit(std::string_view word) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 14> words{
-      {{"sec", "s"},    {"secs", "s"},  {"second", "s"}, {"seconds", "s"}, {"min", "m"},
-       {"mins", "m"},   {"minute", "m"}, {"minutes", "m"}, {"hr", "h"},    {"hour", "h"},
-       {"hours", "h"},  {"day", "d"},   {"days", "d"},   {"msec", "ms"}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 14> words{{{"sec", "s"},
+                                                                                 {"secs", "s"},
+                                                                                 {"second", "s"},
+                                                                                 {"seconds", "s"},
+                                                                                 {"min", "m"},
+                                                                                 {"mins", "m"},
+                                                                                 {"minute", "m"},
+                                                                                 {"minutes", "m"},
+                                                                                 {"hr", "h"},
+                                                                                 {"hour", "h"},
+                                                                                 {"hours", "h"},
+                                                                                 {"day", "d"},
+                                                                                 {"days", "d"},
+                                                                                 {"msec", "ms"}}};
   for (const auto& [usual, name] : words) {
     if (usual != word) continue;
     for (const Unit& unit : units) {
@@ -66,8 +76,8 @@ Result<Duration> parse_duration(std::string_view text) {
       if (last != nullptr || number * 1'000 > hundred_years_in_ms) return bad;
       return Duration(std::chrono::nanoseconds(std::llround(number * 1e9)));
     }
-    const auto* const unit =
-        std::find_if(units.begin(), units.end(), [&](const Unit& each) { return each.name == name; });
+    const auto* const unit = std::find_if(units.begin(), units.end(),
+                                          [&](const Unit& each) { return each.name == name; });
     if (unit == units.end()) {
       if (const Unit* meant = usual_unit(name); meant != nullptr && next == end) {
         bad.message += "; did you mean " + std::string(text.substr(0, text.size() - name.size())) +
