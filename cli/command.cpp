@@ -56,8 +56,8 @@ constexpr Command commands[] = {
      "       lockset run [NAME]... [--read NAME]... [-w D | -n] [OPTION]... -c LINE",
      "run a command while the locks are held",
      R"(Takes the whole set of locks or none of it, runs COMMAND, and releases the locks
-when it ends. A bare NAME is locked for writing, as by --write. There is no shell in between,
-unless -c gives a LINE for it: /bin/sh runs that, pipes and all. COMMAND has lockset's standard input, output
+when it ends. A bare NAME is locked for writing, as by --write. There is no shell in
+between, unless -c gives a LINE for /bin/sh. COMMAND has lockset's standard input, output
 and error, and runs in its own process group. That group gets the terminal if lockset has
 it, and the signals INT, TERM, HUP, QUIT, USR1, USR2 and WINCH that are sent to lockset.
 While lockset still waits for the locks, INT, TERM, HUP and QUIT end the wait.
