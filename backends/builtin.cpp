@@ -31,8 +31,7 @@ const Scheme schemes[] = {
 
 // What people call a store that has another name here.
 std::string_view usual_name(std::string_view scheme) {
-  if (scheme == "postgres" || scheme == "pgsql" || scheme == "psql") return "postgresql";
-  if (scheme == "mariadb") return "mysql";
+  if (scheme == "pgsql" || scheme == "psql") return "postgresql";
   if (scheme == "zk") return "zookeeper";
   if (scheme == "sqlite3" || scheme == "file") return "sqlite";
   return {};

@@ -5,6 +5,7 @@
 
 #include "cli/chat.h"
 #include "cli/command.h"
+#include "cli/default_file.h"
 #include "cli/lock_wait.h"
 #include "cli/signals.h"
 #include "tools/failure.h"
@@ -21,14 +22,16 @@ bool print_stamp(Stamp stamp) {
 }  // namespace
 
 int acquire_command(const Invocation& invocation) {
-  check_operands(invocation, 0, 0, "acquire [--read NAME]... [--write NAME]... --lease D");
+  const std::vector<std::string>& names = invocation.line.operands;
+  check_operands(invocation, 0, names.size(), "acquire [NAME]... [--read NAME]... --lease D");
   const Settings& settings = invocation.settings;
-  const WantedLocks wanted = wanted_locks_of(settings);
+  const WantedLocks wanted = wanted_locks_of(settings, names);
   if (!settings.has(Opt::lease)) {
     throw Failure(exit_usage,
                   "acquire needs --lease D: nobody renews the hold, so say how long it may last "
                   "(or none)");
   }
+  warn_of_other_default_files(settings);
   Signals signals;
   const Chat chat(signals);
   Locked locked = take_locks(settings, wanted, "lockset acquire", signals);

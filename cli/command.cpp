@@ -1,5 +1,7 @@
 #include "cli/command.h"
 
+#include <utility>
+
 #include "lockset/lock_set.h"
 #include "tools/failure.h"
 #include "tools/nearest.h"
@@ -14,11 +16,12 @@ namespace {
       Opt::migrate_to, Opt::migrate_to_password_file, Opt::config, Opt::io_timeout, Opt::verbose, \
       Opt::help
 
-constexpr Opt run_options[] = {Opt::read_names, Opt::write_names, Opt::unless_changed,
-                               Opt::wait,       Opt::no_wait,     Opt::conflict_code,
-                               Opt::quiet,      Opt::lease,       Opt::at_least,
-                               Opt::on_lost,    Opt::grace,       Opt::app,
-                               Opt::label,      Opt::patience,    LOCKSET_STORE_OPTIONS};
+constexpr Opt run_options[] = {
+    Opt::write_names, Opt::read_names, Opt::shell_line,    Opt::wait,
+    Opt::no_wait,     Opt::quiet,      Opt::conflict_code, Opt::unless_changed,
+    Opt::lease,       Opt::at_least,   Opt::on_lost,       Opt::grace,
+    Opt::app,         Opt::label,      Opt::patience,      LOCKSET_STORE_OPTIONS};
+constexpr std::size_t common_run_options = 7;
 constexpr Opt acquire_options[] = {Opt::read_names,    Opt::write_names, Opt::unless_changed,
                                    Opt::lease,         Opt::wait,        Opt::no_wait,
                                    Opt::conflict_code, Opt::quiet,       Opt::app,
@@ -28,7 +31,8 @@ constexpr Opt release_options[] = {Opt::app, Opt::patience, LOCKSET_STORE_OPTION
 constexpr Opt observe_options[] = {Opt::patience, LOCKSET_STORE_OPTIONS};
 constexpr Opt validate_options[] = {Opt::json, Opt::patience, LOCKSET_STORE_OPTIONS};
 constexpr Opt store_options[] = {LOCKSET_STORE_OPTIONS};
-constexpr Opt status_options[] = {Opt::prefix, Opt::json, LOCKSET_STORE_OPTIONS};
+constexpr Opt status_options[] = {Opt::prefix, Opt::older_than, Opt::json, Opt::show_again,
+                                  LOCKSET_STORE_OPTIONS};
 constexpr Opt list_options[] = {Opt::json, LOCKSET_STORE_OPTIONS};
 constexpr Opt set_options[] = {Opt::read_permits, Opt::write_permits, LOCKSET_STORE_OPTIONS};
 constexpr Opt unset_options[] = {Opt::read_too, Opt::write_too, LOCKSET_STORE_OPTIONS};
@@ -47,10 +51,13 @@ constexpr Opt release_new_options[] = {Opt::old_store_gone, Opt::json, LOCKSET_S
 #undef LOCKSET_STORE_OPTIONS
 
 constexpr Command commands[] = {
-    {"run", "run [--read NAME]... [--write NAME]... [-w D | -n] [OPTION]... -- COMMAND [ARG]...",
+    {"run",
+     "run [NAME]... [--read NAME]... [-w D | -n] [OPTION]... -- COMMAND [ARG]...\n"
+     "       lockset run [NAME]... [--read NAME]... [-w D | -n] [OPTION]... -c LINE",
      "run a command while the locks are held",
      R"(Takes the whole set of locks or none of it, runs COMMAND, and releases the locks
-when it ends. There is no shell in between. COMMAND has lockset's standard input, output
+when it ends. A bare NAME is locked for writing, as by --write. There is no shell in
+between, unless -c gives a LINE for /bin/sh. COMMAND has lockset's standard input, output
 and error, and runs in its own process group. That group gets the terminal if lockset has
 it, and the signals INT, TERM, HUP, QUIT, USR1, USR2 and WINCH that are sent to lockset.
 While lockset still waits for the locks, INT, TERM, HUP and QUIT end the wait.
@@ -78,19 +85,20 @@ that was stopped with ^Z for longer than its lease is ended, not continued. With
 --on-lost=ignore there is no guard. Processes that leave COMMAND's process group (daemons)
 are not ended. With --lease none the locks have no end: after a crash they stay until
 somebody breaks them.)",
-     R"(  lockset run --write nightly-report -- /usr/local/bin/report
+     R"(  lockset run nightly-report -- /usr/local/bin/report
+  lockset run mirror -c 'fetch | unpack >/srv/mirror.log'
   lockset run --write db/prod --read config -w 30s -- ./deploy prod
   lockset run --write backup -n -- backup       # exit 75 if another one runs
   lockset run --write prices --unless-changed "$seen" -- ./upload prices
   # cron on several hosts with clocks that differ by less than a minute:
   lockset run --write hourly -n -E 0 --at-least 60s -- job)",
-     run_options, run_command},
-    {"acquire", "acquire [--read NAME]... [--write NAME]... --lease D [-w D | -n] [OPTION]...",
+     run_options, run_command, common_run_options},
+    {"acquire", "acquire [NAME]... [--read NAME]... --lease D [-w D | -n] [OPTION]...",
      "take locks that outlive this command, and print their stamp",
      R"(Prints the stamp and ends. The store keeps the locks until `lockset release STAMP`, or until
 the lease ends, unless `lockset renew STAMP` renews it in time. With --lease none they last
-until they are released or broken. --unless-changed is as for `lockset run`.)",
-     R"(  stamp=$(lockset acquire --write maintenance --lease 10m) || exit
+until they are released or broken. A bare NAME is locked for writing. --unless-changed is as for `lockset run`.)",
+     R"(  stamp=$(lockset acquire maintenance --lease 10m) || exit
   ...
   lockset renew "$stamp" --lease 10m
   lockset release "$stamp")",
@@ -126,10 +134,14 @@ and when, as far as the store knows. The exit code is 80 then.)",
      R"(  lockset validate "$seen" && echo 'still the same'
   lockset validate --json "$seen" | jq -r '.changes[].label')",
      validate_options, validate_command},
-    {"status", "status [NAME] [--prefix TEXT] [--json] [OPTION]...",
+    {"status", "status [NAME] [--prefix TEXT] [--older-than D] [--watch] [--json] [OPTION]...",
      "show who holds what and who waits",
-     "A set with several names has one line per name, with the same stamp.",
+     R"(The oldest first, then those who wait, and a line that counts them. A set with several names
+has one line per name, with the same stamp. AGE compares this host's clock with the store's.
+With --older-than the exit code is 1 if anything is shown, for monitoring; nothing else is an
+exit code 1 here.)",
      R"(  lockset status
+  lockset status --older-than 1h || mail -s 'a lock is stuck' ops </dev/null
   lockset status db/prod
   lockset status --json | jq '.holds[].owner.app')",
      status_options, status_command},
@@ -261,10 +273,18 @@ const Command& find_command(std::string_view name) {
   std::vector<std::string_view> names{"help"};
   for (const Command& each : commands) {
     if (each.name == name) return each;
-    names.push_back(each.name);
+    names.push_back(each.name.substr(0, each.name.find(' ')));
   }
-  throw Failure(exit_usage, "there is no command " + in_quotes(name) +
-                                did_you_mean(name, names, "lockset ") + "; see lockset help");
+  // What other tools call it.
+  constexpr std::pair<std::string_view, std::string_view> usual[] = {
+      {"list", "status"},  {"ls", "status"},    {"ps", "status"},   {"show", "status"},
+      {"locks", "status"}, {"lock", "run"},     {"exec", "run"},    {"unlock", "release"},
+      {"kill", "break"},   {"extend", "renew"}, {"check", "doctor"}};
+  std::string hint = did_you_mean(name, names, "lockset ");
+  for (const auto& [other, ours] : usual) {
+    if (other == name) hint = "; did you mean lockset " + std::string(ours) + "?";
+  }
+  throw Failure(exit_usage, "there is no command " + in_quotes(name) + hint + "; see lockset help");
 }
 
 void check_operands(const Invocation& invocation, std::size_t least, std::size_t most,

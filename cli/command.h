@@ -27,6 +27,7 @@ struct Command {
   // Returns the exit code. Throws Failure. REQUIRES: called from the main thread, before any other
   // thread was started.
   int (*run)(const Invocation& invocation);
+  std::size_t common = 0;  // so many of the options come first in the help
 };
 
 std::span<const Command> all_commands() noexcept;

@@ -51,14 +51,7 @@ std::string option_lines(std::span<const Opt> ids, std::string_view synopsis) {
     text += spelled(each);
     if (!each.value.empty()) text += " " + std::string(each.value);
     pad(text, start, column);
-    std::string help(each.help);
-    if (is_required(each, synopsis)) {
-      help += " (required)";
-    } else if (!each.fallback.empty()) {
-      help += " (default: " + std::string(each.fallback) + ")";
-    }
-    if (!each.env.empty()) help += " [" + std::string(each.env) + "]";
-    text += wrapped(help, column) + "\n";
+    text += wrapped(help_of_option(each, synopsis), column) + "\n";
   }
   return text;
 }
@@ -66,6 +59,7 @@ std::string option_lines(std::span<const Opt> ids, std::string_view synopsis) {
 constexpr std::string_view exit_codes = R"(Exit codes:
     0  done; run: COMMAND's own code, or 128 + the signal that ended it
     1  renew, release, break: there is no such hold (of this application);
+       status --older-than: something is older;
        check-history: a promise was broken, or the files show too little
    64  wrong usage or bad input
    65  check-history: a file, or a line of it, can't be read
@@ -94,6 +88,19 @@ $XDG_CONFIG_HOME/lockset/lockset.conf (~/.config/lockset/lockset.conf) and
 
 }  // namespace
 
+std::string help_of_option(const Option& option, std::string_view synopsis) {
+  std::string help(option.help);
+  if (is_required(option, synopsis)) {
+    help += " (required)";
+  } else if (!option.fallback.empty()) {
+    help += " (default: " + std::string(option.fallback) + ")";
+  }
+  if (!option.env.empty()) help += " [" + std::string(option.env) + "]";
+  return help;
+}
+
+std::string_view help_of_exit_codes() noexcept { return exit_codes; }
+
 std::string general_help() {
   std::string text =
       "Usage: lockset COMMAND [OPTION]...\n"
@@ -106,6 +113,8 @@ std::string general_help() {
     text += std::string(each.summary) + "\n";
   }
   text += "  help [COMMAND]  show this, or the help of a command\n";
+  text += "  help --man FOLDER, help --bash\n";
+  text += "                  write the manual pages; print the completion of bash\n";
   text += "  --version       show the version\n\n";
   text += configuration;
   std::string keys;
@@ -122,7 +131,7 @@ std::string general_help() {
   }
   text += "\n";
   text += exit_codes;
-  text += "\nExample:\n  lockset run --write nightly-report -w 30s -- /usr/local/bin/report\n";
+  text += "\nExample:\n  lockset run nightly-report -w 30s -- /usr/local/bin/report\n";
   return text;
 }
 
@@ -130,9 +139,15 @@ std::string help_of(const Command& command) {
   std::string text = "Usage: lockset " + std::string(command.synopsis) + "\n\n";
   std::string summary(command.summary);
   if (!summary.empty()) summary[0] = static_cast<char>(summary[0] - 'a' + 'A');
-  text += summary + ".\n\n" + std::string(command.description) + "\n\nOptions:\n";
-  text += option_lines(command.options, command.synopsis);
-  text += "D is a duration like 250ms, 30s, 5m, 2h or 1d.\n\n";
+  text += summary + ".\n\n";
+  if (command.common > 0) {
+    text += "Common options:\n";
+    text += option_lines(command.options.first(command.common), command.synopsis) + "\n";
+  }
+  text += std::string(command.description);
+  text += command.common > 0 ? "\n\nMore options:\n" : "\n\nOptions:\n";
+  text += option_lines(command.options.subspan(command.common), command.synopsis);
+  text += "D is a duration like 250ms, 30s, 5m, 1h30m or 1d.\n\n";
   text += exit_codes;
   text += "\nExamples:\n" + std::string(command.examples) + "\n";
   return text;

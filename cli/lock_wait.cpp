@@ -164,14 +164,15 @@ void check_observed_are_locked(const Observation& seen, const std::vector<LockRe
 
 }  // namespace
 
-WantedLocks wanted_locks_of(const Settings& settings) {
+WantedLocks wanted_locks_of(const Settings& settings, const std::vector<std::string>& bare) {
   std::vector<LockRequest> items;
   for (const std::string& name : settings.all(Opt::read_names)) items.push_back(read(name));
   for (const std::string& name : settings.all(Opt::write_names)) items.push_back(write(name));
+  for (const std::string& name : bare) items.push_back(write(name));
   std::optional<Observation> seen = condition_of(settings);
   if (seen) check_observed_are_locked(*seen, items);
   if (items.empty()) {
-    throw Failure(exit_usage, "no lock is named; say --read NAME or --write NAME");
+    throw Failure(exit_usage, "no lock is named; say NAME or --write NAME, or --read NAME");
   }
   return {or_fail(LockSet::make(std::move(items))), std::move(seen)};
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "cli/settings.h"
 #include "cli/signals.h"
@@ -20,9 +22,10 @@ struct WantedLocks {
   std::optional<Observation> unchanged_since;
 };
 
-// What --read, --write and --unless-changed say. Failure 64 if the set is not a valid one, or lacks
-// an observed name. Reads standard input if --unless-changed says so.
-WantedLocks wanted_locks_of(const Settings& settings);
+// What --read, --write and --unless-changed say; each of `bare` is written, too. Failure 64 if the
+// set is not a valid one, or lacks an observed name. Reads standard input if --unless-changed says
+// so.
+WantedLocks wanted_locks_of(const Settings& settings, const std::vector<std::string>& bare);
 
 // Opens the space and takes the set, as --wait and -n say. Failures: 75 (or -E) if the set is not
 // free and -n forbids to wait, 124 (or -E) at the end of the wait, 80 if an observed name has

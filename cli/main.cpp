@@ -11,6 +11,7 @@
 #include "cli/chat.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/manual.h"
 #include "cli/output.h"
 #include "cli/process.h"
 #include "core/shortage.h"
@@ -57,6 +58,14 @@ int help(std::vector<std::string> words) {
     print(general_help());
     return exit_ok;
   }
+  if (words.front() == "--man" && words.size() == 2) {
+    write_manual(words.back());
+    return exit_ok;
+  }
+  if (words.front() == "--bash" && words.size() == 1) {
+    print(bash_completion());
+    return exit_ok;
+  }
   // `help permits` shows all permits commands.
   bool found = false;
   for (const Command& each : all_commands()) {
@@ -75,7 +84,7 @@ int dispatch(std::vector<std::string> words) {
   }
   const std::string first = words.front();
   if (first == "--help" || first == "-h") return help({});
-  if (first == "--version" || first == "version") {
+  if (first == "--version" || first == "-V" || first == "version") {
     print("lockset " LOCKSET_VERSION "\n");
     return exit_ok;
   }

@@ -1,5 +1,4 @@
 // lockset migrate: moves the locks from one store to another while programs run.
-#include <poll.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -12,7 +11,7 @@
 #include "cli/migrate_steps.h"
 #include "cli/open_space.h"
 #include "cli/output.h"
-#include "cli/signals.h"
+#include "cli/watch.h"
 #include "core/time_math.h"
 #include "tools/failure.h"
 #include "tools/table.h"
@@ -52,18 +51,6 @@ bool confirmed() {
   char answer[16] = {};
   const bool read = std::fgets(answer, sizeof answer, stdin) != nullptr;
   return read && std::string_view(answer) == "yes\n";
-}
-
-// Waits a while between two looks. False if a signal asks us to end.
-bool wait_to_look_again(Signals& signals, int& ended_by) {
-  constexpr int look_again_ms = 1000;
-  pollfd fd{signals.fd(), POLLIN, 0};
-  ::poll(&fd, 1, look_again_ms);
-  while (const std::optional<int> signal = signals.next()) {
-    if (asks_to_end(*signal)) ended_by = *signal;
-    if (*signal == SIGTSTP) signals.stop_self();
-  }
-  return ended_by == 0;
 }
 
 }  // namespace
@@ -133,33 +120,14 @@ int migrate_rollback(const Invocation& invocation) {
 int migrate_status(const Invocation& invocation) {
   check_operands(invocation, 0, 0, "migrate status [--json] [--watch]");
   const bool json = invocation.settings.has(Opt::json);
-  const bool watch = invocation.settings.has(Opt::show_again);
-  std::optional<Signals> signals;
-  if (watch) signals.emplace();
+  Watch watch(invocation.settings.has(Opt::show_again), json);
   Steersman at_helm = take_the_helm(invocation.settings);
-  const bool in_place = watch && !json && ::isatty(STDOUT_FILENO) == 1;
-  std::string before;
-  for (int ended_by = 0;;) {
+  return watch.show([&]() -> Result<std::string> {
     const Result<MigrationStatus> status = at_helm.migration.status(at_helm.soon());
-    std::string text;
-    if (status) {
-      text = json ? report_json(*status, at_helm.from, at_helm.to)
-                  : report_text(*status, at_helm.from, at_helm.to);
-    } else if (watch && (status.error().retryable() || status.error().may_have_applied())) {
-      if (before != status.error().message) say(status.error().message);
-      before = status.error().message;
-    } else {
-      or_fail(status);
-    }
-    if (in_place && !text.empty()) {
-      print("\033[H\033[J" + text);
-    } else if (!text.empty() && text != before) {
-      print((before.empty() || json ? "" : "\n") + text);
-    }
-    if (!text.empty()) before = text;
-    if (!watch) return exit_ok;
-    if (!wait_to_look_again(*signals, ended_by)) return exit_signal + ended_by;
-  }
+    if (!status) return status.error();
+    return json ? report_json(*status, at_helm.from, at_helm.to)
+                : report_text(*status, at_helm.from, at_helm.to);
+  });
 }
 
 int migrate_finish(const Invocation& invocation) {

@@ -62,6 +62,8 @@ constexpr Option options[] = {
      "lock NAME for reading; may be repeated"},
     {Opt::write_names, "write", 0, Type::name, "NAME", "", false, true, "",
      "lock NAME for writing; may be repeated"},
+    {Opt::shell_line, "command", 'c', Type::text, "LINE", "", false, false, "",
+     "instead of -- COMMAND: run LINE by /bin/sh -c"},
     // May stand in `all` twice, so that a second one can be refused: dropping a condition is
     // unsafe.
     {Opt::unless_changed, "unless-changed", 0, Type::text, "OBSERVATION", "", false, true, "",
@@ -96,6 +98,8 @@ constexpr Option options[] = {
      "continue until it is done, and show what it waits for"},
     {Opt::show_again, "watch", 0, Type::flag, "", "", false, false, "",
      "show it repeatedly, until interrupted"},
+    {Opt::older_than, "older-than", 0, Type::duration, "D", "", false, false, "",
+     "show only what was granted, or waits, for longer than this; exit 1 if there is any"},
     {Opt::to_phase_ahead, "to", 0, Type::phase, "PHASE", "", false, false, "",
      "take all steps up to this phase (default: one step)"},
     {Opt::to_phase_back, "to", 0, Type::phase, "PHASE", "", false, false, "",

@@ -8,6 +8,7 @@
 
 #include "cli/chat.h"
 #include "cli/command.h"
+#include "cli/default_file.h"
 #include "cli/guard.h"
 #include "cli/job.h"
 #include "cli/lock_wait.h"
@@ -20,14 +21,27 @@ namespace lockset::cli {
 using namespace tools;
 namespace {
 
-void check_command(const CommandLine& line) {
-  if (!line.operands.empty()) {
-    throw Failure(exit_usage, "put -- before the command: lockset run ... -- " +
-                                  line.operands.front() + "; see lockset help run");
+// The command, or the shell that runs -c LINE.
+std::vector<std::string> command_of(const Invocation& invocation) {
+  const CommandLine& line = invocation.line;
+  const bool named = line.given.contains(Opt::read_names) || line.given.contains(Opt::write_names);
+  if (line.given.contains(Opt::shell_line)) {
+    if (line.has_child) {
+      throw Failure(exit_usage, "-c LINE and -- COMMAND exclude each other; give one of them");
+    }
+    const std::string& text = invocation.settings.text(Opt::shell_line);
+    if (text.empty()) throw Failure(exit_usage, "which command? -c needs a line for the shell");
+    return {"/bin/sh", "-c", text};
+  }
+  if (!line.has_child && line.operands.size() > (named ? 0U : 1U)) {
+    const std::string before = named ? "..." : line.operands.front();
+    throw Failure(exit_usage, "put -- before the command: lockset run " + before + " -- " +
+                                  line.operands[named ? 0 : 1] + "; see lockset help run");
   }
   if (line.child.empty() || line.child.front().empty()) {
     throw Failure(exit_usage, "which command? lockset run ... -- COMMAND; see lockset help run");
   }
+  return line.child;
 }
 
 OnLost on_lost_of(const std::string& text) {
@@ -53,17 +67,16 @@ std::vector<std::string> environment_for_release(const Settings& settings) {
 }  // namespace
 
 int run_command(const Invocation& invocation) {
-  check_command(invocation.line);
   const Settings& settings = invocation.settings;
-  const WantedLocks wanted = wanted_locks_of(settings);
-
   JobPlan plan;
-  plan.command = invocation.line.child;
+  plan.command = command_of(invocation);
+  const WantedLocks wanted = wanted_locks_of(settings, invocation.line.operands);
   plan.on_lost = on_lost_of(settings.text(Opt::on_lost));
   plan.grace = settings.duration(Opt::grace);
   plan.at_least = settings.duration(Opt::at_least);
   plan.verbose = settings.has(Opt::verbose);
 
+  warn_of_other_default_files(settings);
   Signals signals;
   // Fork it now, while this process is small, has one thread and has nothing open.
   std::optional<Guard> guard;

@@ -1,10 +1,11 @@
 // lockset status
-#include <cstdio>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/calendar.h"
 #include "cli/command.h"
 #include "cli/open_space.h"
+#include "cli/watch.h"
 #include "lockset/lock_set.h"
 #include "tools/failure.h"
 #include "tools/table.h"
@@ -14,14 +15,40 @@ namespace lockset::cli {
 using namespace tools;
 namespace {
 
-// Rounded to seconds, but never "0s" for a hold that still exists.
+// Never "0s" for a hold that still exists.
 std::string left(const std::optional<Duration>& remaining) {
-  if (!remaining) return "never";
-  return format_duration(std::chrono::ceil<std::chrono::seconds>(*remaining));
+  return remaining ? human_duration(*remaining) : "never";
+}
+
+// The clocks of this host and of the store may differ.
+Duration age_of(SystemTime since) {
+  const auto age = std::chrono::system_clock::now() - since;
+  return std::max(Duration::zero(), std::chrono::duration_cast<Duration>(age));
+}
+
+// "3 holds, the oldest for 3m48s"
+template <class Infos>
+std::string count_of(const Infos& sorted, const std::string& what, const std::string& the_most) {
+  if (sorted.empty()) return "no " + what + "s";
+  return std::to_string(sorted.size()) + " " + what + (sorted.size() == 1 ? "" : "s") + ", " +
+         the_most + " for " + human_duration(age_of(sorted.front().since));
+}
+
+// The oldest first, and without those that are not older than asked.
+void arrange(Inspection& inspection, const std::optional<Duration>& older_than) {
+  const auto arrange = [&](auto& infos) {
+    if (older_than)
+      std::erase_if(infos, [&](auto& each) { return age_of(each.since) <= *older_than; });
+    std::stable_sort(infos.begin(), infos.end(),
+                     [](const auto& a, const auto& b) { return a.since < b.since; });
+  };
+  arrange(inspection.holds);
+  arrange(inspection.waiters);
 }
 
 InspectQuery query_of(const Invocation& invocation) {
-  check_operands(invocation, 0, 1, "status [NAME] [--prefix TEXT] [--json]");
+  check_operands(invocation, 0, 1,
+                 "status [NAME] [--prefix TEXT] [--older-than D] [--watch] [--json]");
   const auto& operands = invocation.line.operands;
   const bool prefix = invocation.settings.has(Opt::prefix);
   if (!operands.empty() && prefix) {
@@ -39,27 +66,29 @@ std::string quarantine_of(const Inspection& inspection) {
          left(inspection.quarantine) + "\n";
 }
 
-std::string table_of(const Inspection& inspection) {
+std::string table_of(const Inspection& inspection, bool only_older) {
   const std::string quarantine = quarantine_of(inspection);
   if (inspection.holds.empty() && inspection.waiters.empty()) {
-    return quarantine + "nothing is held\n";
+    return quarantine + (only_older ? "nothing is older\n" : "nothing is held\n");
   }
-  Table table({"NAME", "MODE", "STAMP", "SINCE", "ENDS IN", "APPLICATION", "LABEL"});
+  Table table({"NAME", "MODE", "STAMP", "SINCE", "AGE", "ENDS IN", "APPLICATION", "LABEL"});
   for (const HoldInfo& hold : inspection.holds) {
     for (const LockRequest& item : hold.items) {
       table.add({shown(item.name), std::string(to_string(item.mode)),
-                 std::to_string(hold.stamp.value), local_time(hold.since), left(hold.remaining),
-                 shown(hold.owner.app), harmless(hold.owner.label)});
+                 std::to_string(hold.stamp.value), local_time(hold.since),
+                 human_duration(age_of(hold.since)), left(hold.remaining), shown(hold.owner.app),
+                 harmless(hold.owner.label)});
     }
   }
   for (const WaiterInfo& waiter : inspection.waiters) {
     for (const LockRequest& item : waiter.items) {
       table.add({shown(item.name), std::string(to_string(item.mode)), "waits",
-                 local_time(waiter.since), "-", shown(waiter.owner.app),
-                 harmless(waiter.owner.label)});
+                 local_time(waiter.since), human_duration(age_of(waiter.since)), "-",
+                 shown(waiter.owner.app), harmless(waiter.owner.label)});
     }
   }
-  return quarantine + table.text();
+  return quarantine + table.text() + count_of(inspection.holds, "hold", "the oldest") + "; " +
+         count_of(inspection.waiters, "waiter", "the longest") + "\n";
 }
 
 using nlohmann::ordered_json;
@@ -111,12 +140,21 @@ std::string json_of(const Inspection& inspection) {
 
 int status_command(const Invocation& invocation) {
   const InspectQuery query = query_of(invocation);
-  Locks locks = open_space(invocation.settings);
-  const Inspection inspection = or_fail(locks.inspect(query));
-  const std::string text =
-      invocation.settings.has(Opt::json) ? json_of(inspection) : table_of(inspection);
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  return exit_ok;
+  const Settings& settings = invocation.settings;
+  const bool json = settings.has(Opt::json);
+  std::optional<Duration> older_than;
+  if (settings.has(Opt::older_than)) older_than = settings.duration(Opt::older_than);
+  Watch watch(settings.has(Opt::show_again), json);
+  Locks locks = open_space(settings);
+  bool found = false;
+  const int code = watch.show([&]() -> Result<std::string> {
+    Result<Inspection> inspection = locks.inspect(query);
+    if (!inspection) return inspection.error();
+    arrange(*inspection, older_than);
+    found = !inspection->holds.empty() || !inspection->waiters.empty();
+    return json ? json_of(*inspection) : table_of(*inspection, older_than.has_value());
+  });
+  return code == exit_ok && older_than && found ? exit_older : code;
 }
 
 }  // namespace lockset::cli

@@ -15,6 +15,7 @@ enum Exit : int {
   exit_ok = 0,
   exit_not_held = 1,
   exit_not_kept = 1,  // check-history: a promise was not kept
+  exit_older = 1,     // status --older-than: something is
   exit_usage = 64,
   exit_bad_data = 65,
   exit_store = 69,

@@ -32,6 +32,7 @@ const Scheme mysql_scheme{
     .init = with_options<mysql::parse_address, mysql::init>,
     .init_script = with_options<mysql::parse_address, mysql::init_script>,
     .examine = with_options<mysql::parse_address, mysql::examine>,
+    .also = "mariadb",
     .rights_script = with_options<mysql::parse_address, mysql::rights_script>,
     .allow = with_options<mysql::parse_address, mysql::allow>,
 };

@@ -32,6 +32,7 @@ const Scheme postgresql_scheme{
     .init = with_options<postgresql::parse_address, postgresql::init>,
     .init_script = with_options<postgresql::parse_address, postgresql::init_script>,
     .examine = with_options<postgresql::parse_address, postgresql::examine>,
+    .also = "postgres",
     .rights_script = with_options<postgresql::parse_address, postgresql::rights_script>,
     .allow = with_options<postgresql::parse_address, postgresql::allow>,
 };

@@ -43,7 +43,7 @@ class Clock {
 // The machine's clock. Never destroyed.
 const Clock& real_clock() noexcept;
 
-// Reads "250ms", "30s", "5m", "2h", "1d", "1.5s", or a bare number of seconds.
+// Reads "250ms", "30s", "5m", "2h", "1d", "1.5s", "1h30m", or a bare number of seconds.
 // Errc::invalid for anything else, negative and overflowing values included.
 Result<Duration> parse_duration(std::string_view text);
 

@@ -56,8 +56,8 @@ struct Scheme {
   // error only if the store can't be asked at all. Null if there is nothing to look at.
   Result<std::vector<Finding>> (*examine)(const Url& url, TimePoint by) = nullptr;
 
-  // A second name of the scheme, such as "rediss", with TLS; these functions tell the two apart. ""
-  // for none.
+  // A second name of the scheme, which means the same ("postgres") or which these functions tell
+  // apart ("rediss", with TLS). "" for none.
   std::string_view also = {};
 
   // What allow() would do, for a person to read and to run by other means. Ends in a newline and

@@ -58,8 +58,12 @@ refused 78 'lockset_admin' at "$(address lockset_admin wrong-password)" status
 lacks 'a wrong password' "$err" wrong-password
 refused 78 'lockset_admin' at "$(address lockset_admin)" status
 refused 64 LOCKSET_URL "$lockset" status --url "$admin_url"
-case $kind in postgresql)
-  refused 78 'write postgresql:' at "${admin_url/postgresql:/postgres:}" status
+case $kind in
+  postgresql)
+    refused 78 'write postgresql:' at "${admin_url/postgresql:/pgsql:}" status
+    exits 0 at "${admin_url/postgresql:/postgres:}" status
+    ;;
+  *) exits 0 at "${admin_url/mysql:/mariadb:}" status ;;
 esac
 
 # Other places for the password.

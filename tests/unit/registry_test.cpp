@@ -20,7 +20,7 @@ TEST(Registry, NamesTheKnownSchemesForAnUnknownOne) {
 TEST(Registry, HintsAtTheNameOfAStoreThatIsCalledOtherwiseHere) {
   for (const Scheme& scheme : builtin_schemes()) {
     if (scheme.name != "postgresql") continue;
-    EXPECT_THAT(open_backend("postgres://a@b/c", BootClock::now()).error().message,
+    EXPECT_THAT(open_backend("psql://a@b/c", BootClock::now()).error().message,
                 HasSubstr("write postgresql:"));
   }
   EXPECT_THAT(open_backend("oracle://a@b/c", BootClock::now()).error().message,

@@ -1,0 +1,178 @@
+#include "cli/manual.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <system_error>
+
+#include "cli/command.h"
+#include "cli/help.h"
+#include "lockset/lock_set.h"
+#include "tools/failure.h"
+
+namespace lockset::cli {
+
+using namespace tools;
+namespace {
+
+// Text that troff shows as it is.
+std::string escaped(std::string_view text) {
+  std::string result;
+  bool begins_line = true;
+  for (const char each : text) {
+    if (begins_line && (each == '.' || each == '\'')) result += "\\&";
+    if (each == '\\') {
+      result += "\\e";
+    } else if (each == '-') {
+      result += "\\-";
+    } else {
+      result += each;
+    }
+    begins_line = each == '\n';
+  }
+  return result;
+}
+
+std::string as_it_stands(std::string_view lines) {
+  return ".nf\n" + escaped(lines) + (lines.ends_with('\n') ? "" : "\n") + ".fi\n";
+}
+
+// Paragraphs are filled, except those with indented lines: they are lists.
+std::string paragraphs(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t end = text.find("\n\n");
+    const std::string_view one = text.substr(0, end);
+    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 2);
+    const bool list = one.starts_with("  ") || one.find("\n  ") != std::string_view::npos;
+    result += ".PP\n" + (list ? as_it_stands(one) : escaped(one) + "\n");
+  }
+  return result;
+}
+
+std::string page_name(std::string_view command) {
+  std::string name = "lockset-" + std::string(command);
+  for (char& each : name) {
+    if (each == ' ') each = '-';
+  }
+  return name;
+}
+
+std::string title(const std::string& name) {
+  return ".TH \"" + escaped(name) + "\" 1 \"\" \"lockset " LOCKSET_VERSION "\" \"Lockset\"\n";
+}
+
+std::string name_line(const std::string& name, std::string_view summary) {
+  return ".SH NAME\n" + escaped(name) + " \\- " + escaped(summary) + "\n";
+}
+
+std::string page_of(const Command& command) {
+  std::string text =
+      title(page_name(command.name)) + name_line(page_name(command.name), command.summary);
+  text += ".SH SYNOPSIS\n" + as_it_stands("lockset " + std::string(command.synopsis));
+  text += ".SH DESCRIPTION\n" + paragraphs(command.description) + ".SH OPTIONS\n";
+  for (const Opt id : command.options) {
+    const Option& each = option(id);
+    std::string line = spelled(each);
+    if (!each.value.empty()) line += " " + std::string(each.value);
+    text +=
+        ".TP\n.B " + escaped(line) + "\n" + escaped(help_of_option(each, command.synopsis)) + "\n";
+  }
+  text += ".PP\nD is a duration like 250ms, 30s, 5m, 1h30m or 1d.\n";
+  text += ".SH EXIT STATUS\n" + as_it_stands(help_of_exit_codes());
+  text += ".SH EXAMPLES\n" + as_it_stands(command.examples);
+  return text + ".SH SEE ALSO\n.BR lockset (1)\n";
+}
+
+std::string main_page() {
+  std::string text = title("lockset");
+  text += name_line("lockset", "named read/write locks for shells, cron jobs and deploys");
+  text += ".SH SYNOPSIS\n" + as_it_stands("lockset COMMAND [OPTION]...");
+  text += ".SH DESCRIPTION\n" + as_it_stands(general_help()) + ".SH SEE ALSO\n";
+  std::string_view comma;
+  for (const Command& each : all_commands()) {
+    text += std::string(comma) + ".BR " + escaped(page_name(each.name)) + " (1)";
+    comma = ",\n";
+  }
+  return text + "\n";
+}
+
+void write_page(const std::filesystem::path& folder, const std::string& name,
+                const std::string& text) {
+  const std::filesystem::path path = folder / (name + ".1");
+  std::ofstream file(path);
+  file << text;
+  file.close();
+  if (!file) {
+    throw Failure(exit_output,
+                  "can't write " + in_quotes(path.string()) + ": " + std::strerror(errno));
+  }
+}
+
+}  // namespace
+
+void write_manual(const std::string& folder) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) {
+    throw Failure(exit_output,
+                  "can't make the folder " + in_quotes(folder) + ": " + failed.message());
+  }
+  write_page(folder, "lockset", main_page());
+  for (const Command& each : all_commands())
+    write_page(folder, page_name(each.name), page_of(each));
+}
+
+std::string bash_completion() {
+  std::string cases;
+  std::map<std::string, std::string> groups;  // "permits": "list get set unset"
+  std::string first_words = "help";
+  for (const Command& each : all_commands()) {
+    const std::string name(each.name);
+    const std::size_t blank = name.find(' ');
+    const std::string first = name.substr(0, blank);
+    if (blank == std::string::npos || !groups.contains(first)) first_words += " " + first;
+    if (blank != std::string::npos) groups[first] += " " + name.substr(blank + 1);
+    std::string options;
+    for (const Opt id : each.options) {
+      options += (options.empty() ? "--" : " --") + std::string(option(id).name);
+    }
+    cases += "    '" + name + "') words='" + options + "' ;;\n";
+  }
+  for (const auto& [group, words] : groups) {
+    cases += "    " + group + "*) words='" + words.substr(1) + "' ;;\n";
+  }
+  return R"(# Completion of lockset for bash, made by `lockset help --bash`.
+_lockset() {
+  local word=${COMP_WORDS[COMP_CWORD]} typed i words=
+  for ((i = 2; i < COMP_CWORD; i++)); do
+    # What follows -- is another command.
+    if [ "${COMP_WORDS[i]}" = -- ]; then
+      if declare -F _command_offset >/dev/null; then _command_offset $((i + 1)); fi
+      return
+    fi
+  done
+  typed=${COMP_WORDS[1]}
+  case $typed in
+)" +
+         [&] {
+           std::string lines;
+           for (const auto& [group, words] : groups) {
+             lines += "    " + group +
+                      ") [ \"$COMP_CWORD\" -le 2 ] || typed+=\" ${COMP_WORDS[2]}\" ;;\n";
+           }
+           return lines;
+         }() +
+         "  esac\n  if [ \"$COMP_CWORD\" -eq 1 ]; then typed=; fi\n  case $typed in\n    '') "
+         "words='" +
+         first_words + "' ;;\n    help) words='" + first_words.substr(5) + "' ;;\n" + cases +
+         R"(  esac
+  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+}
+complete -o default -F _lockset lockset
+)";
+}
+
+}  // namespace lockset::cli

@@ -1,0 +1,20 @@
+# What cpack makes, by LOCKSET_PACKAGE: the Debian packages of the command, the library and its
+# headers, or a tarball of the command with the libraries that it needs. scripts/package runs both.
+if(LOCKSET_PACKAGE STREQUAL "")
+  return()
+endif()
+set(CPACK_PACKAGE_CONTACT "Lockset maintainers <maintainers@lockset.invalid>" CACHE STRING
+  "Who answers for these packages")
+set(CPACK_PACKAGE_VENDOR "Lockset")
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_THREADS 0)
+set(CPACK_OUTPUT_FILE_PREFIX ${PROJECT_BINARY_DIR}/packages)
+if(LOCKSET_PACKAGE STREQUAL "deb")
+  include(cmake/PackageDebian.cmake)
+elseif(LOCKSET_PACKAGE STREQUAL "tarball")
+  include(cmake/PackageTarball.cmake)
+else()
+  message(FATAL_ERROR "LOCKSET_PACKAGE=${LOCKSET_PACKAGE}: use deb or tarball, or leave it empty")
+endif()
+include(CPack)
