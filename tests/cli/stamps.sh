@@ -8,7 +8,7 @@ exits 75 "$lockset" acquire --write a --lease 60s -n
 exits 0 "$lockset" status
 contains "table" "$out" "$stamp"
 contains "table" "$out" "by hand"
-same "a line for each name, and a header" 3 "$(printf '%s\n' "$out" | wc -l)"
+same "a header, a line for each name, and the sum" 4 "$(printf '%s\n' "$out" | wc -l)"
 exits 0 "$lockset" status --json
 contains "JSON" "$out" "\"stamp\": $stamp"
 contains "JSON" "$out" '"label": "by hand"'
