@@ -308,13 +308,18 @@ TEST_P(LostReply, ADowngradeThatNobodyLearnedOfIsGivenBack) {
 TEST_P(LostReply, AReleaseIsASuccess) {
   if (lacks_server()) return;
   for (const TcpProxy::Ending ending : endings) {
-    Locks mine = proxied_locks({.lease = 1min, .refresh_config = 1h});
-    Hold hold = mine.acquire({write("a"), read("b")}).value();
-    proxy().cut_next_reply(0, ending);
-    const Status released = hold.release();
-    EXPECT_TRUE(proxy().caught());
-    EXPECT_TRUE(released) << released.error().message;
-    EXPECT_TRUE(space().look().empty());
+    // A client of sessions asks on its other connection, too: sometimes that one is caught.
+    bool caught = false;
+    for (int tries = 0; !caught && tries < 20; ++tries) {
+      Locks mine = proxied_locks({.lease = 1min, .refresh_config = 1h});
+      Hold hold = mine.acquire({write("a"), read("b")}).value();
+      proxy().cut_next_reply(0, ending);
+      const Status released = hold.release();
+      caught = proxy().caught();
+      EXPECT_TRUE(released) << released.error().message;
+      EXPECT_TRUE(space().look().empty());
+    }
+    EXPECT_TRUE(caught);
   }
 }
 
