@@ -56,7 +56,7 @@ bool roll_back(Session& session, TimePoint by) {
   return true;
 }
 
-// Whoever wakes this client may end the call in the middle: then it is repeated.
+// A client that wakes this one may interrupt the call. Then the call is repeated.
 Result<Reply> run_to_the_end(Session& session, const std::string& call, TimePoint by) {
   for (;;) {
     Result<Reply> answer = session.run(call, Sent::reading, by);

@@ -67,8 +67,8 @@ class Sessions {
 
   // It is not used any more, and is closed when its last user drops it.
   void forget(const std::shared_ptr<Session>& session);
-  // The same, but it is closed by tidy() when no hold in it can be valid any more: whoever holds
-  // something has not heard yet that it is lost.
+  // The same, but tidy() closes it, and only when no hold in it can be valid any more: the holders
+  // have not heard yet that they lost.
   void retire(const std::shared_ptr<Session>& session);
 
   // Ends sessions that have not been used for a long time, or are retired. May take some seconds.

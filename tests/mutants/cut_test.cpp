@@ -26,7 +26,8 @@ enum class Deceit : std::uint8_t {
   renews_what_is_gone,
 };
 
-// Several clients ask for "a", and keep it for a moment; in between somebody ends what he finds.
+// Several clients ask for "a", and keep it for a moment; in between another thread ends what it
+// finds.
 history::Report ended_early(Deceit deceit) {
   const std::shared_ptr<Backend> store = make_memory_backend(make_memory_store());
   const std::shared_ptr<Backend> seen =
@@ -61,7 +62,7 @@ history::Report ended_early(Deceit deceit) {
       ++asked;
       const auto* const grant = outcome ? std::get_if<Grant>(&*outcome) : nullptr;
       for (int step = 0; step < 4; ++step) {
-        std::this_thread::sleep_for(100us);
+        test::linger(100us);  // others may break it
         if (grant == nullptr) break;
         const RenewRequest again{grant->stamp, 10s};
         (void)asking[i].backend().renew(asking[i].owner(), {&again, 1}, test::soon());
