@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -44,6 +45,16 @@ class Chores {
     Chore due = std::move(*first);
     chores_.erase(first);
     return due;
+  }
+
+  // Takes out those that no end of a lease makes unnecessary.
+  std::vector<Chore> take_endless() {
+    const auto first = std::ranges::stable_partition(
+        chores_, [](const Chore& chore) { return chore.until != TimePoint::max(); });
+    std::vector<Chore> endless(std::make_move_iterator(first.begin()),
+                               std::make_move_iterator(first.end()));
+    chores_.erase(first.begin(), first.end());
+    return endless;
   }
 
   // Puts back a chore that must be repeated; the interval grows each time.

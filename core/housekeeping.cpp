@@ -2,6 +2,7 @@
 // after the other on a separate thread, so that a hanging call delays no renewal.
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "core/keeper.h"
 #include "core/time_math.h"
@@ -47,7 +48,9 @@ void Keeper::housekeeper() {
 std::function<void()> Keeper::next_work(TimePoint now) {
   if (!holds_.empty() && now >= next_refresh_) return [this] { refresh(); };
   if (std::optional<Chore> chore = chores_.take_due(now)) {
-    return [this, chore = *std::move(chore)] { do_chore(chore); };
+    return [this, chore = *std::move(chore)] {
+      do_chore(chore, later(BootClock::now(), settings_.io_timeout));
+    };
   }
   if (!holds_.empty() && now >= next_sweep_) {
     next_sweep_ = now + settings_.sweep_every;
@@ -56,8 +59,19 @@ std::function<void()> Keeper::next_work(TimePoint now) {
   return {};
 }
 
-void Keeper::do_chore(const Chore& chore) {
-  const TimePoint by = later(BootClock::now(), settings_.io_timeout);
+void Keeper::tidy_at_last(TimePoint by) {
+  std::vector<Chore> endless;
+  {
+    const std::lock_guard lock(mutex_);
+    endless = chores_.take_endless();
+  }
+  for (const Chore& chore : endless) {
+    if (BootClock::now() >= by) return;
+    do_chore(chore, by);
+  }
+}
+
+void Keeper::do_chore(const Chore& chore, TimePoint by) {
   HoldRef hold = chore.hold.ref();
   if (!hold.stamp) {
     const Result<std::optional<Grant>> found = backend_.resolve(hold, by);

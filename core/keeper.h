@@ -71,6 +71,9 @@ class Keeper {
   // Makes the housekeeper tidy up, until `until`. `replaces`: as in Chore.
   void tidy_later(KnownHold hold, TimePoint until, Stamp replaces = {});
 
+  // Tidies up once more what no lease ends. REQUIRES: stop() has returned.
+  void tidy_at_last(TimePoint by);
+
   // A conversion has ended this hold in the store, and its grant is about to be given back. Nobody
   // else may hold its names while it counts as valid here, so it is lost first. Unlike a denial,
   // this also counts while the hold is being converted.
@@ -111,7 +114,7 @@ class Keeper {
   void plan_housekeeping(TimePoint now);
   // The housekeeper's next piece of work; empty if none is due.
   std::function<void()> next_work(TimePoint now);
-  void do_chore(const Chore& chore);
+  void do_chore(const Chore& chore, TimePoint by);
   void refresh();
   void sweep();
   // Reports a step of the store's clock that ClockWatch found.

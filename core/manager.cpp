@@ -20,8 +20,7 @@ Duration Manager::finite_lease(const SpaceConfig& config) {
 
 bool Manager::outlasts_its_loss(const HoldState& hold) {
   const LostReason why = hold.lost_reason();
-  return hold.lease() == no_lease && (why == LostReason::app_lost ||
-                                      why == LostReason::superseded || why == LostReason::in_doubt);
+  return hold.lease() == no_lease && (why == LostReason::app_lost || why == LostReason::superseded);
 }
 
 Manager::Manager(std::unique_ptr<Backend> backend, Options options)
@@ -135,6 +134,7 @@ void Manager::close() noexcept {
     if (released.was_held || outlasts_its_loss(*hold)) there.push_back(std::move(hold));
   }
   release_all(there, by);
+  keeper_.tidy_at_last(by);
   // Last, because nobody may take over before this point.
   if (app_hold_) static_cast<void>(backend_->release(app_hold_->ref(), owner_.app, by).ok());
 }

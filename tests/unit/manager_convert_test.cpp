@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "lockset/lockset.h"
 #include "lockset/memory_backend.h"
@@ -179,6 +180,43 @@ TEST_F(ManagerConvert, ADowngradeOfUnknownOutcomeIsLost) {
     faults_->deliver_late();
     EXPECT_TRUE(stored().empty());
   }
+}
+
+// SEM 11, 30: no lease would ever end it
+TEST_F(ManagerConvert, APermanentHoldInDoubtEndsWithItsLocks) {
+  auto locks = std::make_unique<Locks>(mine());
+  Hold hold = locks->acquire({write("a")}, {.lease = no_lease}).value();
+  faults_->script(Call::try_acquire, Fault::lose_reply);
+  faults_->set_rates(Call::resolve, {.fail_before = 1});
+  faults_->set_rates(Call::release, {.fail_before = 1});
+  ASSERT_FALSE(hold.downgrade().ok());
+  EXPECT_EQ(hold.lost_reason(), LostReason::in_doubt);
+  EXPECT_EQ(stored().size(), 1U);
+  faults_->set_rates(Call::resolve, {});
+  faults_->set_rates(Call::release, {});
+  locks.reset();
+  EXPECT_TRUE(stored().empty());
+}
+
+// SEM 29: the second one waits for the first one's answer
+TEST_F(ManagerConvert, OneAtATime) {
+  Locks locks = mine();
+  const Stamp stamp = locks.try_locks({read("a")}).value();
+  std::atomic<int> under_way = 0;
+  std::atomic<bool> met = false;
+  moments_->sending = [&](const AcquireRequest& request) {
+    if (request.replaces == nullptr) return;
+    ++under_way;
+    // Time for the other one to come, too.
+    if (eventually([&] { return under_way > 1; }, 300ms)) met = true;
+  };
+  moments_->answered = [&](Result<AcquireOutcome>&) { --under_way; };
+  const auto upgrade = [&] { static_cast<void>(locks.try_upgrade_locks(stamp).ok()); };
+  std::thread other(upgrade);
+  upgrade();
+  other.join();
+  EXPECT_FALSE(met);
+  EXPECT_EQ(stored().size(), 1U);
 }
 
 // SEM 30: contention does not say that the first attempt won't come any more

@@ -392,7 +392,7 @@ TEST_F(ManagerFaultsInTime, ALostReplyOfAReleaseIsNoSuccessAfterTheEndOfValidity
 
 // SEM 14
 TEST_F(ManagerFaults, AReleaseThatFailedIsDoneLater) {
-  Locks locks = open_locks({.io_timeout = 50ms});
+  Locks locks = open_locks({.lease = 10min, .io_timeout = 50ms});
   Hold hold = locks.acquire({write("a")}).value();
   hooks_->set(&Hooks::release,
               [](Backend&, const HoldRef&, const std::string_view&,
@@ -401,6 +401,19 @@ TEST_F(ManagerFaults, AReleaseThatFailedIsDoneLater) {
   EXPECT_EQ(holds("a").size(), 1U);
   hooks_->set(&Hooks::release, {});
   EXPECT_TRUE(gets_free("a"));
+}
+
+// SEM 11: no lease would ever end it
+TEST_F(ManagerFaults, AReleaseOfAPermanentHoldThatFailedIsDoneByClosing) {
+  auto locks = std::make_unique<Locks>(open_locks());
+  Hold hold = locks->acquire({write("a")}, {.lease = no_lease}).value();
+  hooks_->set(&Hooks::release,
+              [](Backend&, const HoldRef&, const std::string_view&,
+                 const TimePoint&) -> Result<bool> { return down; });
+  EXPECT_EQ(hold.release().error().code, Errc::unavailable);
+  hooks_->set(&Hooks::release, {});
+  locks.reset();
+  EXPECT_TRUE(holds("a").empty());
 }
 
 // SEM 14: the grant is useless, and the store does not take it back at once
