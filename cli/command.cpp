@@ -39,6 +39,7 @@ constexpr Opt unset_options[] = {Opt::read_too, Opt::write_too, LOCKSET_STORE_OP
 constexpr Opt init_options[] = {Opt::max_lease, Opt::fair,      Opt::print,
                                 Opt::programs,  Opt::operators, LOCKSET_STORE_OPTIONS};
 constexpr Opt check_history_options[] = {Opt::per_name, Opt::help};
+constexpr Opt metrics_options[] = {Opt::output, Opt::expiring_within, LOCKSET_STORE_OPTIONS};
 constexpr Opt doctor_options[] = {Opt::json, LOCKSET_STORE_OPTIONS};
 
 constexpr Opt plan_options[] = {Opt::copy_permits, Opt::json, LOCKSET_STORE_OPTIONS};
@@ -187,6 +188,16 @@ than a warning, and 78 otherwise.)",
      R"(  lockset doctor
   lockset doctor --json | jq '.findings[] | select(.level != "ok")')",
      doctor_options, doctor_command},
+    {"metrics", "metrics [--output FILE] [--expiring-within D] [OPTION]...",
+     "print the numbers of a space for Prometheus",
+     R"(Holds, waiters, the longest hold, the oldest wait, holds that expire soon, a quarantine of the
+store, and how many things `lockset doctor` finds in its settings. If the store does not answer,
+lockset_up is 0, FILE is written all the same, and the exit code is 69 or 78. With --output it
+is a job for the textfile collector of Prometheus' node exporter; docs/operations.md says what
+to alert on. A hold that is renewed has two thirds of its lease left or more.)",
+     R"(  lockset metrics
+  lockset metrics --output /var/lib/prometheus/node-exporter/lockset.prom)",
+     metrics_options, metrics_command},
     {"migrate plan", "migrate plan [--copy-permits] [--json] [OPTION]...",
      "check what would hinder a move from one store to another",
      R"(Locks move from the store of migrate.from to that of migrate.to while programs run;

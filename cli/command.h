@@ -52,6 +52,7 @@ int permits_set(const Invocation& invocation);
 int permits_unset(const Invocation& invocation);
 int init_command(const Invocation& invocation);
 int doctor_command(const Invocation& invocation);
+int metrics_command(const Invocation& invocation);
 int migrate_plan(const Invocation& invocation);
 int migrate_start(const Invocation& invocation);
 int migrate_advance(const Invocation& invocation);

@@ -55,6 +55,8 @@ enum class Opt {
   watch,
   show_again,
   older_than,
+  output,
+  expiring_within,
   to_phase_ahead,
   to_phase_back,
   yes,
