@@ -14,7 +14,7 @@ namespace {
 #define LOCKSET_STORE_OPTIONS                                                                     \
   Opt::url, Opt::password_file, Opt::migrate_from, Opt::migrate_from_password_file,               \
       Opt::migrate_to, Opt::migrate_to_password_file, Opt::config, Opt::io_timeout, Opt::verbose, \
-      Opt::help
+      Opt::log, Opt::help
 
 constexpr Opt run_options[] = {
     Opt::write_names, Opt::read_names, Opt::shell_line,    Opt::wait,

@@ -34,8 +34,8 @@ void warn_of_other_default_files(const Settings& settings) {
     if (user->pw_uid == 0 || user->pw_dir == nullptr) continue;
     const std::string file = default_file_in(user->pw_dir);
     if (::access(file.c_str(), F_OK) != 0) continue;
-    say("warning: " + std::string(in_quotes(user->pw_name)) + " has a lock space of its own, " +
-        file +
+    warn(
+        std::string(in_quotes(user->pw_name)) + " has a lock space of its own, " + file +
         ", and its jobs do not exclude those of root: name one for all users in /etc/lockset.conf, "
         "url = sqlite:/var/lib/lockset/locks.db (docs/guide.md, section 6)");
     return;

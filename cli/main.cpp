@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <clocale>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <system_error>
@@ -104,7 +105,11 @@ int dispatch(std::vector<std::string> words) {
     print(help_of(command));
     return exit_ok;
   }
+  if (const auto form = invocation.line.given.find(Opt::log); form != invocation.line.given.end()) {
+    set_log_form(form->second.back());  // also for what is wrong with the settings
+  }
   invocation.settings = Settings::load(invocation.line);
+  set_log_form(invocation.settings.text(Opt::log));
   return command.run(invocation);
 }
 
@@ -119,24 +124,26 @@ int main(int argc, char** argv) {
       std::strcmp(std::setlocale(LC_CTYPE, nullptr), "C") == 0) {
     std::setlocale(LC_CTYPE, "C.UTF-8");
   }
+  if (const char* const form = std::getenv("LOCKSET_LOG")) set_log_form(form);
   try {
     int code = dispatch({argv + (argc > 0 ? 1 : 0), argv + argc});
     if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && code == exit_ok) {
-      say(std::string("can't write standard output: ") + std::strerror(errno));
+      say_error(std::string("can't write standard output: ") + std::strerror(errno));
       code = exit_output;
     }
     return code;
   } catch (const Failure& failure) {
-    if (*failure.what() != '\0') say(failure.what());
+    if (*failure.what() != '\0') say_error(failure.what());
     return failure.code();
   } catch (const lockset::LockError& error) {
-    say(error.what());
+    say_error(error.what());
     return exit_code_of(error.error().code);
   } catch (const std::system_error& error) {
-    say("the system refused what lockset needs: " + lockset::text_of_errno(error.code().value()));
+    say_error("the system refused what lockset needs: " +
+              lockset::text_of_errno(error.code().value()));
     return exit_system;
   } catch (const std::exception& error) {
-    say(std::string("internal error: ") + error.what());
+    say_error(std::string("internal error: ") + error.what());
     return exit_internal;
   }
 }

@@ -34,9 +34,11 @@ Result<Seen> look(const Settings& settings) {
   // Opening a space that does not exist yet might make it: a wrong address would look like an idle
   // space.
   for (const Finding& each : *findings) {
-    if (each.no_space) {
-      return Error{Errc::misconfigured, each.text + " (lockset init makes the space)"};
-    }
+    if (!each.no_space) continue;
+    // What is unsafe has its remedy in its text.
+    const bool made_by_opening = each.level != Finding::Level::unsafe;
+    return Error{Errc::misconfigured, "no lock space to look at: " + each.text +
+                                          (made_by_opening ? ", and so does lockset init" : "")};
   }
   Result<Locks> locks = open(url, options_of(settings, "lockset metrics"));
   if (!locks) return locks.error();

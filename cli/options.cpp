@@ -17,6 +17,8 @@ constexpr Option options[] = {
     {Opt::version, "version", 0, Type::flag, "", "", false, false, "", "show the version"},
     {Opt::verbose, "verbose", 'v', Type::flag, "", "", false, false, "",
      "report on standard error what happens to the lock"},
+    {Opt::log, "log", 0, Type::log_form, "FORM", "LOCKSET_LOG", true, false, "text",
+     "how to say it: text or json (one object a line) on standard error, or syslog"},
     {Opt::config, "config", 0, Type::path, "FILE", "LOCKSET_CONFIG", false, false, "",
      "read only this configuration file"},
     {Opt::url, "url", 0, Type::url, "URL", "LOCKSET_URL", true, false, "sqlite:",
@@ -181,6 +183,9 @@ std::optional<std::string> complaint(const Option& option, const std::string& va
     case Type::on_lost:
       if (value == "term" || value == "kill" || value == "ignore") return {};
       return in_quotes(value) + " is none of term, kill and ignore";
+    case Type::log_form:
+      if (value == "text" || value == "json" || value == "syslog") return {};
+      return in_quotes(value) + " is no form of the log; there are text, json and syslog";
     case Type::phase: {
       if (phase_named(value)) return {};
       std::string all;

@@ -16,6 +16,7 @@ enum class Opt {
   help,
   version,
   verbose,
+  log,
   config,
   url,
   password_file,
@@ -78,6 +79,7 @@ enum class Type {
   permits,    // a count
   phase,      // of a migration
   overtakes,  // a count, or "off"
+  log_form,   // "text", "json" or "syslog"
 };
 
 struct Option {

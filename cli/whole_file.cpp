@@ -1,5 +1,6 @@
 #include "cli/whole_file.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
