@@ -113,8 +113,8 @@ std::string general_help() {
     text += std::string(each.summary) + "\n";
   }
   text += "  help [COMMAND]  show this, or the help of a command\n";
-  text += "  help --man FOLDER, help --bash\n";
-  text += "                  write the manual pages; print the completion of bash\n";
+  text += "  help --man FOLDER, help --bash, help --zsh, help --fish\n";
+  text += "                  write the manual pages; print the completion of a shell\n";
   text += "  --version       show the version\n\n";
   text += configuration;
   std::string keys;

@@ -11,6 +11,7 @@
 
 #include "cli/chat.h"
 #include "cli/command.h"
+#include "cli/completion.h"
 #include "cli/help.h"
 #include "cli/manual.h"
 #include "cli/output.h"
@@ -63,8 +64,16 @@ int help(std::vector<std::string> words) {
     write_manual(words.back());
     return exit_ok;
   }
-  if (words.front() == "--bash" && words.size() == 1) {
-    print(bash_completion());
+  constexpr std::pair<std::string_view, std::string (*)()> shells[] = {
+      {"--bash", bash_completion}, {"--zsh", zsh_completion}, {"--fish", fish_completion}};
+  for (const auto& [shell, completion] : shells) {
+    if (words.front() != shell || words.size() != 1) continue;
+    print(completion());
+    return exit_ok;
+  }
+  if (words.front() == "--known" && words.size() == 2) {
+    if (words.back() == "names") print(known_names());
+    if (words.back() == "stamps") print(known_stamps());
     return exit_ok;
   }
   // `help permits` shows all permits commands.

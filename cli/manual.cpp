@@ -4,7 +4,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <system_error>
 
 #include "cli/command.h"
@@ -123,56 +122,6 @@ void write_manual(const std::string& folder) {
   write_page(folder, "lockset", main_page());
   for (const Command& each : all_commands())
     write_page(folder, page_name(each.name), page_of(each));
-}
-
-std::string bash_completion() {
-  std::string cases;
-  std::map<std::string, std::string> groups;  // "permits": "list get set unset"
-  std::string first_words = "help";
-  for (const Command& each : all_commands()) {
-    const std::string name(each.name);
-    const std::size_t blank = name.find(' ');
-    const std::string first = name.substr(0, blank);
-    if (blank == std::string::npos || !groups.contains(first)) first_words += " " + first;
-    if (blank != std::string::npos) groups[first] += " " + name.substr(blank + 1);
-    std::string options;
-    for (const Opt id : each.options) {
-      options += (options.empty() ? "--" : " --") + std::string(option(id).name);
-    }
-    cases += "    '" + name + "') words='" + options + "' ;;\n";
-  }
-  for (const auto& [group, words] : groups) {
-    cases += "    " + group + "*) words='" + words.substr(1) + "' ;;\n";
-  }
-  return R"(# Completion of lockset for bash, made by `lockset help --bash`.
-_lockset() {
-  local word=${COMP_WORDS[COMP_CWORD]} typed i words=
-  for ((i = 2; i < COMP_CWORD; i++)); do
-    # What follows -- is another command.
-    if [ "${COMP_WORDS[i]}" = -- ]; then
-      if declare -F _command_offset >/dev/null; then _command_offset $((i + 1)); fi
-      return
-    fi
-  done
-  typed=${COMP_WORDS[1]}
-  case $typed in
-)" +
-         [&] {
-           std::string lines;
-           for (const auto& [group, words] : groups) {
-             lines += "    " + group +
-                      ") [ \"$COMP_CWORD\" -le 2 ] || typed+=\" ${COMP_WORDS[2]}\" ;;\n";
-           }
-           return lines;
-         }() +
-         "  esac\n  if [ \"$COMP_CWORD\" -eq 1 ]; then typed=; fi\n  case $typed in\n    '') "
-         "words='" +
-         first_words + "' ;;\n    help) words='" + first_words.substr(5) + "' ;;\n" + cases +
-         R"(  esac
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
-}
-complete -o default -F _lockset lockset
-)";
 }
 
 }  // namespace lockset::cli

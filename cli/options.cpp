@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "lockset/lock_set.h"
@@ -129,6 +130,10 @@ std::optional<Number> number_of(const std::string& text) {
   return number;
 }
 
+bool is_one_of(const std::vector<std::string>& words, const std::string& value) {
+  return std::find(words.begin(), words.end(), value) != words.end();
+}
+
 std::optional<std::string> duration_complaint(const std::string& value) {
   const Result<Duration> duration = parse_duration(value);
   if (!duration) return duration.error().message;
@@ -181,10 +186,10 @@ std::optional<std::string> complaint(const Option& option, const std::string& va
       if (value == "forever") return {};
       return duration_complaint(value);
     case Type::on_lost:
-      if (value == "term" || value == "kill" || value == "ignore") return {};
+      if (is_one_of(words_of(option.type), value)) return {};
       return in_quotes(value) + " is none of term, kill and ignore";
     case Type::log_form:
-      if (value == "text" || value == "json" || value == "syslog") return {};
+      if (is_one_of(words_of(option.type), value)) return {};
       return in_quotes(value) + " is no form of the log; there are text, json and syslog";
     case Type::phase: {
       if (phase_named(value)) return {};
@@ -209,6 +214,28 @@ std::optional<std::string> complaint(const Option& option, const std::string& va
     }
   }
   return {};
+}
+
+std::vector<std::string> words_of(Type type) {
+  switch (type) {
+    case Type::on_lost:
+      return {"term", "kill", "ignore"};
+    case Type::log_form:
+      return {"text", "json", "syslog"};
+    case Type::lease:
+      return {"none"};
+    case Type::wait:
+      return {"forever"};
+    case Type::overtakes:
+      return {"off"};
+    case Type::phase: {
+      std::vector<std::string> words;
+      for (const MigrationPhase each : all_phases) words.emplace_back(to_string(each));
+      return words;
+    }
+    default:
+      return {};
+  }
 }
 
 Duration duration_of(const std::string& value) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lockset/clock.h"
 #include "lockset/migration.h"
@@ -100,6 +101,9 @@ const Option& option(Opt id) noexcept;
 
 // What is wrong with the value, or nothing. Never shows a secret.
 std::optional<std::string> complaint(const Option& option, const std::string& value);
+
+// The words that a value may be, if it may be a word; for the completion.
+std::vector<std::string> words_of(Type type);
 
 // REQUIRES: no complaint.
 Duration duration_of(const std::string& value);  // "none", "forever": Duration::max()

@@ -1,4 +1,4 @@
-# Manual pages and the completion of bash, made from the definitions of the help.
+# Manual pages, made from the definitions of the help and the stores' own tables.
 . "$(dirname "$0")/lib.sh"
 
 exits 0 "$lockset" help --man pages
@@ -18,17 +18,4 @@ fi
 exits 74 "$lockset" help --man /dev/null/pages
 one_line "no folder"
 
-exits 0 "$lockset" help --bash
-printf '%s\n' "$out" >completion
-# completes WORD...: the last one, as bash would
-completes() {
-  bash -c '. ./completion; COMP_WORDS=(lockset "$@"); COMP_CWORD=$#; _lockset; echo "${COMPREPLY[*]}"' bash "$@"
-}
-same "a command" 'run' "$(completes ru)"
-same "a group" 'permits' "$(completes perm)"
-same "its commands" 'list' "$(completes permits l)"
-same "an option" '--no-wait' "$(completes run job --no)"
-same "an option of a group" '--copy-permits' "$(completes migrate plan --copy)"
-same "behind help" 'status' "$(completes help stat)"
-same "behind --" '' "$(completes run job -- ru)"
 finish
