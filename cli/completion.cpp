@@ -230,8 +230,8 @@ _lockset() {
   [ "$COMP_CWORD" -gt 1 ] || typed=
   case $typed in
 )sh" + group_cases("[ \"$COMP_CWORD\" -le 2 ] || typed+=\" ${COMP_WORDS[2]}\"") +
-         "  esac\n  case $typed in\n" + cases_of_commands() + "  esac\n  case \"$typed $last\" in\n" +
-         cases_of_values() + R"sh(  esac
+         "  esac\n  case $typed in\n" + cases_of_commands() +
+         "  esac\n  case \"$typed $last\" in\n" + cases_of_values() + R"sh(  esac
   case $word in -*) kind=words words=$options ;; esac
   case $kind in
     words) mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word") ;;
@@ -296,7 +296,8 @@ _lockset() {
          }() +
          R"sh(  if [[ $word == -* ]]; then
     case $typed in
-)sh" + described + R"sh(    esac
+)sh" + described +
+         R"sh(    esac
     [[ -z $options ]] || _describe -o option described
     return
   fi

@@ -80,10 +80,10 @@ constexpr std::string_view exit_codes = R"(Exit codes:
 )";
 
 constexpr std::string_view configuration =
-    R"(Configuration: flags override environment variables, which override the file, which
-overrides the default. The file is the first of --config FILE, $LOCKSET_CONFIG,
+    R"(Flags override environment variables, which override the file, which overrides the
+default. The file is the first of --config FILE, $LOCKSET_CONFIG,
 $XDG_CONFIG_HOME/lockset/lockset.conf (~/.config/lockset/lockset.conf) and
-/etc/lockset.conf. It has lines `key = value`; # begins a comment. Keys:
+/etc/lockset.conf. It has lines `key = value`; # begins a comment.
 )";
 
 }  // namespace
@@ -98,6 +98,8 @@ std::string help_of_option(const Option& option, std::string_view synopsis) {
   if (!option.env.empty()) help += " [" + std::string(option.env) + "]";
   return help;
 }
+
+std::string_view help_of_configuration() noexcept { return configuration; }
 
 std::string_view help_of_exit_codes() noexcept { return exit_codes; }
 
@@ -116,7 +118,9 @@ std::string general_help() {
   text += "  help --man FOLDER, help --bash, help --zsh, help --fish\n";
   text += "                  write the manual pages; print the completion of a shell\n";
   text += "  --version       show the version\n\n";
+  text += "Configuration:\n";
   text += configuration;
+  text += "Keys:\n";
   std::string keys;
   for (const Option& each : all_options()) {
     if (each.in_file) keys += (keys.empty() ? "" : " ") + file_key(each);

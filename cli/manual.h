@@ -5,8 +5,9 @@
 
 namespace lockset::cli {
 
-// Writes lockset.1 and a page for each command (lockset-permits-list.1) into the folder, which it
-// makes if it is missing. Throws a Failure if it can't.
+// Writes lockset.1, a page for each command (lockset-permits-list.1), lockset.conf.5 and
+// lockset-backends.7 into the folder, which it makes if it is missing. Throws a Failure if it
+// can't.
 void write_manual(const std::string& folder);
 
 }  // namespace lockset::cli
