@@ -81,11 +81,11 @@ Error make(Errc code, std::string text, const std::string& said) {
 
 // A connection that breaks has the same number as one that TLS refuses. A server that ends a
 // connection in the middle of the handshake says so in plain text, which a TLS library takes for
-// another version or another packet.
+// another version, another packet, or a record that somebody has changed.
 bool broke_under_tls(std::string_view said) {
   for (const std::string_view word :
        {"eof", "reset", "roken pipe", "timed out", "closed", "shutdown", "onnection", "(0)",
-        "no error", "wrong version number", "unexpected TLS packet"}) {
+        "no error", "wrong version number", "unexpected TLS packet", "bad record mac"}) {
     if (said.find(word) != std::string_view::npos) return true;
   }
   return false;
@@ -124,7 +124,7 @@ Error missing_role(const std::string& where, const std::string& said) {
 }
 
 // The errors that tell a person what to do; in all of them the call was certainly not applied.
-Error refusal(int code, const std::string& where, const std::string& said) {
+Error refusal(int code, const std::string& where, const std::string& said, Sent sent) {
   const auto misconfigured = [&](const std::string& text) {
     return make(Errc::misconfigured, where + ": " + text, said);
   };
@@ -212,11 +212,12 @@ Error refusal(int code, const std::string& where, const std::string& said) {
     case cr_conn_host:
       // Before TLS has begun, only the text has the server's number.
       if (said.find("1040 ") != std::string::npos) {
-        return refusal(con_count, where, said);
+        return refusal(con_count, where, said, sent);
       }
       return unavailable("no server can be reached: does it run, and is the address right?");
     case cr_ssl:
-      if (broke_under_tls(said)) return Error{};
+      // Once connected, nothing else is refused.
+      if (sent != Sent::nothing || broke_under_tls(said)) return Error{};
       return misconfigured(
           "no TLS connection that this ssl_mode allows: check ssl_ca, the "
           "server's certificate and the host name");
@@ -326,7 +327,8 @@ Error error_from(int code, std::string_view said, const std::string& where, Sent
                 quote);
   }
   const bool can_know = sent != Sent::change || surely_refused(code);
-  if (Error error = refusal(code, where, quote); can_know && !error.message.empty()) return error;
+  if (Error error = refusal(code, where, quote, sent); can_know && !error.message.empty())
+    return error;
   if (code == not_kept) {
     return make(Errc::indeterminate,
                 where +

@@ -1,6 +1,7 @@
 #include "tests/conformance/suite.h"
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 
 #include "tests/conformance/availability.h"
@@ -23,7 +24,6 @@ void Conformance::SetUp() {
     record_skip("the store: " + *there.unavailable);
     GTEST_SKIP() << *there.unavailable;
   }
-  space_ = harness().new_space();
 }
 
 void Conformance::TearDown() {
@@ -31,12 +31,25 @@ void Conformance::TearDown() {
   space_.reset();
 }
 
+Space& Conformance::space() {
+  const std::scoped_lock lock(making_);
+  if (!space_) space_ = harness().new_space();
+  return *space_;
+}
+
 std::shared_ptr<Backend> Conformance::backend() {
   if (!backend_) backend_ = open();
   return backend_;
 }
 
-std::shared_ptr<Backend> Conformance::open() { return space_->open().value(); }
+std::shared_ptr<Backend> Conformance::open() { return space().open().value(); }
+
+const Traits& Conformance::traits() {
+  static std::map<std::string, Traits> known;
+  const auto found = known.find(harness().name());
+  if (found != known.end()) return found->second;
+  return known.emplace(harness().name(), backend()->traits()).first->second;
+}
 
 Client Conformance::client(std::string app, std::int64_t epoch) {
   return Client(backend(), std::move(app), epoch);
@@ -44,7 +57,7 @@ Client Conformance::client(std::string app, std::int64_t epoch) {
 
 Locks Conformance::locks(Options options) {
   if (options.app.empty()) options.app = "app";
-  return lockset::open(space_->open().value(), std::move(options)).value();
+  return lockset::open(space().open().value(), std::move(options)).value();
 }
 
 bool expired(Client& client, std::initializer_list<Grant> grants) {

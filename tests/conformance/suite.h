@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 #include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -41,7 +42,8 @@ class Conformance : public testing::TestWithParam<Harness*> {
   void TearDown() override;
 
   [[nodiscard]] Harness& harness() const { return *GetParam(); }
-  [[nodiscard]] Space& space() { return *space_; }
+  // Made at its first use, so that a test that is skipped makes none. Thread-safe.
+  [[nodiscard]] Space& space();
   // How many rounds threads contend: with a server each round costs several milliseconds of
   // processor time, and threads are slow enough to meet.
   [[nodiscard]] int rounds(int alone, int with_server) const {
@@ -52,11 +54,13 @@ class Conformance : public testing::TestWithParam<Harness*> {
   // Another one.
   [[nodiscard]] std::shared_ptr<Backend> open();
   [[nodiscard]] Client client(std::string app = "app", std::int64_t epoch = 0);
-  [[nodiscard]] Traits traits() { return backend()->traits(); }
+  // Asked once per harness.
+  [[nodiscard]] const Traits& traits();
   // A manager over a separate client.
   [[nodiscard]] Locks locks(Options options = {});
 
  private:
+  std::mutex making_;
   std::unique_ptr<Space> space_;
   std::shared_ptr<Backend> backend_;
 };

@@ -24,6 +24,6 @@ function slug(text) {
   next
 }
 inside {
-  if ($0 == "...") $0 = language == "c++" ? "page_gap();" : "page_gap"
+  if ($0 ~ /^\.\.\.( *#.*)?$/) $0 = language == "c++" ? "page_gap();" : "page_gap"
   print >file
 }

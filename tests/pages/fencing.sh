@@ -7,7 +7,7 @@ tests=$(cd "$(dirname "$0")/../cli" && pwd)
 . "$tests/lib.sh"
 # shellcheck source=tests/cli/private_server.sh
 . "$tests/private_server.sh"
-blocks=${2:?usage: fencing.sh PATH-OF-LOCKSET FOLDER-OF-BLOCKS}
+blocks=${2:?usage: fencing.sh PATH-OF-LOCKSET FOLDER-OF-BLOCKS}/fencing
 examples=$(cd "$tests/../../examples" && pwd)
 PATH=$(dirname "$lockset"):$PATH:/usr/sbin
 cp "$examples"/*.sh .

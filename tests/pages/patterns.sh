@@ -3,7 +3,7 @@
 #   patterns.sh PATH-OF-LOCKSET FOLDER-OF-BLOCKS
 # shellcheck source=tests/cli/lib.sh
 . "$(dirname "$0")/../cli/lib.sh"
-blocks=${2:?usage: patterns.sh PATH-OF-LOCKSET FOLDER-OF-BLOCKS}
+blocks=${2:?usage: patterns.sh PATH-OF-LOCKSET FOLDER-OF-BLOCKS}/patterns
 PATH=$(dirname "$lockset"):$PATH
 
 printf '#!/bin/sh\necho "$LOCKSET_STAMP" >>saved\n' >save

@@ -29,11 +29,14 @@ TEST(MysqlErrors, ALoginThatBreaksOffIsNoWrongSetting) {
 // A connection that is killed during its TLS handshake ends with an error in plain text.
 TEST(MysqlErrors, AHandshakeThatBreaksOffIsNoWrongSetting) {
   for (const char* said : {"TLS/SSL error: wrong version number", "TLS/SSL error: unexpected eof",
+                           "TLS/SSL error: decryption failed or bad record mac",
                            "SSL connection error: An unexpected TLS packet was received."}) {
     EXPECT_EQ(error_from(2026, said, "x", Sent::nothing).code, Errc::unavailable) << said;
   }
   EXPECT_EQ(error_from(2026, "TLS/SSL error: certificate verify failed", "x", Sent::nothing).code,
             Errc::misconfigured);
+  EXPECT_EQ(error_from(2026, "TLS/SSL error: anything", "x", Sent::reading).code,
+            Errc::unavailable);
 }
 
 TEST(MysqlErrors, WhatTheServerRefusedWasNotApplied) {
