@@ -54,7 +54,8 @@ TEST_P(Collect, IsSafeUnderAcquires) {
   std::atomic<int> grants = 0;
   std::atomic<int> violations = 0;
   std::atomic<int> collected = 0;
-  const TimePoint limit = BootClock::now() + std::chrono::seconds(test::rounds(30, 120));
+  // For machines on which that never is so.
+  const TimePoint limit = BootClock::now() + std::chrono::minutes(5);
   const auto enough = [&] {
     return (grants >= least && collected >= 3) || BootClock::now() >= limit;
   };

@@ -64,7 +64,7 @@ TEST_F(Traces, OfWaitersWhoseRepliesWereLost) {
         test::linger(std::chrono::microseconds(random() % 20'000));
       }
     });
-    const TimePoint end = BootClock::now() + 8s;
+    const TimePoint end = BootClock::now() + 1min;
     for (int i = 0; (i < 20 || cuts < 20) && BootClock::now() < end; ++i) {
       const auto outcome =
           mine.ask({write("hot")}, {.lease = 2s, .will_wait = true, .by = BootClock::now() + 2s});
