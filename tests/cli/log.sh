@@ -91,7 +91,8 @@ steps 1 migrate release-new
 unset LOCKSET_MIGRATE_FROM LOCKSET_MIGRATE_TO
 
 # No secret in any form.
-exits 69 env LOCKSET_URL=postgresql://app:geheim@127.0.0.1:1/x "$lockset" status --log json --io-timeout 1s
+exits 78 env LOCKSET_URL=nosuch://app:geheim@127.0.0.1:1/x "$lockset" status --log json
+contains "a password" "$err" 'app:***@'
 lacks "a password" "$err" geheim
 
 # To syslog, also if standard error is closed. This test alone sees its /dev.

@@ -66,7 +66,7 @@ same "one file" lockset.prom "$(ls -A textfile)"
 same "others may read it" 644 "$(stat -c %a textfile/lockset.prom)"
 before=$(stat -c %i textfile/lockset.prom)
 exec 7<textfile/lockset.prom
-exits 69 "$lockset" metrics --output textfile/lockset.prom --io-timeout 1ms --url postgresql://127.0.0.1:1/x
+exits 78 "$lockset" metrics --output textfile/lockset.prom --url "sqlite:$work/nowhere/locks.db"
 one_line "a store that does not answer"
 same "the new file" "$(cat textfile/lockset.prom | grep -c '^lockset_up{.*} 0$')" 1
 true_that "another file" test "$before" != "$(stat -c %i textfile/lockset.prom)"
@@ -96,10 +96,10 @@ if [ "$(id -u)" -eq 0 ] && unshare --mount true 2>/dev/null; then
 fi
 
 # No secret, and no label that breaks the format.
-export LOCKSET_URL='postgresql://app:geheim"\@127.0.0.1:1/x'
-exits 69 "$lockset" metrics --io-timeout 1s
+export LOCKSET_URL='nosuch://app:geheim"\@127.0.0.1:1/x'
+exits 78 "$lockset" metrics
 lacks "a password" "$out$err" geheim
-contains "a quoted label" "$out" 'store="postgresql"'
+contains "no password" "$out" 'store="nosuch",space="nosuch://app:***@'
 export LOCKSET_URL="sqlite:$work/lo\"ck\\s.db"
 exits 0 "$lockset" init
 exits 0 "$lockset" metrics
