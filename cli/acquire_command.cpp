@@ -50,8 +50,8 @@ int acquire_command(const Invocation& invocation) {
                                    std::strerror(error) + "; released again");
   }
   if (lease < asked) {
-    say("warning: the store grants a lease of " + format_duration(lease) +
-        " at most; renew before it ends");
+    warn("the store grants a lease of " + format_duration(lease) +
+         " at most; renew before it ends");
   }
   return exit_ok;
 }

@@ -1,4 +1,4 @@
-// What lockset says on standard error while it holds locks.
+// What lockset says: on standard error, unless --log syslog.
 //
 // A stopped terminal (^S), or a pipe that nobody reads, can block a write for ever. The threads
 // that renew a lease, or end a command whose lock was lost, must not wait for that, so a separate
@@ -6,6 +6,7 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
@@ -30,9 +31,21 @@ class Chat {
   std::shared_ptr<ChatWriter> writer_;
 };
 
-// Writes the line "lockset: ..." to standard error, as write_chat does. An address in it is shown
-// without its password: somebody may have typed it in any wrong place.
+// Says the line in the form of the log: as text, "lockset: ..." on standard error, as write_chat
+// does. An address in it is shown without its password: somebody may have typed it in any wrong
+// place.
 void say(std::string_view line);
+void warn(std::string_view line);       // as text: "lockset: warning: ..."
+void say_error(std::string_view line);  // as text: as say()
+// Somebody changed what all programs share. `fields` are more keys for JSON: "audit".
+void say_deed(std::string_view line, const nlohmann::ordered_json& fields);
+
+// How everything is said from now on: "text", "json" or "syslog"; another word changes nothing. If
+// nobody listens to syslog it stays as it is, with a warning.
+void set_log_form(std::string_view name);
+// Whether standard error is for people.
+bool log_is_text();
+
 // Writes to standard error without a change, in one write, so that lines of several processes never
 // mix.
 void write_chat(std::string text);

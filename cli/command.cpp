@@ -14,7 +14,7 @@ namespace {
 #define LOCKSET_STORE_OPTIONS                                                                     \
   Opt::url, Opt::password_file, Opt::migrate_from, Opt::migrate_from_password_file,               \
       Opt::migrate_to, Opt::migrate_to_password_file, Opt::config, Opt::io_timeout, Opt::verbose, \
-      Opt::help
+      Opt::log, Opt::help
 
 constexpr Opt run_options[] = {
     Opt::write_names, Opt::read_names, Opt::shell_line,    Opt::wait,
@@ -39,6 +39,7 @@ constexpr Opt unset_options[] = {Opt::read_too, Opt::write_too, LOCKSET_STORE_OP
 constexpr Opt init_options[] = {Opt::max_lease, Opt::fair,      Opt::print,
                                 Opt::programs,  Opt::operators, LOCKSET_STORE_OPTIONS};
 constexpr Opt check_history_options[] = {Opt::per_name, Opt::help};
+constexpr Opt metrics_options[] = {Opt::output, Opt::expiring_within, LOCKSET_STORE_OPTIONS};
 constexpr Opt doctor_options[] = {Opt::json, LOCKSET_STORE_OPTIONS};
 
 constexpr Opt plan_options[] = {Opt::copy_permits, Opt::json, LOCKSET_STORE_OPTIONS};
@@ -92,7 +93,7 @@ somebody breaks them.)",
   lockset run --write prices --unless-changed "$seen" -- ./upload prices
   # cron on several hosts with clocks that differ by less than a minute:
   lockset run --write hourly -n -E 0 --at-least 60s -- job)",
-     run_options, run_command, common_run_options},
+     run_options, run_command, Operands::names, common_run_options},
     {"acquire", "acquire [NAME]... [--read NAME]... --lease D [-w D | -n] [OPTION]...",
      "take locks that outlive this command, and print their stamp",
      R"(Prints the stamp and ends. The store keeps the locks until `lockset release STAMP`, or until
@@ -102,14 +103,14 @@ until they are released or broken. A bare NAME is locked for writing. --unless-c
   ...
   lockset renew "$stamp" --lease 10m
   lockset release "$stamp")",
-     acquire_options, acquire_command},
+     acquire_options, acquire_command, Operands::names},
     {"renew", "renew STAMP [--lease D] [OPTION]...", "renew the lease of a hold",
      "Prints the lease that the store granted, counted from now.",
-     "  lockset renew 1790000000000001 --lease 5m", renew_options, renew_command},
+     "  lockset renew 1790000000000001 --lease 5m", renew_options, renew_command, Operands::stamps},
     {"release", "release STAMP [OPTION]...", "release a hold",
      R"(The application id (--app) must be the one that took the hold. `lockset break` ends the hold
 of another application.)",
-     "  lockset release 1790000000000001", release_options, release_command},
+     "  lockset release 1790000000000001", release_options, release_command, Operands::stamps},
     {"observe", "observe NAME... [OPTION]...", "look at names without holding them, for validate",
      R"(Prints one line without blanks, the observation, for `lockset validate` and for
 --unless-changed. It waits for no holder and keeps nobody waiting. Observe first, then read;
@@ -123,7 +124,7 @@ a write that takes none leaves no trace.)",
   lockset validate "$seen" || exit     # nobody wrote while it was copied
   vi mine                              # nobody is locked out meanwhile
   lockset run --write invoice/17 --read discounts --unless-changed "$seen" -- cp mine invoice-17)",
-     observe_options, observe_command},
+     observe_options, observe_command, Operands::names},
     {"validate", "validate OBSERVATION [--json] [OPTION]...",
      "say whether anything observed was written since",
      R"(OBSERVATION is what `lockset observe` printed; with - it is the first line of standard input,
@@ -144,29 +145,29 @@ exit code 1 here.)",
   lockset status --older-than 1h || mail -s 'a lock is stuck' ops </dev/null
   lockset status db/prod
   lockset status --json | jq '.holds[].owner.app')",
-     status_options, status_command},
+     status_options, status_command, Operands::names},
     {"break", "break STAMP [OPTION]...", "end a hold of any application",
      R"(For emergencies: the holder learns of it only at its next renewal, up to a third of its
 lease later. Until then it believes that it holds the locks. A stamp is never used twice, so
 this can't hit the next holder.)",
-     "  lockset break 1790000000000001", store_options, break_command},
+     "  lockset break 1790000000000001", store_options, break_command, Operands::stamps},
     {"permits list", "permits list [--json] [OPTION]...", "show how many holds names admit",
      "* is the default of all names that are not listed. Without any entry, each name admits 1\n"
      "read hold or 1 write hold: a read excludes other reads until you allow more.",
      "  lockset permits list", list_options, permits_list},
     {"permits get", "permits get NAME [OPTION]...", "show how many holds a name admits",
      "Shows what applies to NAME, whether it has an entry or takes the default.",
-     "  lockset permits get db/prod", store_options, permits_get},
+     "  lockset permits get db/prod", store_options, permits_get, Operands::names},
     {"permits set", "permits set NAME [--read N] [--write N] [OPTION]...",
      "set how many holds a name admits at once",
      R"(NAME * sets the default. Lowering permits revokes nothing; it stops new grants. With both
 --read and --write there are two changes, one after the other.)",
      R"(  lockset permits set '*' --read 1000           # readers share, everywhere
   lockset permits set licence --write 5)",
-     set_options, permits_set},
+     set_options, permits_set, Operands::names},
     {"permits unset", "permits unset NAME [--read] [--write] [OPTION]...",
      "let a name take the default again", "NAME * sets the default back to 1.",
-     "  lockset permits unset licence", unset_options, permits_unset},
+     "  lockset permits unset licence", unset_options, permits_unset, Operands::names},
     {"init",
      "init [--max-lease D] [--fair K | --print] [--program ACCOUNT] [--operator ACCOUNT] "
      "[OPTION]...",
@@ -187,6 +188,16 @@ than a warning, and 78 otherwise.)",
      R"(  lockset doctor
   lockset doctor --json | jq '.findings[] | select(.level != "ok")')",
      doctor_options, doctor_command},
+    {"metrics", "metrics [--output FILE] [--expiring-within D] [OPTION]...",
+     "print the numbers of a space for Prometheus",
+     R"(Holds, waiters, the longest hold, the oldest wait, holds that expire soon, a quarantine of the
+store, and how many things `lockset doctor` finds in its settings. If the store does not answer,
+lockset_up is 0, FILE is written all the same, and the exit code is 69 or 78. With --output it
+is a job for the textfile collector of Prometheus' node exporter; docs/operations.md says what
+to alert on. A hold that is renewed has two thirds of its lease left or more.)",
+     R"(  lockset metrics
+  lockset metrics --output /var/lib/prometheus/node-exporter/lockset.prom)",
+     metrics_options, metrics_command},
     {"migrate plan", "migrate plan [--copy-permits] [--json] [OPTION]...",
      "check what would hinder a move from one store to another",
      R"(Locks move from the store of migrate.from to that of migrate.to while programs run;
@@ -262,7 +273,7 @@ was broken or the run shows too little, and 65 if a file can't be read; the mess
 line.)",
      R"(  lockset check-history /tmp/run-17
   lockset check-history controller.log worker-*.log)",
-     check_history_options, check_history_command},
+     check_history_options, check_history_command, Operands::files},
 };
 
 }  // namespace
@@ -284,7 +295,8 @@ const Command& find_command(std::string_view name) {
   for (const auto& [other, ours] : usual) {
     if (other == name) hint = "; did you mean lockset " + std::string(ours) + "?";
   }
-  throw Failure(exit_usage, "there is no command " + in_quotes(name) + hint + "; see lockset help");
+  if (hint.empty()) hint = "; see lockset help";
+  throw Failure(exit_usage, "there is no command " + in_quotes(name) + hint);
 }
 
 void check_operands(const Invocation& invocation, std::size_t least, std::size_t most,

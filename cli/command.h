@@ -17,6 +17,9 @@ struct Invocation {
   CommandLine line;
 };
 
+// What the words after the options are, for the completion.
+enum class Operands { none, names, stamps, files };
+
 struct Command {
   std::string_view name;
   std::string_view synopsis;     // without "lockset "; lines are split at '\n'
@@ -27,6 +30,7 @@ struct Command {
   // Returns the exit code. Throws Failure. REQUIRES: called from the main thread, before any other
   // thread was started.
   int (*run)(const Invocation& invocation);
+  Operands operands = Operands::none;
   std::size_t common = 0;  // so many of the options come first in the help
 };
 
@@ -52,6 +56,7 @@ int permits_set(const Invocation& invocation);
 int permits_unset(const Invocation& invocation);
 int init_command(const Invocation& invocation);
 int doctor_command(const Invocation& invocation);
+int metrics_command(const Invocation& invocation);
 int migrate_plan(const Invocation& invocation);
 int migrate_start(const Invocation& invocation);
 int migrate_advance(const Invocation& invocation);

@@ -5,8 +5,9 @@
 
 namespace lockset::cli {
 
-// One line on standard error if these settings mean root's own file and a user of this host has
-// one, too: jobs of the two do not exclude each other. Only root can look into all homes.
+// One line if these settings mean the user's own file, and this host has another one: the place for
+// all users that docs/guide.md names, or, as only root can find out, a file in another user's home.
+// Jobs of the two do not exclude each other.
 void warn_of_other_default_files(const Settings& settings);
 
 }  // namespace lockset::cli

@@ -80,10 +80,10 @@ constexpr std::string_view exit_codes = R"(Exit codes:
 )";
 
 constexpr std::string_view configuration =
-    R"(Configuration: flags override environment variables, which override the file, which
-overrides the default. The file is the first of --config FILE, $LOCKSET_CONFIG,
+    R"(Flags override environment variables, which override the file, which overrides the
+default. The file is the first of --config FILE, $LOCKSET_CONFIG,
 $XDG_CONFIG_HOME/lockset/lockset.conf (~/.config/lockset/lockset.conf) and
-/etc/lockset.conf. It has lines `key = value`; # begins a comment. Keys:
+/etc/lockset.conf. It has lines `key = value`; # begins a comment.
 )";
 
 }  // namespace
@@ -99,6 +99,8 @@ std::string help_of_option(const Option& option, std::string_view synopsis) {
   return help;
 }
 
+std::string_view help_of_configuration() noexcept { return configuration; }
+
 std::string_view help_of_exit_codes() noexcept { return exit_codes; }
 
 std::string general_help() {
@@ -113,10 +115,12 @@ std::string general_help() {
     text += std::string(each.summary) + "\n";
   }
   text += "  help [COMMAND]  show this, or the help of a command\n";
-  text += "  help --man FOLDER, help --bash\n";
-  text += "                  write the manual pages; print the completion of bash\n";
+  text += "  help --man FOLDER, help --bash, help --zsh, help --fish\n";
+  text += "                  write the manual pages; print the completion of a shell\n";
   text += "  --version       show the version\n\n";
+  text += "Configuration:\n";
   text += configuration;
+  text += "Keys:\n";
   std::string keys;
   for (const Option& each : all_options()) {
     if (each.in_file) keys += (keys.empty() ? "" : " ") + file_key(each);

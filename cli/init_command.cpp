@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/audit.h"
 #include "cli/command.h"
 #include "cli/findings.h"
 #include "cli/open_space.h"
@@ -89,16 +90,24 @@ int init_command(const Invocation& invocation) {
   if (settings.has(Opt::max_lease) || settings.has(Opt::fair)) {
     Locks locks = open_space(settings);
     if (settings.has(Opt::max_lease)) {
-      or_fail(locks.set_max_lease(settings.duration(Opt::max_lease)));
+      const Status done = locks.set_max_lease(settings.duration(Opt::max_lease));
+      audit(settings, done, "init", "longest lease " + settings.text(Opt::max_lease));
+      or_fail(done);
     }
     if (settings.has(Opt::fair)) {
-      or_fail(locks.set_max_overtakes(*overtakes_of(settings.text(Opt::fair))));
+      const Status done = locks.set_max_overtakes(*overtakes_of(settings.text(Opt::fair)));
+      audit(settings, done, "init", "fair " + settings.text(Opt::fair));
+      or_fail(done);
     }
   }
   print("the lock space at " + redact_url(url) + " is ready\n");
   warn_of_the_definer(url, patience);
   for (const Wanted& each : roles) {
-    or_fail(allow(url, each.role, each.account, BootClock::now() + patience));
+    const Status done = allow(url, each.role, each.account, BootClock::now() + patience);
+    audit(settings, done, "init",
+          std::string(each.role == Role::programs ? "program " : "operator ") +
+              in_quotes(each.account));
+    or_fail(done);
     print(each.account + (each.role == Role::programs ? " may lock in it as a program\n"
                                                       : " may administer it as an operator\n"));
   }

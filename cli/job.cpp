@@ -89,9 +89,10 @@ class Job {
     const bool guard_acted = guard_ != nullptr && guard_->dismiss();
     if (lost_) return exit_lost;
     if (!valid_at_end_) {
-      say(std::string(guard_acted ? "the guard process ended the command, for the lock was lost"
-                                  : "the lock was lost before the command ended") +
-          why_lost());
+      say_error(std::string(guard_acted
+                                ? "the guard process ended the command, for the lock was lost"
+                                : "the lock was lost before the command ended") +
+                why_lost());
       return exit_lost;
     }
     return finish();
@@ -106,16 +107,16 @@ class Job {
     tell_guard();
     // The machine may have been suspended since the grant.
     if (!hold_.valid()) {
-      say("the lock was lost before the command was started" + why_lost());
+      say_error("the lock was lost before the command was started" + why_lost());
       return exit_lost;
     }
     if (terminal_.all_ours()) terminal_.give(child_.pid());
     const int error = child_.start();
     if (error == 0) return 0;
     terminal_.take_back();
-    say("can't execute " + in_quotes(plan_.command.front()) + ": " + ::strerror(error));
+    say_error("can't execute " + in_quotes(plan_.command.front()) + ": " + ::strerror(error));
     if (const Status released = hold_.release(); !released) {
-      say("warning: " + released.error().message);
+      warn(released.error().message);
     }
     return error == ENOENT || error == ENOTDIR ? exit_not_found : exit_cannot_execute;
   }
@@ -174,14 +175,15 @@ class Job {
     lost_ = true;
     switch (plan_.on_lost) {
       case OnLost::ignore:
-        say("lost the lock" + why_lost() + "; the command runs on without it (--on-lost=ignore)");
+        say_error("lost the lock" + why_lost() +
+                  "; the command runs on without it (--on-lost=ignore)");
         return;
       case OnLost::kill:
-        say("lost the lock" + why_lost() + "; killing the command");
+        say_error("lost the lock" + why_lost() + "; killing the command");
         kill_group();
         return;
       case OnLost::term:
-        say("lost the lock" + why_lost() + "; sending SIGTERM to the command");
+        say_error("lost the lock" + why_lost() + "; sending SIGTERM to the command");
         kill_at_ = BootClock::now() + plan_.grace;
         // If we are stopped meanwhile, the guard does the rest.
         if (guard_ != nullptr) guard_->leave_to_us(kill_at_ + std::chrono::seconds(1));
@@ -193,9 +195,10 @@ class Job {
 
   void kill_group() {
     if (plan_.on_lost == OnLost::term) {
-      say("the command did not end within " + format_duration(plan_.grace) + "; killing it");
+      say_error("the command did not end within " + format_duration(plan_.grace) + "; killing it");
     }
-    if (!child_.signal(SIGKILL)) say(std::string("can't kill the command: ") + ::strerror(errno));
+    if (!child_.signal(SIGKILL))
+      say_error(std::string("can't kill the command: ") + ::strerror(errno));
     killed_ = true;
   }
 
@@ -304,13 +307,14 @@ class Job {
     const Status released = hold_.release();
     if (released) return code;
     if (released.error().code != Errc::not_held) {
-      say("warning: the command ended, but the lock was not released and stays until its lease "
+      warn(
+          "the command ended, but the lock was not released and stays until its lease "
           "ends: " +
           released.error().message);
       return code;
     }
     if (plan_.at_least > Duration::zero() || !was_valid) {
-      say("warning: the lock was lost after the command had ended" + why_lost());
+      warn("the lock was lost after the command had ended" + why_lost());
       return code;
     }
     return lost_before_the_end();
@@ -318,8 +322,8 @@ class Job {
 
   // The release found no hold: it was broken, and we had not learned it yet.
   int lost_before_the_end() {
-    say("the lock (stamp " + std::to_string(hold_.stamp().value) +
-        ") was broken or taken away while the command ran");
+    say_error("the lock (stamp " + std::to_string(hold_.stamp().value) +
+              ") was broken or taken away while the command ran");
     return exit_lost;
   }
 

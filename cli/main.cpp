@@ -4,12 +4,14 @@
 #include <cerrno>
 #include <clocale>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <system_error>
 
 #include "cli/chat.h"
 #include "cli/command.h"
+#include "cli/completion.h"
 #include "cli/help.h"
 #include "cli/manual.h"
 #include "cli/output.h"
@@ -62,8 +64,16 @@ int help(std::vector<std::string> words) {
     write_manual(words.back());
     return exit_ok;
   }
-  if (words.front() == "--bash" && words.size() == 1) {
-    print(bash_completion());
+  constexpr std::pair<std::string_view, std::string (*)()> shells[] = {
+      {"--bash", bash_completion}, {"--zsh", zsh_completion}, {"--fish", fish_completion}};
+  for (const auto& [shell, completion] : shells) {
+    if (words.front() != shell || words.size() != 1) continue;
+    print(completion());
+    return exit_ok;
+  }
+  if (words.front() == "--known" && words.size() == 2) {
+    if (words.back() == "names") print(known_names());
+    if (words.back() == "stamps") print(known_stamps());
     return exit_ok;
   }
   // `help permits` shows all permits commands.
@@ -104,7 +114,11 @@ int dispatch(std::vector<std::string> words) {
     print(help_of(command));
     return exit_ok;
   }
+  if (const auto form = invocation.line.given.find(Opt::log); form != invocation.line.given.end()) {
+    set_log_form(form->second.back());  // also for what is wrong with the settings
+  }
   invocation.settings = Settings::load(invocation.line);
+  set_log_form(invocation.settings.text(Opt::log));
   return command.run(invocation);
 }
 
@@ -119,24 +133,26 @@ int main(int argc, char** argv) {
       std::strcmp(std::setlocale(LC_CTYPE, nullptr), "C") == 0) {
     std::setlocale(LC_CTYPE, "C.UTF-8");
   }
+  if (const char* const form = std::getenv("LOCKSET_LOG")) set_log_form(form);
   try {
     int code = dispatch({argv + (argc > 0 ? 1 : 0), argv + argc});
     if ((std::fflush(stdout) != 0 || std::ferror(stdout) != 0) && code == exit_ok) {
-      say(std::string("can't write standard output: ") + std::strerror(errno));
+      say_error(std::string("can't write standard output: ") + std::strerror(errno));
       code = exit_output;
     }
     return code;
   } catch (const Failure& failure) {
-    if (*failure.what() != '\0') say(failure.what());
+    if (*failure.what() != '\0') say_error(failure.what());
     return failure.code();
   } catch (const lockset::LockError& error) {
-    say(error.what());
+    say_error(error.what());
     return exit_code_of(error.error().code);
   } catch (const std::system_error& error) {
-    say("the system refused what lockset needs: " + lockset::text_of_errno(error.code().value()));
+    say_error("the system refused what lockset needs: " +
+              lockset::text_of_errno(error.code().value()));
     return exit_system;
   } catch (const std::exception& error) {
-    say(std::string("internal error: ") + error.what());
+    say_error(std::string("internal error: ") + error.what());
     return exit_internal;
   }
 }

@@ -4,12 +4,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <system_error>
 
 #include "cli/command.h"
 #include "cli/help.h"
 #include "lockset/lock_set.h"
+#include "lockset/registry.h"
 #include "tools/failure.h"
 
 namespace lockset::cli {
@@ -60,8 +60,9 @@ std::string page_name(std::string_view command) {
   return name;
 }
 
-std::string title(const std::string& name) {
-  return ".TH \"" + escaped(name) + "\" 1 \"\" \"lockset " LOCKSET_VERSION "\" \"Lockset\"\n";
+std::string title(const std::string& name, int section = 1) {
+  return ".TH \"" + escaped(name) + "\" " + std::to_string(section) +
+         " \"\" \"lockset " LOCKSET_VERSION "\" \"Lockset\"\n";
 }
 
 std::string name_line(const std::string& name, std::string_view summary) {
@@ -83,7 +84,8 @@ std::string page_of(const Command& command) {
   text += ".PP\nD is a duration like 250ms, 30s, 5m, 1h30m or 1d.\n";
   text += ".SH EXIT STATUS\n" + as_it_stands(help_of_exit_codes());
   text += ".SH EXAMPLES\n" + as_it_stands(command.examples);
-  return text + ".SH SEE ALSO\n.BR lockset (1)\n";
+  return text +
+         ".SH SEE ALSO\n.BR lockset (1),\n.BR lockset.conf (5),\n.BR lockset\\-backends (7)\n";
 }
 
 std::string main_page() {
@@ -91,17 +93,76 @@ std::string main_page() {
   text += name_line("lockset", "named read/write locks for shells, cron jobs and deploys");
   text += ".SH SYNOPSIS\n" + as_it_stands("lockset COMMAND [OPTION]...");
   text += ".SH DESCRIPTION\n" + as_it_stands(general_help()) + ".SH SEE ALSO\n";
-  std::string_view comma;
   for (const Command& each : all_commands()) {
-    text += std::string(comma) + ".BR " + escaped(page_name(each.name)) + " (1)";
-    comma = ",\n";
+    text += ".BR " + escaped(page_name(each.name)) + " (1),\n";
   }
-  return text + "\n";
+  return text + ".BR lockset.conf (5),\n.BR lockset\\-backends (7)\n";
+}
+
+// lockset.conf(5)
+std::string file_page() {
+  std::string text = title("lockset.conf", 5) + ".ad l\n";
+  text += name_line("lockset.conf", "configuration of the lockset command");
+  text += ".SH DESCRIPTION\n" + paragraphs(help_of_configuration());
+  text += ".PP\nA section [migrate] stands for the keys that begin with migrate.\n";
+  text += ".SH KEYS\n";
+  for (const Option& each : all_options()) {
+    if (!each.in_file) continue;
+    text += ".TP\n.B " + escaped(file_key(each)) + " = " + escaped(each.value) + "\n" +
+            escaped(help_of_option(each, "")) + "\n";
+  }
+  text += ".PP\nD is a duration like 250ms, 30s, 5m, 1h30m or 1d.\n";
+  text += ".SH EXAMPLE\n" + as_it_stands(
+                                "# All users of this host share one space.\n"
+                                "url = postgresql://app@db.example/prod?space=jobs\n"
+                                "password-file = /etc/lockset.password\n"
+                                "patience = 1m\n");
+  return text + ".SH SEE ALSO\n.BR lockset (1),\n.BR lockset\\-backends (7)\n";
+}
+
+// The parameters in the store's own table, which its message for any other one names.
+std::string parameters_of(const Scheme& scheme) {
+  const std::string example(scheme.example);
+  const bool has_some = example.find('?') != std::string::npos;
+  const auto refused =
+      open_backend(example + (has_some ? "&" : "?") + "no_such_parameter=1", BootClock::now());
+  if (refused) return {};
+  const std::string& message = refused.error().message;
+  for (const std::string_view before : {"; known are ", "; known is "}) {
+    const std::size_t at = message.find(before);
+    if (at != std::string::npos) return message.substr(at + before.size());
+  }
+  return {};
+}
+
+// lockset-backends(7)
+std::string stores_page() {
+  std::string text = title("lockset-backends", 7) + ".ad l\n";
+  text += name_line("lockset-backends", "the stores of lockset and their addresses");
+  text += ".SH DESCRIPTION\n" +
+          paragraphs(
+              "The address of a lock space is --url, LOCKSET_URL, or url in the file "
+              "lockset.conf:\n\n"
+              "  SCHEME:[//[USER[:PASSWORD]@]HOST[:PORT],...][/PATH][?KEY=VALUE&...]\n\n"
+              "Characters with a meaning of their own are written as %XX. Put a password "
+              "into a file (password-file).\n\n"
+              "These are the stores of this build. docs/backends/ has a page for each of "
+              "them, which says what a parameter means and what the store needs; lockset "
+              "doctor says whether one is fit.");
+  text += ".SH STORES\n";
+  for (const Scheme& scheme : builtin_schemes()) {
+    std::string name = std::string(scheme.name) + ":";
+    if (!scheme.also.empty()) name += " " + std::string(scheme.also) + ":";
+    text += ".TP\n.B " + escaped(name) + "\n" + escaped(scheme.example) + "\n";
+    const std::string parameters = parameters_of(scheme);
+    if (!parameters.empty()) text += ".br\n" + escaped("Parameters: " + parameters + ".") + "\n";
+  }
+  return text + ".SH SEE ALSO\n.BR lockset (1),\n.BR lockset\\-doctor (1),\n.BR lockset.conf (5)\n";
 }
 
 void write_page(const std::filesystem::path& folder, const std::string& name,
-                const std::string& text) {
-  const std::filesystem::path path = folder / (name + ".1");
+                const std::string& text, int section = 1) {
+  const std::filesystem::path path = folder / (name + "." + std::to_string(section));
   std::ofstream file(path);
   file << text;
   file.close();
@@ -121,58 +182,10 @@ void write_manual(const std::string& folder) {
                   "can't make the folder " + in_quotes(folder) + ": " + failed.message());
   }
   write_page(folder, "lockset", main_page());
+  write_page(folder, "lockset.conf", file_page(), 5);
+  write_page(folder, "lockset-backends", stores_page(), 7);
   for (const Command& each : all_commands())
     write_page(folder, page_name(each.name), page_of(each));
-}
-
-std::string bash_completion() {
-  std::string cases;
-  std::map<std::string, std::string> groups;  // "permits": "list get set unset"
-  std::string first_words = "help";
-  for (const Command& each : all_commands()) {
-    const std::string name(each.name);
-    const std::size_t blank = name.find(' ');
-    const std::string first = name.substr(0, blank);
-    if (blank == std::string::npos || !groups.contains(first)) first_words += " " + first;
-    if (blank != std::string::npos) groups[first] += " " + name.substr(blank + 1);
-    std::string options;
-    for (const Opt id : each.options) {
-      options += (options.empty() ? "--" : " --") + std::string(option(id).name);
-    }
-    cases += "    '" + name + "') words='" + options + "' ;;\n";
-  }
-  for (const auto& [group, words] : groups) {
-    cases += "    " + group + "*) words='" + words.substr(1) + "' ;;\n";
-  }
-  return R"(# Completion of lockset for bash, made by `lockset help --bash`.
-_lockset() {
-  local word=${COMP_WORDS[COMP_CWORD]} typed i words=
-  for ((i = 2; i < COMP_CWORD; i++)); do
-    # What follows -- is another command.
-    if [ "${COMP_WORDS[i]}" = -- ]; then
-      if declare -F _command_offset >/dev/null; then _command_offset $((i + 1)); fi
-      return
-    fi
-  done
-  typed=${COMP_WORDS[1]}
-  case $typed in
-)" +
-         [&] {
-           std::string lines;
-           for (const auto& [group, words] : groups) {
-             lines += "    " + group +
-                      ") [ \"$COMP_CWORD\" -le 2 ] || typed+=\" ${COMP_WORDS[2]}\" ;;\n";
-           }
-           return lines;
-         }() +
-         "  esac\n  if [ \"$COMP_CWORD\" -eq 1 ]; then typed=; fi\n  case $typed in\n    '') "
-         "words='" +
-         first_words + "' ;;\n    help) words='" + first_words.substr(5) + "' ;;\n" + cases +
-         R"(  esac
-  mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
-}
-complete -o default -F _lockset lockset
-)";
 }
 
 }  // namespace lockset::cli

@@ -1,15 +1,13 @@
-// Manual pages and the completion of bash, from the same definitions as the help.
+// Manual pages, from the same definitions as the help.
 #pragma once
 
 #include <string>
 
 namespace lockset::cli {
 
-// Writes lockset.1 and a page for each command (lockset-permits-list.1) into the folder, which it
-// makes if it is missing. Throws a Failure if it can't.
+// Writes lockset.1, a page for each command (lockset-permits-list.1), lockset.conf.5 and
+// lockset-backends.7 into the folder, which it makes if it is missing. Throws a Failure if it
+// can't.
 void write_manual(const std::string& folder);
-
-// A script for bash to read.
-std::string bash_completion();
 
 }  // namespace lockset::cli

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cli/audit.h"
 #include "cli/chat.h"
 #include "cli/command.h"
 #include "cli/findings.h"
@@ -60,7 +61,12 @@ int migrate_plan(const Invocation& invocation) {
   Steersman at_helm = take_the_helm(invocation.settings);
   std::size_t copied = 0;
   if (invocation.settings.has(Opt::copy_permits)) {
-    copied = or_fail_step(at_helm.migration.copy_permits(time_for_plan(at_helm)));
+    const Result<std::size_t> done = at_helm.migration.copy_permits(time_for_plan(at_helm));
+    if (!done || *done > 0) {
+      audit(invocation.settings, done ? Status() : Status(done.error()), "migrate plan",
+            "settings copied to the new space" + (done ? ": " + std::to_string(*done) : ""));
+    }
+    copied = or_fail_step(done);
   }
   const std::vector<Finding> findings =
       or_fail_step(at_helm.migration.plan(time_for_plan(at_helm)));
@@ -92,14 +98,22 @@ int migrate_start(const Invocation& invocation) {
         or_fail_step(at_helm.migration.plan(time_for_plan(at_helm)));
     for (const Finding& each : findings) {
       if (each.level == Level::good) continue;
-      say(std::string(word_of(each.level)) + ": " + harmless(each.subject) + ": " +
-          harmless(each.text));
+      const std::string text = harmless(each.subject) + ": " + harmless(each.text);
+      if (each.level == Level::warning) {
+        warn(text);
+      } else {
+        say_error(std::string(word_of(each.level)) + ": " + text);
+      }
     }
     if (worst_of(findings) == Level::unsafe) {
       throw Failure(exit_config, "not begun; mend what is unsafe");
     }
   }
-  print(phase_text(or_fail_step(at_helm.migration.start(at_helm.soon()))) + "\n");
+  const Result<MigrationPhase> begun = at_helm.migration.start(at_helm.soon());
+  if (!begun || *begun != status.phase) {
+    audit_step(invocation.settings, begun, "migrate start", status.phase);
+  }
+  print(phase_text(or_fail_step(begun)) + "\n");
   return exit_ok;
 }
 
@@ -140,7 +154,11 @@ int migrate_finish(const Invocation& invocation) {
     }
     if (!confirmed()) throw Failure(exit_conflict, "not finished");
   }
-  print(phase_text(or_fail_step(at_helm.migration.finish(at_helm.soon()))) + "\n");
+  const Result<MigrationPhase> finished = at_helm.migration.finish(at_helm.soon());
+  if (!finished || *finished != status.phase) {
+    audit_step(invocation.settings, finished, "migrate finish", status.phase);
+  }
+  print(phase_text(or_fail_step(finished)) + "\n");
   return exit_ok;
 }
 
@@ -148,7 +166,10 @@ int migrate_release_new(const Invocation& invocation) {
   check_operands(invocation, 0, 0, "migrate release-new [--old-store-gone] [--json]");
   Steersman at_helm = take_the_helm(invocation.settings);
   const bool gone = invocation.settings.has(Opt::old_store_gone);
-  const MigrationPhase phase = or_fail_step(at_helm.migration.release_new(at_helm.soon(), gone));
+  const Result<MigrationPhase> released = at_helm.migration.release_new(at_helm.soon(), gone);
+  audit(invocation.settings, released ? Status() : Status(released.error()), "migrate release-new",
+        "programs may use the new space alone");
+  const MigrationPhase phase = or_fail_step(released);
   if (invocation.settings.has(Opt::json)) {
     const nlohmann::ordered_json all{{"from", at_helm.from},
                                      {"to", at_helm.to},

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "cli/audit.h"
 #include "cli/chat.h"
 #include "cli/open_space.h"
 #include "cli/output.h"
@@ -74,7 +75,7 @@ bool time_alone(const std::vector<MigrationObstacle>& obstacles) {
 }
 
 [[noreturn]] void refuse(const std::vector<MigrationObstacle>& obstacles) {
-  for (std::size_t i = 0; i + 1 < obstacles.size(); ++i) say(harmless(obstacles[i].text));
+  for (std::size_t i = 0; i + 1 < obstacles.size(); ++i) say_error(harmless(obstacles[i].text));
   throw Failure(all_pass(obstacles) ? exit_conflict : exit_config, harmless(obstacles.back().text));
 }
 
@@ -140,6 +141,14 @@ std::string phase_text(MigrationPhase phase) {
          std::string(meaning[static_cast<std::size_t>(phase)]);
 }
 
+void audit_step(const Settings& settings, const Result<MigrationPhase>& done,
+                std::string_view action, MigrationPhase before) {
+  const Status outcome = done ? Status() : Status(done.error());
+  audit(settings, outcome, action,
+        "from " + std::string(to_string(before)) +
+            (done ? " to " + std::string(to_string(*done)) : ""));
+}
+
 Steersman take_the_helm(const Settings& settings) {
   const Addresses addresses = addresses_of(settings);
   const Duration io_timeout = settings.duration(Opt::io_timeout);
@@ -188,6 +197,7 @@ int travel(const Settings& settings, const Journey& journey) {
     } else {
       const Result<MigrationPhase> done =
           journey.ahead ? migration.advance(at_helm.soon()) : migration.roll_back(at_helm.soon());
+      audit_step(settings, done, journey.ahead ? "migrate advance" : "migrate rollback", phase);
       if (done) {
         waiting.clear();
         phase = *done;

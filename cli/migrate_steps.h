@@ -21,6 +21,10 @@ struct Steersman {
 // without them, and for an impossible pair; 69 for stores that can't be reached.
 Steersman take_the_helm(const Settings& settings);
 
+// The audit line of a step from the phase `before`.
+void audit_step(const Settings& settings, const Result<MigrationPhase>& done,
+                std::string_view action, MigrationPhase before);
+
 struct Journey {
   bool ahead = true;
   std::optional<MigrationPhase> to;  // unset: one step

@@ -1,30 +1,14 @@
 #include "cli/open_space.h"
 
-#include <pwd.h>
 #include <unistd.h>
 
-#include <array>
-
+#include "cli/who.h"
 #include "lockset/url.h"
 #include "tools/failure.h"
 
 namespace lockset::cli {
 
 using namespace tools;
-namespace {
-
-std::string user_at_host() {
-  constexpr std::size_t longest_host = 256;
-  std::array<char, longest_host> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-  const passwd* const user = ::getpwuid(::geteuid());
-  const std::string name =
-      user != nullptr ? std::string(user->pw_name) : std::to_string(::geteuid());
-  return name + "@" + host.data();
-}
-
-}  // namespace
-
 void fail_open(const Error& error, const Settings& settings) {
   std::string message = error.message;
   // A bad address is bad configuration, no matter where it comes from. Everything else that could
@@ -39,7 +23,7 @@ Options options_of(const Settings& settings, const std::string& what) {
   options.app = settings.text(Opt::app);
   options.label = settings.text(Opt::label);
   if (options.label.empty()) {
-    options.label = user_at_host() + ":" + std::to_string(::getpid()) + " " + what;
+    options.label = user_name() + "@" + host_name() + ":" + std::to_string(::getpid()) + " " + what;
   }
   if (settings.has(Opt::lease)) options.lease = settings.duration(Opt::lease);
   options.io_timeout = settings.duration(Opt::io_timeout);

@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "lockset/lock_set.h"
@@ -40,6 +41,8 @@ constexpr Option options[] = {
      "the longest time that one call to the store may take"},
     {Opt::patience, "patience", 0, Type::duration, "D", "LOCKSET_PATIENCE", true, false, "15s",
      "how long to retry while the store does not answer, also when opening it"},
+    {Opt::log, "log", 0, Type::log_form, "FORM", "LOCKSET_LOG", true, false, "text",
+     "how to say it: text or json (one object a line) on standard error, or syslog"},
     {Opt::lease, "lease", 0, Type::lease, "D", "LOCKSET_LEASE", true, false, "30s",
      "how long the lock survives without a renewal; at least 1s, or none"},
     {Opt::wait, "wait", 'w', Type::wait, "D", "LOCKSET_WAIT", true, false, "forever",
@@ -100,6 +103,10 @@ constexpr Option options[] = {
      "show it repeatedly, until interrupted"},
     {Opt::older_than, "older-than", 0, Type::duration, "D", "", false, false, "",
      "show only what was granted, or waits, for longer than this; exit 1 if there is any"},
+    {Opt::output, "output", 'o', Type::path, "FILE", "", false, false, "",
+     "write FILE instead of standard output; who reads it finds the former text or the new one"},
+    {Opt::expiring_within, "expiring-within", 0, Type::duration, "D", "", false, false, "10s",
+     "count the holds whose lease ends within this time"},
     {Opt::to_phase_ahead, "to", 0, Type::phase, "PHASE", "", false, false, "",
      "take all steps up to this phase (default: one step)"},
     {Opt::to_phase_back, "to", 0, Type::phase, "PHASE", "", false, false, "",
@@ -121,6 +128,10 @@ std::optional<Number> number_of(const std::string& text) {
   const auto [stop, failed] = std::from_chars(text.data(), end, number);
   if (failed != std::errc{} || stop != end || text.empty()) return {};
   return number;
+}
+
+bool is_one_of(const std::vector<std::string>& words, const std::string& value) {
+  return std::find(words.begin(), words.end(), value) != words.end();
 }
 
 std::optional<std::string> duration_complaint(const std::string& value) {
@@ -175,8 +186,11 @@ std::optional<std::string> complaint(const Option& option, const std::string& va
       if (value == "forever") return {};
       return duration_complaint(value);
     case Type::on_lost:
-      if (value == "term" || value == "kill" || value == "ignore") return {};
+      if (is_one_of(words_of(option.type), value)) return {};
       return in_quotes(value) + " is none of term, kill and ignore";
+    case Type::log_form:
+      if (is_one_of(words_of(option.type), value)) return {};
+      return in_quotes(value) + " is no form of the log; there are text, json and syslog";
     case Type::phase: {
       if (phase_named(value)) return {};
       std::string all;
@@ -200,6 +214,28 @@ std::optional<std::string> complaint(const Option& option, const std::string& va
     }
   }
   return {};
+}
+
+std::vector<std::string> words_of(Type type) {
+  switch (type) {
+    case Type::on_lost:
+      return {"term", "kill", "ignore"};
+    case Type::log_form:
+      return {"text", "json", "syslog"};
+    case Type::lease:
+      return {"none"};
+    case Type::wait:
+      return {"forever"};
+    case Type::overtakes:
+      return {"off"};
+    case Type::phase: {
+      std::vector<std::string> words;
+      for (const MigrationPhase each : all_phases) words.emplace_back(to_string(each));
+      return words;
+    }
+    default:
+      return {};
+  }
 }
 
 Duration duration_of(const std::string& value) {

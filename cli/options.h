@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lockset/clock.h"
 #include "lockset/migration.h"
@@ -16,6 +17,7 @@ enum class Opt {
   help,
   version,
   verbose,
+  log,
   config,
   url,
   password_file,
@@ -55,6 +57,8 @@ enum class Opt {
   watch,
   show_again,
   older_than,
+  output,
+  expiring_within,
   to_phase_ahead,
   to_phase_back,
   yes,
@@ -76,6 +80,7 @@ enum class Type {
   permits,    // a count
   phase,      // of a migration
   overtakes,  // a count, or "off"
+  log_form,   // "text", "json" or "syslog"
 };
 
 struct Option {
@@ -96,6 +101,9 @@ const Option& option(Opt id) noexcept;
 
 // What is wrong with the value, or nothing. Never shows a secret.
 std::optional<std::string> complaint(const Option& option, const std::string& value);
+
+// The words that a value may be, if it may be a word; for the completion.
+std::vector<std::string> words_of(Type type);
 
 // REQUIRES: no complaint.
 Duration duration_of(const std::string& value);  // "none", "forever": Duration::max()

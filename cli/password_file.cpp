@@ -30,7 +30,7 @@ std::string first_line(const std::string& path, const std::string& origin) {
   if (!fd) throw unfit(std::string("can't be read: ") + std::strerror(errno));
   struct stat info {};
   if (::fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode) && (info.st_mode & S_IROTH) != 0) {
-    say("warning: everybody may read the password in " + path + "; chmod o-r " + path);
+    warn("everybody may read the password in " + path + "; chmod o-r " + path);
   }
   std::string text;
   std::array<char, 1024> buffer;

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "cli/audit.h"
 #include "cli/command.h"
 #include "cli/open_space.h"
 #include "cli/output.h"
@@ -32,7 +33,16 @@ std::string count_text(const std::optional<std::uint32_t>& count) {
 void set(Locks& locks, const std::string& name, Mode mode, const Settings& settings, Opt id) {
   if (!settings.has(id)) return;
   const auto count = static_cast<std::uint32_t>(std::stoul(settings.text(id)));
-  or_fail(locks.set_permits(name, mode, count));
+  const Status done = locks.set_permits(name, mode, count);
+  audit(settings, done, "permits set",
+        in_quotes(name) + ": " + std::string(to_string(mode)) + " " + std::to_string(count));
+  or_fail(done);
+}
+
+void unset(Locks& locks, const std::string& name, Mode mode, const Settings& settings) {
+  const Status done = locks.set_permits(name, mode, {});
+  audit(settings, done, "permits unset", in_quotes(name) + ": " + std::string(to_string(mode)));
+  or_fail(done);
 }
 
 }  // namespace
@@ -89,8 +99,8 @@ int permits_unset(const Invocation& invocation) {
   const bool read_too = invocation.settings.has(Opt::read_too);
   const bool write_too = invocation.settings.has(Opt::write_too);
   Locks locks = open_space(invocation.settings);
-  if (read_too || !write_too) or_fail(locks.set_permits(name, Mode::read, {}));
-  if (write_too || !read_too) or_fail(locks.set_permits(name, Mode::write, {}));
+  if (read_too || !write_too) unset(locks, name, Mode::read, invocation.settings);
+  if (write_too || !read_too) unset(locks, name, Mode::write, invocation.settings);
   return exit_ok;
 }
 

@@ -6,7 +6,7 @@
 #include "cli/chat.h"
 
 namespace lockset::cli {
-Progress::Progress() : shown_here_(::isatty(STDERR_FILENO) == 1) {}
+Progress::Progress() : shown_here_(log_is_text() && ::isatty(STDERR_FILENO) == 1) {}
 
 void Progress::show(const std::string& text) {
   if (!shown_here_) return;

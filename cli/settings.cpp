@@ -91,7 +91,7 @@ void warn_of_misspelt_variables() {
     }
     if (exact) continue;
     const std::string hint = did_you_mean(name.substr(prefix.size()), tails, prefix);
-    if (!hint.empty()) say("warning: ignoring the environment variable " + in_quotes(name) + hint);
+    if (!hint.empty()) warn("ignoring the environment variable " + in_quotes(name) + hint);
   }
 }
 
@@ -124,8 +124,7 @@ void Settings::take_file(const std::optional<std::string>& named) {
     }
     put(*found, {{entry.value}, entry.place, Value::Source::file});
     if (found->type == Type::url && file->others_may_read && has_secret(entry.value)) {
-      say("warning: everybody may read the password in " + file->path + "; chmod o-r " +
-          file->path);
+      warn("everybody may read the password in " + file->path + "; chmod o-r " + file->path);
     }
   }
 }

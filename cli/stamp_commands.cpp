@@ -6,6 +6,7 @@
 #include <random>
 #include <thread>
 
+#include "cli/audit.h"
 #include "cli/command.h"
 #include "cli/open_space.h"
 #include "lockset/lock_set.h"
@@ -66,6 +67,23 @@ auto patiently(const Settings& settings, bool repeat_unknown, const Call& call) 
   }
 }
 
+// For the audit line, which must not hinder the deed: if the store does not tell, the stamp alone.
+std::string description_of(Stamp stamp, Locks& locks) {
+  std::string text = "hold " + std::to_string(stamp.value);
+  const Result<Inspection> inspection = locks.inspect();
+  if (!inspection) return text;
+  for (const HoldInfo& hold : inspection->holds) {
+    if (hold.stamp != stamp) continue;
+    text += " of " + in_quotes(hold.owner.app) + " (" + hold.owner.label + ")";
+    std::string separator = ": ";
+    for (const LockRequest& item : hold.items) {
+      text += separator + std::string(to_string(item.mode)) + " " + in_quotes(item.name);
+      separator = ", ";
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 int renew_command(const Invocation& invocation) {
@@ -97,7 +115,9 @@ int release_command(const Invocation& invocation) {
 int break_command(const Invocation& invocation) {
   const Stamp stamp = stamp_of(invocation, "break STAMP");
   Locks locks = open_space(invocation.settings);
+  const std::string whose = description_of(stamp, locks);
   const Status broken = locks.break_hold(stamp);
+  audit(invocation.settings, broken, "break", whose);
   if (!broken && broken.error().code == Errc::not_held) {
     throw Failure(exit_not_held, "there is no hold " + std::to_string(stamp.value) +
                                      ": it was released, has expired or was broken before");

@@ -54,4 +54,6 @@ install(FILES ${PROJECT_BINARY_DIR}/lockset.pc DESTINATION ${CMAKE_INSTALL_LIBDI
 
 if(LOCKSET_BUILD_CLI)
   install(TARGETS lockset-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
+  install(DIRECTORY examples/systemd examples/prometheus
+          DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples COMPONENT command)
 endif()

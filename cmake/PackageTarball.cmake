@@ -17,9 +17,6 @@ file(GLOB plugins /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/libmariadb3/plugin/*.so
 install(FILES ${plugins} DESTINATION ${bundle}/plugin COMPONENT bundle)
 install(FILES LICENSE CHANGELOG.md DESTINATION . COMPONENT bundle)
 
-install(DIRECTORY ${PROJECT_BINARY_DIR}/cli/manual/ DESTINATION share/man/man1 COMPONENT bundle)
-install(FILES ${PROJECT_BINARY_DIR}/cli/completion.bash RENAME lockset
-        DESTINATION share/bash-completion/completions COMPONENT bundle)
 install(SCRIPT cmake/BundledLicences.cmake COMPONENT bundle)
 
 set(CPACK_GENERATOR TGZ)

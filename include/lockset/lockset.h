@@ -11,6 +11,7 @@
 #include "lockset/lock_set.h"
 #include "lockset/locks.h"
 #include "lockset/memory_backend.h"
+#include "lockset/metrics.h"
 #include "lockset/migration.h"
 #include "lockset/migration_phase.h"
 #include "lockset/observation.h"

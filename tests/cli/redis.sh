@@ -102,6 +102,8 @@ contains 'status under quarantine' "$out" 'quarantine: '
 contains 'status under quarantine: how long' "$out" 'no new grants for another '
 exits 0 at "$crash" status --json
 contains 'status --json under quarantine' "$out" '"quarantine_ms": '
+exits 0 at "$crash" metrics
+true_that "metrics under quarantine" grep -qE "^lockset_quarantine_seconds\{.*\} [1-9]" <<<"$out"
 same 'held all the same' "$(cat stamp)" "$(LOCKSET_URL=$crash stamp_of x)"
 granted_again() { at "$crash" run --write y -n -- sh -c 'echo "$LOCKSET_STAMP"' >next 2>>waits; }
 soon granted_again

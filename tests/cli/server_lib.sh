@@ -54,6 +54,9 @@ make_space() {
   exits 0 at "$admin_url" doctor --json
   contains 'doctor for programs' "$out" '"findings"'
   lacks 'doctor for programs' "$out" "$secret"
+  exits 0 at "$admin_url" metrics
+  same 'metrics' 1 "$(printf '%s\n' "$out" | sed -n 's/^lockset_up{.*} //p')"
+  lacks 'metrics' "$out" "$secret"
 }
 
 # Typos that every store answers in the same way.

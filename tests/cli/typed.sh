@@ -113,5 +113,21 @@ if [ "$(id -u)" -eq 0 ] && unshare --mount true 2>/dev/null; then
   contains "what to do" "$err" /etc/lockset.conf
   exits 0 as_root "$lockset" run x --url "sqlite:$work/locks.db" -- true
   same "a store that is named" '' "$err"
+
+  # There is a place for all users, and a user's own settings do without it.
+  chmod 755 "$work"
+  mkdir -m 777 theirs
+  as_user() {
+    unshare --mount sh -c 'mount -t tmpfs none /var/lib && mkdir -m 2770 /var/lib/lockset && exec "$@"' sh \
+      setpriv --reuid 33 --regid 33 --clear-groups env -u LOCKSET_URL HOME="$work/theirs" \
+      XDG_STATE_HOME="$work/theirs" XDG_CONFIG_HOME="$work/theirs" "$@"
+  }
+  if as_user test -x "$lockset"; then # not in a folder of root's own
+    exits 0 as_user "$lockset" run x -- true
+    one_line "a place for all users"
+    contains "which" "$err" 'sqlite:/var/lib/lockset/locks.db'
+    exits 0 as_user "$lockset" run x --url "sqlite:$work/theirs/named.db" -- true
+    same "a store that is named" '' "$err"
+  fi
 fi
 finish

@@ -56,4 +56,13 @@ TEST(ApiPages, WhenTheStoreFails) {
   EXPECT_EQ(hold.error().code, lockset::Errc::unavailable);
 }
 
+TEST(ApiPages, NumbersForPrometheus) {
+  const std::string url = "memory:";
+  const auto page_gap = [&] {};
+#include "operations/numbers-for-prometheus.c++"
+  EXPECT_TRUE(reply.starts_with("# HELP lockset_events_total "));
+  EXPECT_TRUE(locks.acquire({lockset::write("a")}));
+  EXPECT_EQ(metrics->count(lockset::Event::Kind::granted), 1U);
+}
+
 }  // namespace

@@ -1,4 +1,4 @@
-# The shell of the README, of docs/guide.md and of docs/coming-from.md, run as it stands there.
+# The shell of the README, of docs/guide.md, docs/coming-from.md and docs/operations.md, run as it stands there.
 #
 #   usage.sh PATH-OF-LOCKSET FOLDER-OF-BLOCKS
 tests=$(cd "$(dirname "$0")/.." && pwd)
@@ -46,6 +46,14 @@ contains 'the lease of the page' "$out" "$stamp"
 exits 0 env -u LOCKSET_URL lockset release "$stamp"
 run_block guide/is-the-store-fit.sh
 contains 'guide: doctor' "$out" 'round trip'
+
+# What monitoring is told: nothing, a warning, an alarm.
+run_block operations/doctor-as-a-check.sh
+same 'operations: fit' OK "$out"
+exits 1 env "LOCKSET_URL=sqlite:$work/locks.db?synchronous=normal" sh "$pages/operations/doctor-as-a-check.sh"
+contains 'operations: a warning' "$out" WARNING
+exits 2 env "LOCKSET_URL=sqlite:$work/nowhere/locks.db" sh "$pages/operations/doctor-as-a-check.sh"
+contains 'operations: an alarm' "$out" CRITICAL
 
 # Addresses with TLS: they are understood, and nothing answers there.
 openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=nobody -keyout key.pem -out ca.pem 2>/dev/null
