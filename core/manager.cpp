@@ -124,6 +124,8 @@ Duration Manager::usual_lease(const SpaceConfig& config) const {
 
 void Manager::close() noexcept {
   if (closed_.exchange(true)) return;
+  closing_by_ = io_deadline();
+  tasks_.stop();
   keeper_.stop();
   // Everything within one I/O timeout; holds that are left end with their leases.
   const TimePoint by = io_deadline();
