@@ -120,11 +120,10 @@ Result<std::vector<LockRequest>> wanted_of(const lockset_request* wanted, std::s
   std::vector<LockRequest> requests;
   for (std::size_t i = 0; i < count; ++i) {
     if (wanted[i].name == nullptr) return null("the name of request " + std::to_string(i));
-    const int mode = wanted[i].mode;
+    const std::int32_t mode = wanted[i].mode;
     if (mode != LOCKSET_READ && mode != LOCKSET_WRITE) {
       return Error{Errc::invalid, "the mode of request " + std::to_string(i) + " is " +
-                                      std::to_string(mode) +
-                                      ": use LOCKSET_READ or LOCKSET_WRITE"};
+                                      std::to_string(mode) + ": use LOCKSET_READ or LOCKSET_WRITE"};
     }
     requests.push_back({wanted[i].name, mode == LOCKSET_READ ? Mode::read : Mode::write});
   }
@@ -254,10 +253,9 @@ lockset_code lockset_open(const char* url, const lockset_options* options, locks
 
 void lockset_locks_free(lockset_locks* locks) { delete locks; }
 
-lockset_code lockset_acquire(lockset_locks* locks, const lockset_request* wanted,
-                             std::size_t count, std::int64_t wait,
-                             const lockset_acquire_options* options, lockset_hold** hold,
-                             char** why) {
+lockset_code lockset_acquire(lockset_locks* locks, const lockset_request* wanted, std::size_t count,
+                             std::int64_t wait, const lockset_acquire_options* options,
+                             lockset_hold** hold, char** why) {
   return guarded(why, [&] {
     if (locks == nullptr) return fail(null("`locks`"), why);
     if (hold == nullptr) return fail(null("`hold`"), why);
@@ -305,7 +303,8 @@ void lockset_start_acquire(lockset_locks* locks, const lockset_request* wanted, 
     const Result<AcquireOptions> with = options_of(options, wait);
     if (!with) return fail(with.error(), &why);
     std::function<void(Result<Hold>)> then = [done, data](Result<Hold> hold) {
-      if (!hold) return done(data, code_of(hold.error().code), nullptr, hold.error().message.c_str());
+      if (!hold)
+        return done(data, code_of(hold.error().code), nullptr, hold.error().message.c_str());
       std::unique_ptr<lockset_hold> made;
       char* no = nullptr;
       const lockset_code wrapping = guarded(&no, [&] {
@@ -326,6 +325,14 @@ lockset_code lockset_release_stamp(lockset_locks* locks, std::int64_t stamp, cha
   return guarded(why, [&] {
     if (locks == nullptr) return fail(null("`locks`"), why);
     const Status status = locks->locks.release_locks(Stamp{stamp});
+    return status ? LOCKSET_OK : fail(status.error(), why);
+  });
+}
+
+lockset_code lockset_break_stamp(lockset_locks* locks, std::int64_t stamp, char** why) {
+  return guarded(why, [&] {
+    if (locks == nullptr) return fail(null("`locks`"), why);
+    const Status status = locks->locks.break_hold(Stamp{stamp});
     return status ? LOCKSET_OK : fail(status.error(), why);
   });
 }

@@ -58,7 +58,8 @@ void Tasks::work() {
   for (;;) {
     // While another one is in a step it may come back.
     ++idle_;
-    ready_changed_.wait(lock, [&] { return !ready_.empty() || (all_handed_over_ && at_work_ == 0); });
+    ready_changed_.wait(lock,
+                        [&] { return !ready_.empty() || (all_handed_over_ && at_work_ == 0); });
     --idle_;
     if (ready_.empty()) break;
     std::shared_ptr<Task> task = std::move(ready_.front());

@@ -96,8 +96,10 @@ inline boost::system::error_code make_error_code(Errc code) noexcept {
 
 }  // namespace LOCKSET_EXPORT
 
+namespace boost::system {
 template <>
-struct boost::system::is_error_code_enum<lockset::Errc> : std::true_type {};
+struct is_error_code_enum<lockset::Errc> : std::true_type {};
+}  // namespace boost::system
 
 namespace lockset LOCKSET_EXPORT {
 
@@ -200,8 +202,9 @@ std::shared_ptr<Registry> registry_of(const Executor& executor) {
 
 // An operation with the signature void(error_code, Values...).
 template <class Handler, class IoExecutor, class... Values>
-class Operation final : public AnyOperation,
-                        public std::enable_shared_from_this<Operation<Handler, IoExecutor, Values...>> {
+class Operation final
+    : public AnyOperation,
+      public std::enable_shared_from_this<Operation<Handler, IoExecutor, Values...>> {
  public:
   using Executor = net::associated_executor_t<Handler, IoExecutor>;
 
@@ -233,7 +236,8 @@ class Operation final : public AnyOperation,
   // Completes it when that stops.
   void complete_by(std::stop_token token, std::optional<Error> error) {
     ends_.push_back(std::make_unique<std::stop_callback<Call>>(
-        std::move(token), Call([this, error = std::move(error)] { complete(error, Values()...); })));
+        std::move(token),
+        Call([this, error = std::move(error)] { complete(error, Values()...); })));
   }
 
   // Posts the handler, unless that has been done, or the context ends.
@@ -331,8 +335,10 @@ struct StartWaitLost {
       return operation->complete(Error{Errc::not_held, "this Hold holds nothing"});
     }
     operation->complete_by(std::move(lost), std::nullopt);
-    operation->complete_by(std::move(ended), Error{Errc::cancelled, "the hold was not lost, but ended"});
-    operation->complete_by(operation->stop_token(), Error{Errc::cancelled, "the wait was cancelled"});
+    operation->complete_by(std::move(ended),
+                           Error{Errc::cancelled, "the hold was not lost, but ended"});
+    operation->complete_by(operation->stop_token(),
+                           Error{Errc::cancelled, "the wait was cancelled"});
   }
 };
 

@@ -80,7 +80,7 @@ typedef struct lockset_stop lockset_stop;
 
 typedef struct lockset_request {
   const char* name;
-  lockset_mode mode;
+  int32_t mode; /* a lockset_mode */
 } lockset_request;
 
 /* A wait until the set is granted. */
@@ -133,8 +133,8 @@ LOCKSET_EXPORT lockset_code lockset_acquire(lockset_locks* locks, const lockset_
                                             const lockset_acquire_options* options,
                                             lockset_hold** hold, char** why);
 /* One try. LOCKSET_OK and *hold == NULL: somebody else has it. `stop` is not used. */
-LOCKSET_EXPORT lockset_code lockset_try_acquire(lockset_locks* locks,
-                                                const lockset_request* wanted, size_t count,
+LOCKSET_EXPORT lockset_code lockset_try_acquire(lockset_locks* locks, const lockset_request* wanted,
+                                                size_t count,
                                                 const lockset_acquire_options* options,
                                                 lockset_hold** hold, char** why);
 
@@ -152,6 +152,9 @@ LOCKSET_EXPORT void lockset_start_acquire(lockset_locks* locks, const lockset_re
 
 /* Releases a hold of this application by its stamp, also one of another process. */
 LOCKSET_EXPORT lockset_code lockset_release_stamp(lockset_locks* locks, int64_t stamp, char** why);
+/* Ends the hold with this stamp, whoever has it: for emergencies. Its holder learns of it at its
+ * next renewal. */
+LOCKSET_EXPORT lockset_code lockset_break_stamp(lockset_locks* locks, int64_t stamp, char** why);
 
 /* The fencing token; greater than those of all earlier holds on its names. 0 for NULL. */
 LOCKSET_EXPORT int64_t lockset_hold_stamp(const lockset_hold* hold);

@@ -101,8 +101,8 @@ class Manager;  // private to the core
 
 // One client of one lock space: grants, renews and releases lock sets. It owns its connections, one
 // thread that renews, one for housekeeping, and one that reports lost holds; they start with the
-// first acquire, or at open with reclaim. Clients of servers have a few more threads; so has one that
-// uses start_acquire. Movable, not copyable.
+// first acquire, or at open with reclaim. Clients of servers have a few more threads; so has one
+// that uses start_acquire. Movable, not copyable.
 //
 // Thread-safety: all calls may come from any threads at once. Move and destroy it from one thread,
 // while no other call is under way.
@@ -132,9 +132,9 @@ class Locks {
   // once, with what acquire returns, on one of at most four threads of this object that all such
   // calls share, or by this call if it fails at once. It must not throw, must not block, as the
   // others would wait, and must not destroy this object. A hold that it does not keep is released.
-  // AcquireOptions::stop ends a wait within some milliseconds; but not a call to the store that is under
-  // way. When this object is destroyed, open calls end with Errc::cancelled.
-  // lockset/asio.h has it as an asynchronous operation.
+  // AcquireOptions::stop ends a wait within some milliseconds; but not a call to the store that is
+  // under way. When this object is destroyed, open calls end with Errc::cancelled. lockset/asio.h
+  // has it as an asynchronous operation.
   void start_acquire(std::vector<LockRequest> wanted, const AcquireOptions& options,
                      std::function<void(Result<Hold>)> done);
   void start_acquire(const LockSet& set, const AcquireOptions& options,

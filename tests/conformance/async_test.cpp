@@ -68,8 +68,7 @@ TEST_P(Async, WaitersAreServedOneByOne) {
     EXPECT_TRUE(hold->valid());
     EXPECT_EQ(space().look().size(), 1U);
     std::promise<Status> released;
-    std::move(*hold).start_release(
-        [&](Status status) { released.set_value(std::move(status)); });
+    std::move(*hold).start_release([&](Status status) { released.set_value(std::move(status)); });
     const Status status = released.get_future().get();
     EXPECT_TRUE(status) << status.error().message;
   }

@@ -1,8 +1,8 @@
 // lockset/asio.h: acquires, releases and losses as asynchronous operations, by each kind of
 // completion token and on several kinds of executors.
-#include <gtest/gtest.h>
-
 #include "lockset/asio.h"
+
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
@@ -38,7 +38,6 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using namespace std::chrono_literals;
 using test::eventually;
-
 
 // Counts the acquires that wait in its store.
 class Counted final : public ForwardingBackend {
@@ -99,12 +98,11 @@ TEST_F(Asio, ACallbackGetsTheHoldOnTheExecutor) {
 
 TEST_F(Asio, AFutureGetsTheHoldOrThrows) {
   asio::thread_pool pool(1);
-  Hold hold =
-      async_acquire(pool.get_executor(), locks_, {write("a")}, {}, asio::use_future).get();
+  Hold hold = async_acquire(pool.get_executor(), locks_, {write("a")}, {}, asio::use_future).get();
   EXPECT_TRUE(hold.valid());
   Error why;
-  std::future<Hold> second = async_acquire(pool.get_executor(), locks_, {write("a")},
-                                           {.wait = 0s}, why, asio::use_future);
+  std::future<Hold> second =
+      async_acquire(pool.get_executor(), locks_, {write("a")}, {.wait = 0s}, why, asio::use_future);
   try {
     const Hold hold_too = second.get();
     ADD_FAILURE() << "two holders";
@@ -171,10 +169,9 @@ TEST_F(Asio, AnyExecutorWillDo) {
   in_strand.get_future().get();
   const asio::any_io_executor any = strand;
   EXPECT_TRUE(async_acquire(any, locks_, {write("a")}, {}, asio::use_future).get().valid());
-  EXPECT_TRUE(
-      async_acquire(asio::system_executor(), locks_, {write("a")}, {}, asio::use_future)
-          .get()
-          .valid());
+  EXPECT_TRUE(async_acquire(asio::system_executor(), locks_, {write("a")}, {}, asio::use_future)
+                  .get()
+                  .valid());
 }
 
 TEST_F(Asio, MistakesCompleteOnTheExecutorToo) {
@@ -219,8 +216,8 @@ TEST_F(Asio, ACancellationSlotCancels) {
   asio::cancellation_signal signal;
   error_code got;
   async_acquire(executor_, locks_, {write("a")}, {},
-                asio::bind_cancellation_slot(
-                    signal.slot(), [&](error_code error, const Hold&) { got = error; }));
+                asio::bind_cancellation_slot(signal.slot(),
+                                             [&](error_code error, const Hold&) { got = error; }));
   EXPECT_TRUE(so_many_wait(1));
   signal.emit(asio::cancellation_type::terminal);
   context_.run();
@@ -228,10 +225,9 @@ TEST_F(Asio, ACancellationSlotCancels) {
   signal.emit(asio::cancellation_type::terminal);  // too late: harmless
 
   context_.restart();
-  async_wait_lost(executor_, first,
-                  asio::bind_cancellation_slot(signal.slot(), [&](error_code error) {
-                    got = error;
-                  }));
+  async_wait_lost(
+      executor_, first,
+      asio::bind_cancellation_slot(signal.slot(), [&](error_code error) { got = error; }));
   got = {};
   signal.emit(asio::cancellation_type::total);
   context_.run();
@@ -303,6 +299,51 @@ class SlowStore final : public ForwardingBackend {
   std::shared_ptr<Gate> gate_;
 };
 
+TEST_F(Asio, DestroyingTheLocksDuringAnAttemptLeavesNothing) {
+  auto gate = std::make_shared<SlowStore::Gate>();
+  std::optional<Locks> mine =
+      open(std::make_unique<SlowStore>(make_memory_backend(store_), gate)).value();
+  gate->shut = true;
+  int called = 0;
+  async_acquire(executor_, *mine, {write("a")}, {}, [&](error_code error, const Hold& hold) {
+    ++called;
+    EXPECT_EQ(error, asio::error::operation_aborted);
+    EXPECT_FALSE(hold.valid());
+  });
+  EXPECT_TRUE(eventually([&] { return gate->behind == 1; }));
+  std::thread destroyer([&] { mine.reset(); });
+  test::linger(50ms);  // it waits for the attempt
+  gate->shut = false;
+  destroyer.join();
+  EXPECT_TRUE(is_free());
+  context_.run();
+  EXPECT_EQ(called, 1);
+}
+
+// Always says that it has something to tell.
+class Talkative final : public ForwardingBackend {
+ public:
+  Talkative(std::shared_ptr<Backend> inner, std::shared_ptr<std::atomic<int>> attempts)
+      : ForwardingBackend(std::move(inner)), attempts_(std::move(attempts)) {}
+  Result<AcquireOutcome> try_acquire(const AcquireRequest& request) override {
+    ++*attempts_;
+    return ForwardingBackend::try_acquire(request);
+  }
+  bool has_changed(WaitTicket&, TimePoint) override { return true; }
+
+ private:
+  std::shared_ptr<std::atomic<int>> attempts_;
+};
+
+TEST_F(Asio, AWaitGoesOnWhenTheStoreSaysSo) {
+  const Hold first = other_.acquire({write("a")}).value();
+  auto attempts = std::make_shared<std::atomic<int>>(0);
+  Locks mine = open(std::make_unique<Talkative>(make_memory_backend(store_), attempts)).value();
+  async_acquire(executor_, mine, {write("a")}, {}, [](error_code, const Hold&) {});
+  // By the time alone it would be a dozen until the test gives up.
+  EXPECT_TRUE(eventually([&] { return *attempts > 40; }));
+}
+
 TEST_F(Asio, AHoldWhoseContextIsGoneIsReleased) {
   auto gate = std::make_shared<SlowStore::Gate>();
   Locks mine = open(std::make_unique<SlowStore>(make_memory_backend(store_), gate)).value();
@@ -310,8 +351,9 @@ TEST_F(Asio, AHoldWhoseContextIsGoneIsReleased) {
   {
     asio::io_context context;
     gate->shut = true;
-    async_acquire(context.get_executor(), mine, {write("a")}, {},
-                  [alive](error_code, const Hold&) { ADD_FAILURE() << "there is nobody to run it"; });
+    async_acquire(context.get_executor(), mine, {write("a")}, {}, [alive](error_code, const Hold&) {
+      ADD_FAILURE() << "there is nobody to run it";
+    });
     EXPECT_TRUE(eventually([&] { return gate->behind == 1; }));
     EXPECT_FALSE(is_free());
   }
@@ -453,8 +495,7 @@ TEST_F(Asio, OverSqlite) {
       asio::co_spawn(executor_, take_in_turn(mine, inside, turns), asio::detached);
     }
     std::thread runner([&] { context_.run(); });
-    EXPECT_TRUE(
-        eventually([&] { return theirs.inspect().value().waiters.size() == 20; }));
+    EXPECT_TRUE(eventually([&] { return theirs.inspect().value().waiters.size() == 20; }));
     EXPECT_TRUE(first.release());
     runner.join();
     EXPECT_EQ(turns, 20);

@@ -26,8 +26,8 @@ TEST(Headers, EachIsIncludedByTheOneForAllAndInstalled) {
     ++headers;
     const std::string name = entry.path().lexically_relative(top / "include").generic_string();
     // One needs Boost, which not everybody has; one is for other languages.
-    const bool apart = name == "lockset/lockset.h" || name == "lockset/asio.h" ||
-                       name == "lockset/c.h";
+    const bool apart =
+        name == "lockset/lockset.h" || name == "lockset/asio.h" || name == "lockset/c.h";
     if (!apart) {
       EXPECT_NE(all.find("#include \"" + name + "\""), std::string::npos) << name;
     }
