@@ -112,7 +112,7 @@ void Manager::start_acquire(const LockSet& set, const AcquireOptions& options,
 }
 
 void Manager::start_release(std::shared_ptr<HoldState> hold, std::function<void(Status)> done) {
-  if (Status status = usable(); !status) return done(std::move(status));
+  if (closed_) return done(locks_destroyed("the release"));  // which releases it
   // Before acquires: others wait for it.
   const auto task = std::make_shared<ReleaseTask>(*this, std::move(hold), std::move(done));
   if (!tasks_.add(task, Tasks::Place::front)) task->step(closed_);
