@@ -8,10 +8,10 @@
 // A wait holds no thread: any number of them share the few threads of the Locks (ADR 0070).
 //
 // Each operation takes an executor first: the one on which the completion handler runs, unless the
-// handler brings one along (boost::asio::bind_executor; a coroutine does). Handlers never run
-// inside the initiating call. Until then the operation counts as work of that executor, so that
-// io_context::run() waits for it. The Locks has to live until the operation is initiated; when it
-// is destroyed, its operations complete with operation_aborted.
+// handler brings one along (boost::asio::bind_executor; a coroutine and use_future do). Handlers
+// never run inside the initiating call. Until then the operation counts as work of that executor,
+// so that io_context::run() waits for it. The Locks has to live until the operation is initiated;
+// when it is destroyed, its operations complete with operation_aborted.
 //
 // If the execution context is destroyed first, the handlers are destroyed unrun, the acquires are
 // cancelled, and a hold that was granted meanwhile is released. (Contexts that the executor does
