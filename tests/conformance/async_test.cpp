@@ -1,6 +1,7 @@
 // SEM 13: acquires that wait without a thread (ADR 0070), over each backend.
 #include <atomic>
 #include <future>
+#include <memory>
 #include <stdexcept>
 #include <vector>
 
@@ -67,9 +68,10 @@ TEST_P(Async, WaitersAreServedOneByOne) {
     ASSERT_TRUE(hold) << hold.error().message;
     EXPECT_TRUE(hold->valid());
     EXPECT_EQ(space().look().size(), 1U);
-    std::promise<Status> released;
-    std::move(*hold).start_release([&](Status status) { released.set_value(std::move(status)); });
-    const Status status = released.get_future().get();
+    const auto released = std::make_shared<std::promise<Status>>();
+    std::move(*hold).start_release(
+        [released](Status status) { released->set_value(std::move(status)); });
+    const Status status = released->get_future().get();
     EXPECT_TRUE(status) << status.error().message;
   }
   EXPECT_TRUE(space().look().empty());

@@ -168,9 +168,9 @@ TEST_F(Asio, ManyCoroutinesWaitWithoutAThreadEach) {
 }
 
 TEST_F(Asio, AnyExecutorWillDo) {
+  std::promise<void> in_strand;
   asio::thread_pool pool(2);
   auto strand = asio::make_strand(pool.get_executor());
-  std::promise<void> in_strand;
   // The handler's executor goes before the operation's.
   async_acquire(executor_, locks_, {write("a")}, {},
                 asio::bind_executor(strand, [&](error_code error, Hold hold) {
@@ -256,13 +256,13 @@ TEST_F(Asio, CancelledAcquiresLeaveNothing) {
   for (int round = 0; round < 100; ++round) {
     Hold first = other_.acquire({write("a")}).value();
     std::stop_source stop;
-    std::promise<error_code> ended;
+    const auto ended = std::make_shared<std::promise<error_code>>();
     async_acquire(pool.get_executor(), locks_, {write("a")}, {.stop = stop.get_token()},
-                  [&](error_code error, const Hold&) { ended.set_value(error); });
+                  [ended](error_code error, const Hold&) { ended->set_value(error); });
     std::thread canceller([&] { stop.request_stop(); });
     EXPECT_TRUE(first.release());
     canceller.join();
-    const error_code error = ended.get_future().get();
+    const error_code error = ended->get_future().get();
     EXPECT_TRUE(!error || error == asio::error::operation_aborted) << error.message();
     ++(error ? cancelled : granted);
     ASSERT_TRUE(eventually([&] { return is_free(); })) << "round " << round;
