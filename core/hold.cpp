@@ -1,6 +1,7 @@
 #include "lockset/hold.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/hold_state.h"
 #include "core/manager.h"
@@ -84,6 +85,10 @@ TimePoint Hold::valid_until() const noexcept {
 
 std::stop_token Hold::lost() const noexcept { return state_ ? state_->lost() : std::stop_token{}; }
 
+std::stop_token Hold::ended() const noexcept {
+  return state_ ? state_->ended() : std::stop_token{};
+}
+
 LostReason Hold::lost_reason() const noexcept {
   return state_ ? state_->lost_reason() : LostReason::not_lost;
 }
@@ -100,6 +105,15 @@ Status Hold::release() {
   if (state_->in_child()) return parents(stamp());
   const auto manager = state_->manager();
   return manager ? manager->release(*state_) : Status(manager_gone(stamp()));
+}
+
+void Hold::start_release(std::function<void(Status)> done) && {
+  const std::shared_ptr<HoldState> state = std::exchange(state_, nullptr);
+  if (!state) return done(holds_nothing());
+  if (state->in_child()) return done(parents(state->stamp()));
+  const auto manager = state->manager();
+  if (!manager) return done(manager_gone(state->stamp()));
+  manager->start_release(state, std::move(done));
 }
 
 Tried<std::optional<Hold>> Hold::convert(Mode mode) {

@@ -111,6 +111,14 @@ bool HoldState::lose(LostReason reason) {
 HoldState::Released HoldState::release() {
   Released result{};
   result.newly_lost = apply([&](LeaseState& state) { result.was_held = state.release(now()); });
+  if (result.was_held) {
+    std::stop_source ended(std::nostopstate);
+    {
+      const std::lock_guard lock(mutex_);
+      ended = ended_;
+    }
+    ended.request_stop();
+  }
   return result;
 }
 
@@ -124,14 +132,27 @@ std::stop_token HoldState::lost() const {
   return lost_.get_token();
 }
 
+std::stop_token HoldState::ended() const {
+  if (in_child()) return {};
+  const std::lock_guard lock(mutex_);
+  if (!ended_.stop_possible()) {
+    ended_ = std::stop_source();
+    if (announced_ || released()) ended_.request_stop();
+  }
+  return ended_.get_token();
+}
+
 void HoldState::announce_loss() noexcept {
   std::stop_source lost(std::nostopstate);
+  std::stop_source ended(std::nostopstate);
   {
     const std::lock_guard lock(mutex_);
     announced_ = true;
     lost = lost_;
+    ended = ended_;
   }
   lost.request_stop();
+  ended.request_stop();
 }
 
 }  // namespace lockset

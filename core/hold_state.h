@@ -62,6 +62,8 @@ class HoldState {
     return phase_.load() == LeaseState::Phase::released;
   }
   [[nodiscard]] std::stop_token lost() const;
+  // Also stops when the holder has ended it.
+  [[nodiscard]] std::stop_token ended() const;
   // TimePoint::max() unless held.
   [[nodiscard]] TimePoint renew_at() const noexcept {
     return TimePoint(Duration(renew_at_.load()));
@@ -119,6 +121,7 @@ class HoldState {
   std::atomic<bool> given_up_{false};
   // Made on the first call of lost(): most holds are never watched.
   mutable std::stop_source lost_{std::nostopstate};
+  mutable std::stop_source ended_{std::nostopstate};
 };
 
 }  // namespace lockset

@@ -44,6 +44,21 @@ Result<Hold> Locks::acquire(std::vector<LockRequest> wanted, const AcquireOption
   return acquire(*set, options);
 }
 
+void Locks::start_acquire(const LockSet& set, const AcquireOptions& options,
+                          std::function<void(Result<Hold>)> done) {
+  manager_->start_acquire(
+      set, options, [done = std::move(done)](Result<std::shared_ptr<HoldState>> hold) {
+        done(hold ? Result<Hold>(Hold(std::move(*hold))) : std::move(hold).error());
+      });
+}
+
+void Locks::start_acquire(std::vector<LockRequest> wanted, const AcquireOptions& options,
+                          std::function<void(Result<Hold>)> done) {
+  Result<LockSet> set = LockSet::make(std::move(wanted));
+  if (!set) return done(std::move(set).error());
+  start_acquire(*set, options, std::move(done));
+}
+
 Tried<std::optional<Hold>> Locks::try_acquire(const LockSet& set, const TryOptions& options) {
   Result<std::shared_ptr<HoldState>> hold =
       manager_->acquire(set,

@@ -123,8 +123,10 @@ Duration Manager::usual_lease(const SpaceConfig& config) const {
 
 void Manager::close() noexcept {
   if (closed_.exchange(true)) return;
+  closing_by_ = io_deadline();
+  tasks_.stop();
   keeper_.stop();
-  // Everything within one I/O timeout; holds that are left end with their leases.
+  // All that follows within one I/O timeout; holds that are left end with their leases.
   const TimePoint by = io_deadline();
   std::vector<std::shared_ptr<HoldState>> there;
   for (auto& hold : keeper_.remove_all()) {

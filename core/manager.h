@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,6 +16,8 @@
 #include "core/hold_state.h"
 #include "core/keeper.h"
 #include "core/lease_clock.h"
+#include "core/random.h"
+#include "core/tasks.h"
 #include "lockset/locks.h"
 
 namespace lockset {
@@ -28,6 +31,11 @@ class Manager : public std::enable_shared_from_this<Manager> {
   // Null: contention, only for a single try.
   Result<std::shared_ptr<HoldState>> acquire(const LockSet& set, const AcquireOptions& options,
                                              bool single_try);
+  // The same without a thread that waits: ADR 0070. `done` is called once, on a thread of its own,
+  // or at once if the call fails at once; after close() has returned nobody calls it.
+  void start_acquire(const LockSet& set, const AcquireOptions& options,
+                     std::function<void(Result<std::shared_ptr<HoldState>>)> done);
+  void start_release(std::shared_ptr<HoldState> hold, std::function<void(Status)> done);
   Status release(HoldState& hold);
   Status release(Stamp stamp);
   Status renew(HoldState& hold);
@@ -66,8 +74,16 @@ class Manager : public std::enable_shared_from_this<Manager> {
  private:
   struct Call;  // one acquire under way
 
+  class AcquireTask;
+  class ReleaseTask;
+
   Status take_over();
+  // Checks the options. `set`, `labelled` and `random` have to outlive the call.
+  Status prepare(std::optional<Call>& call, std::optional<Owner>& labelled, const LockSet& set,
+                 const AcquireOptions& options, bool single_try, Random& random);
   Result<std::shared_ptr<HoldState>> acquire(Call& call);
+  // Carries out actions until there is one to Wait or to Finish.
+  AcquireLoop::Action until_wait(Call& call, AcquireLoop::Action action);
   AcquireLoop::Action carry_out(Call& call, const AcquireLoop::Attempt& attempt);
   AcquireLoop::Action carry_out(Call& call, const AcquireLoop::Resolve& resolve);
   AcquireLoop::Action carry_out(Call& call, const AcquireLoop::Discard& discard);
@@ -126,6 +142,9 @@ class Manager : public std::enable_shared_from_this<Manager> {
   // The greatest stamp granted here so far. Semantics 8.
   std::atomic<std::int64_t> high_water_{0};
   std::atomic<bool> closed_{false};
+  // When waits that close() ends have to be over. Written before tasks_ stops.
+  TimePoint closing_by_ = TimePoint::max();
+  Tasks tasks_;
   std::shared_ptr<Manager> self_;
 };
 

@@ -86,7 +86,17 @@ Status Manager::may_still_take(const Call& call) {
 Result<std::shared_ptr<HoldState>> Manager::acquire(const LockSet& set,
                                                     const AcquireOptions& options,
                                                     bool single_try) {
-  if (Status status = usable(); !status) return std::move(status).error();
+  std::optional<Owner> labelled;
+  std::optional<Call> call;
+  Status status = prepare(call, labelled, set, options, single_try, thread_random());
+  if (!status) return std::move(status).error();
+  return acquire(*call);
+}
+
+Status Manager::prepare(std::optional<Call>& call, std::optional<Owner>& labelled,
+                        const LockSet& set, const AcquireOptions& options, bool single_try,
+                        Random& random) {
+  if (Status status = usable(); !status) return status;
   const TimePoint now = BootClock::now();
   std::shared_ptr<const SpaceConfig> config = config_.get();
   const Duration lease = options.lease ? *options.lease : usual_lease(*config);
@@ -98,10 +108,8 @@ Result<std::shared_ptr<HoldState>> Manager::acquire(const LockSet& set,
   if (!condition) return std::move(condition).error();
   // During a takeover the application's epoch is not known, and nobody may renew.
   if (!options_.reclaim || app_hold_) {
-    if (Status status = keeper_.start(); !status) return std::move(status).error();
+    if (Status status = keeper_.start(); !status) return status;
   }
-
-  std::optional<Owner> labelled;
   if (options.label) {
     labelled = owner_;
     labelled->label = clean_label(*options.label);
@@ -111,29 +119,38 @@ Result<std::shared_ptr<HoldState>> Manager::acquire(const LockSet& set,
   settings.deadline = single_try ? TimePoint::max() : later(now, options.wait);
   settings.patience = options_.store_patience;
   settings.push_wakeup = traits_.push_wakeup && clock_.is_machines();
-  Call call(set, labelled ? *labelled : owner_, lease, options.stop, settings,
-            Stamp{high_water_.load()}, now);
-  call.known_config = std::move(config);
-  call.condition = *std::move(condition);
-  call.ends_with_process = lease != no_lease && !options.outlives_process;
-  return acquire(call);
+  call.emplace(set, labelled ? *labelled : owner_, lease, options.stop, settings,
+               Stamp{high_water_.load()}, now, random);
+  call->known_config = std::move(config);
+  call->condition = *std::move(condition);
+  call->ends_with_process = lease != no_lease && !options.outlives_process;
+  return {};
 }
 
 Result<std::shared_ptr<HoldState>> Manager::acquire(Call& call) {
   AcquireLoop::Action action = call.loop.begin(call.began);
   for (;;) {
+    action = until_wait(call, std::move(action));
     if (auto* finished = std::get_if<AcquireLoop::Finish>(&action)) {
       return finish(call, std::move(*finished));
     }
+    action = carry_out(call, std::get<AcquireLoop::Wait>(action));
+  }
+}
+
+AcquireLoop::Action Manager::until_wait(Call& call, AcquireLoop::Action action) {
+  for (;;) {
+    if (std::holds_alternative<AcquireLoop::Finish>(action)) return action;
     // A grant that nobody uses must be given back all the same.
     const bool must_do = std::holds_alternative<AcquireLoop::Discard>(action);
     if (call.stop.stop_requested() && !must_do) {
-      action = call.loop.stopped();
-      continue;
+      return call.loop.stopped();
     }
+    if (std::holds_alternative<AcquireLoop::Wait>(action)) return action;
     action = std::visit(
         [&]<class Step>(const Step& step) -> AcquireLoop::Action {
-          if constexpr (std::is_same_v<Step, AcquireLoop::Finish>) {
+          if constexpr (std::is_same_v<Step, AcquireLoop::Finish> ||
+                        std::is_same_v<Step, AcquireLoop::Wait>) {
             return step;  // not reached
           } else {
             return carry_out(call, step);
@@ -288,7 +305,9 @@ AcquireLoop::Action Manager::carry_out(Call& call, const AcquireLoop::Wait& wait
 }
 
 Result<std::shared_ptr<HoldState>> Manager::finish(Call& call, AcquireLoop::Finish finish) {
-  if (call.ticket) backend_->end_wait(*call.ticket, io_deadline());
+  if (call.ticket && BootClock::now() < call.goodbye_by) {
+    backend_->end_wait(*call.ticket, std::min(io_deadline(), call.goodbye_by));
+  }
   for (const AcquireLoop::Doubt& doubt : call.loop.doubts()) {
     // A request on its way may still be granted, at the latest until its connection is closed; its
     // hold ends a lease after that.

@@ -16,7 +16,7 @@ namespace lockset {
 
 struct Manager::Call {
   Call(const LockSet& wanted, const Owner& for_owner, Duration with_lease, std::stop_token until,
-       const AcquireLoop::Settings& settings, Stamp above, TimePoint called)
+       const AcquireLoop::Settings& settings, Stamp above, TimePoint called, Random& random)
       : set(wanted),
         owner(for_owner),
         lease(with_lease),
@@ -26,7 +26,7 @@ struct Manager::Call {
         high_water(above),
         began(called),
         now(called),
-        loop(settings, thread_random(), [] { return Token::random(); }) {}
+        loop(settings, random, [] { return Token::random(); }) {}
 
   const LockSet& set;
   const Owner& owner;
@@ -45,6 +45,8 @@ struct Manager::Call {
   Token token;  // of the last attempt or question
   std::vector<std::uint32_t> permits;
   std::shared_ptr<WaitTicket> ticket;
+  // The last moment for its goodbye to the store's queue. Its place there expires by itself.
+  TimePoint goodbye_by = TimePoint::max();
   bool ends_with_process = false;
   std::vector<Expected> condition;
   // The hold that this call converts; null: an ordinary acquire.

@@ -56,7 +56,7 @@ Result<std::shared_ptr<HoldState>> Manager::convert(HoldState& hold, Mode mode) 
   settings.single_try = true;
   settings.patience = options_.store_patience;
   Call call(*set, hold.known().owner, hold.asked_lease(), {}, settings, Stamp{high_water_.load()},
-            BootClock::now());
+            BootClock::now(), thread_random());
   call.ends_with_process = hold.ends_with_process();
   call.replaces = &hold;
   // From some moment of a downgrade on others may read, long before its answer arrives.

@@ -25,6 +25,7 @@ class MemoryStore {
   RenewReply renew(std::string_view app, std::span<const RenewRequest> requests);
   bool release(Stamp stamp, std::optional<std::string_view> app);
   void await_change(std::uint64_t seen, TimePoint until, const std::stop_token& stop);
+  bool has_changed(std::uint64_t seen);
   void end_wait(std::uint64_t waiter);
   Inspection inspect(const InspectQuery& query);
   SpaceConfig load_config();
@@ -430,6 +431,11 @@ void MemoryStore::await_change(std::uint64_t seen, TimePoint until, const std::s
   --waiting_;
 }
 
+bool MemoryStore::has_changed(std::uint64_t seen) {
+  const std::lock_guard lock(mutex_);
+  return changes_ != seen;
+}
+
 // Others may have waited only because names were kept for this one.
 void MemoryStore::end_wait(std::uint64_t waiter) {
   const std::lock_guard lock(mutex_);
@@ -543,6 +549,9 @@ class MemoryBackend final : public Backend {
   Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) override {
     store_->await_change(static_cast<MemoryTicket&>(ticket).seen, until, stop);
     return {};
+  }
+  bool has_changed(WaitTicket& ticket, TimePoint) override {
+    return store_->has_changed(static_cast<MemoryTicket&>(ticket).seen);
   }
   void end_wait(WaitTicket& ticket, TimePoint) override {
     store_->end_wait(static_cast<MemoryTicket&>(ticket).waiter);

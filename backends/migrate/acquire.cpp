@@ -273,6 +273,11 @@ Status MigrateBackend::await_change(WaitTicket& ticket, TimePoint until, std::st
   return store->await_change(*mine.there, until, std::move(stop));
 }
 
+bool MigrateBackend::has_changed(WaitTicket& ticket, TimePoint since) {
+  auto& mine = static_cast<Ticket&>(ticket);
+  return (mine.in_old ? old_ : new_).opened()->has_changed(*mine.there, since);
+}
+
 void MigrateBackend::end_wait(WaitTicket& ticket, TimePoint by) {
   auto& mine = static_cast<Ticket&>(ticket);
   // Only once: a store that does not answer must not cost each attempt its time.

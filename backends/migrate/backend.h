@@ -40,6 +40,7 @@ class MigrateBackend final : public Backend {
   Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override;
   Result<bool> break_hold(const HoldRef& hold, TimePoint by) override;
   Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) override;
+  bool has_changed(WaitTicket& ticket, TimePoint since) override;
   void end_wait(WaitTicket& ticket, TimePoint by) override;
   Result<Inspection> inspect(const InspectQuery& query, TimePoint by) override;
   Result<SpaceConfig> load_config(TimePoint by) override;

@@ -10,6 +10,7 @@
 #include "backends/mysql/call_text.h"
 #include "backends/mysql/reply.h"
 #include "backends/mysql/sql.h"
+#include "core/time_math.h"
 
 namespace lockset::mysql {
 namespace {
@@ -261,6 +262,15 @@ Status MysqlBackend::await_change(WaitTicket& ticket, TimePoint until, std::stop
       return {};
     }
   }
+}
+
+bool MysqlBackend::has_changed(WaitTicket& ticket, TimePoint since) {
+  const auto* mine = dynamic_cast<const Ticket*>(&ticket);
+  if (mine == nullptr) return false;
+  const bool is_coming = !store_->crowded() && !parking_.failed();
+  const TimePoint deaf_until = later(since, is_coming ? connecting_poll : deaf_poll);
+  if (listener_.session() == 0 && BootClock::now() >= deaf_until) return true;
+  return mine->ears.subscription->wakes() != mine->ears.seen;
 }
 
 void MysqlBackend::end_wait(WaitTicket& ticket, TimePoint by) {

@@ -8,6 +8,7 @@
 // lock with the number of its session, so a writer looks at as many locks as there are numbers.
 // Each of the two takes its own lock first and looks at the other's then: they can't both be
 // granted. The gate keeps them from both being refused.
+#include <poll.h>
 #include <sys/eventfd.h>
 
 #include <algorithm>
@@ -481,6 +482,14 @@ Status SessionBackend::await_change(WaitTicket& ticket, TimePoint until, std::st
   const StopSignal signal(stop);
   mine->look(until, signal.fd());
   return {};
+}
+
+// The answer, or the end of the connection, makes its socket readable.
+bool SessionBackend::has_changed(WaitTicket& ticket, TimePoint /*since*/) {
+  const auto* mine = dynamic_cast<const Ticket*>(&ticket);
+  if (mine == nullptr || mine->state != Ticket::State::waits) return false;
+  pollfd look{session_of(*mine->slot).fd(), POLLIN, 0};
+  return ::poll(&look, 1, 0) != 0;
 }
 
 void SessionBackend::end_wait(WaitTicket& ticket, TimePoint by) {

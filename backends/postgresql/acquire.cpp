@@ -7,6 +7,7 @@
 #include "backends/conversion.h"
 #include "backends/postgresql/backend.h"
 #include "core/machine.h"
+#include "core/time_math.h"
 
 namespace lockset::postgresql {
 namespace {
@@ -64,6 +65,13 @@ Status PostgresqlBackend::await_change(WaitTicket& ticket, TimePoint until, std:
   if (mine->session == 0) until = std::min(until, BootClock::now() + deaf_poll);
   mine->subscription->sleep(mine->seen, mine->session, until, std::move(stop));
   return {};
+}
+
+bool PostgresqlBackend::has_changed(WaitTicket& ticket, TimePoint since) {
+  const auto* mine = dynamic_cast<const Ticket*>(&ticket);
+  if (mine == nullptr || !mine->subscription) return false;
+  if (mine->session == 0 && BootClock::now() >= later(since, deaf_poll)) return true;
+  return mine->subscription->is_over(mine->seen, mine->session);
 }
 
 void PostgresqlBackend::end_wait(WaitTicket& ticket, TimePoint by) {

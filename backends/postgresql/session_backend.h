@@ -42,6 +42,7 @@ class SessionBackend final : public Backend {
                                         TimePoint by) override;
   Result<bool> break_hold(const HoldRef& hold, TimePoint by) override;
   Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) override;
+  bool has_changed(WaitTicket& ticket, TimePoint since) override;
   void end_wait(WaitTicket& ticket, TimePoint by) override;
   Result<Inspection> inspect(const InspectQuery& query, TimePoint by) override;
   Result<SpaceConfig> load_config(TimePoint by) override { return common_.load_config(by); }

@@ -4,6 +4,7 @@
 // own queue, in a session that holds nothing: the server serves in turn. Once it has that lock, the
 // next attempt takes the others, or gives it back. If it was beaten to them often, it asks for the
 // place that others let pass (session_line.h).
+#include <poll.h>
 #include <sys/eventfd.h>
 
 #include <algorithm>
@@ -358,6 +359,14 @@ Status SessionBackend::await_change(WaitTicket& ticket, TimePoint until, std::st
   const StopSignal signal(stop);
   mine->look(until, signal.fd());
   return {};
+}
+
+// The answer, or the end of the connection, makes its socket readable.
+bool SessionBackend::has_changed(WaitTicket& ticket, TimePoint /*since*/) {
+  const auto* mine = dynamic_cast<const Ticket*>(&ticket);
+  if (mine == nullptr || mine->state != Ticket::State::waits) return false;
+  pollfd look{session_of(*mine->slot).fd(), POLLIN, 0};
+  return ::poll(&look, 1, 0) != 0;
 }
 
 void SessionBackend::end_wait(WaitTicket& ticket, TimePoint by) {

@@ -6,6 +6,7 @@
 #include "backends/answers.h"
 #include "backends/redis/backend.h"
 #include "backends/redis/record.h"
+#include "core/time_math.h"
 
 namespace lockset::redis {
 namespace {
@@ -59,6 +60,13 @@ Status RedisBackend::await_change(WaitTicket& ticket, TimePoint until, std::stop
   if (mine->session == 0) until = std::min(until, BootClock::now() + deaf_poll);
   mine->subscription->sleep(mine->seen, mine->session, until, std::move(stop));
   return {};
+}
+
+bool RedisBackend::has_changed(WaitTicket& ticket, TimePoint since) {
+  const auto* mine = dynamic_cast<const Ticket*>(&ticket);
+  if (mine == nullptr) return false;
+  if (mine->session == 0 && BootClock::now() >= later(since, deaf_poll)) return true;
+  return mine->subscription->is_over(mine->seen, mine->session);
 }
 
 void RedisBackend::end_wait(WaitTicket& ticket, TimePoint by) {

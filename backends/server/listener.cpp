@@ -58,6 +58,11 @@ std::uint64_t Listener::Subscription::wakes() const {
   return wakes_;
 }
 
+bool Listener::Subscription::is_over(std::uint64_t seen, std::uint64_t session) const {
+  const std::lock_guard lock(shared_->mutex);
+  return wakes_ != seen || shared_->session != session;
+}
+
 void Listener::Subscription::sleep(std::uint64_t seen, std::uint64_t session, TimePoint until,
                                    const std::stop_token& stop) {
   std::unique_lock lock(shared_->mutex);

@@ -36,6 +36,8 @@ class Listener {
     [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
     // How many wake-ups have arrived.
     [[nodiscard]] std::uint64_t wakes() const;
+    // sleep() would return at once.
+    [[nodiscard]] bool is_over(std::uint64_t seen, std::uint64_t session) const;
     // Sleeps until `until`, a stop, a wake-up after the first `seen` ones, or a change of the
     // connection since `session` (see Listener::session).
     void sleep(std::uint64_t seen, std::uint64_t session, TimePoint until,

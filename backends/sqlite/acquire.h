@@ -16,6 +16,7 @@ class Ticket : public WaitTicket {
   std::uint32_t slot_value = 0;  // the value of its wake slot before the busy answer was final
   // Nobody announces that these end: holders in the way, if this waiter is the first behind them.
   std::vector<Life> watched;
+  TimePoint watched_at{};  // when has_changed looked at them last
 };
 
 struct Attempt {

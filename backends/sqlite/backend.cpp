@@ -9,6 +9,7 @@
 #include "backends/sqlite/holds.h"
 #include "backends/sqlite/traces.h"
 #include "backends/sqlite/waiting.h"
+#include "core/time_math.h"
 
 namespace lockset::sqlite {
 namespace {
@@ -223,6 +224,19 @@ Status SqliteBackend::await_change(WaitTicket& ticket, TimePoint until, std::sto
     const Duration rest = until - now;
     slots.sleep(slot, mine->slot_value, mine->watched.empty() ? rest : std::min(rest, watch_every));
   }
+}
+
+bool SqliteBackend::has_changed(WaitTicket& ticket, TimePoint since) {
+  auto* mine = dynamic_cast<Ticket*>(&ticket);
+  if (mine == nullptr) return false;
+  if (store_->slots().value(WakeSlots::slot_of(mine->waiter)) != mine->slot_value) return true;
+  const TimePoint now = BootClock::now();
+  if (mine->watched.empty() || now < later(std::max(since, mine->watched_at), watch_every)) {
+    return false;
+  }
+  mine->watched_at = now;
+  return std::any_of(mine->watched.begin(), mine->watched.end(),
+                     [&](const Life& life) { return store_->liveness().is_over(life); });
 }
 
 void SqliteBackend::end_wait(WaitTicket& ticket, TimePoint by) {

@@ -92,6 +92,10 @@ Status ZookeeperBackend::await_change(WaitTicket& ticket, TimePoint until, std::
   return current()->await_change(ticket, until, std::move(stop));
 }
 
+bool ZookeeperBackend::has_changed(WaitTicket& ticket, TimePoint since) {
+  return current()->has_changed(ticket, since);
+}
+
 void ZookeeperBackend::end_wait(WaitTicket& ticket, TimePoint by) {
   current()->end_wait(ticket, by);
 }

@@ -245,6 +245,10 @@ Status GenerationBackend::await_change(WaitTicket& ticket, TimePoint until, std:
   return waiting_.await(static_cast<Ticket&>(ticket), until, stop);
 }
 
+bool GenerationBackend::has_changed(WaitTicket& ticket, TimePoint /*since*/) {
+  return waiting_.has_changed(static_cast<const Ticket&>(ticket));
+}
+
 void GenerationBackend::end_wait(WaitTicket& ticket, TimePoint by) {
   waiting_.leave(static_cast<Ticket&>(ticket), by);
 }

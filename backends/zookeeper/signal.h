@@ -26,6 +26,10 @@ class Signal {
     bits_ = 0;
     return bits;
   }
+  [[nodiscard]] bool raised() {
+    const std::lock_guard lock(mutex_);
+    return bits_ != 0;
+  }
   void lower(unsigned bits) {
     const std::lock_guard lock(mutex_);
     bits_ &= ~bits;

@@ -114,6 +114,10 @@ class Waiting {
                                            const Record& waiter, TimePoint by);
   // Waits until `until`, a stop, or until the name seems to have become free.
   Status await(Ticket& ticket, TimePoint until, const std::stop_token& stop);
+  // await() has something to look at. Does not wait.
+  [[nodiscard]] bool has_changed(const Ticket& ticket) const {
+    return ticket.litter_ != litter_ || ticket.signal_->raised();
+  }
   // The ticket, if this object made it; null for one of a generation that is over.
   [[nodiscard]] std::shared_ptr<Ticket> own(const std::shared_ptr<WaitTicket>& ticket) const;
   // Takes it out of the queue: the next waiter then looks on its own.

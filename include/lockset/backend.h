@@ -351,6 +351,13 @@ class Backend {
   // of this backend.
   virtual Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) = 0;
 
+  // True: an await_change that began at `since` would have something to do by now. It is asked
+  // again and again, for many waiters on one thread, so that none of them needs a thread of its own
+  // (ADR 0070): it does no I/O with the store, and does not wait. After it was true, await_change
+  // is called for a short time and then the set is asked for again. The default never tells: such
+  // waiters only try again from time to time.
+  virtual bool has_changed(WaitTicket& /*ticket*/, TimePoint /*since*/) { return false; }
+
   // The waiter gave up: removes it from the store's queue, and passes on a wake-up that it was
   // given. Best effort.
   virtual void end_wait(WaitTicket& ticket, TimePoint by) = 0;

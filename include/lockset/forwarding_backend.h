@@ -36,6 +36,9 @@ class ForwardingBackend : public Backend {
   Status await_change(WaitTicket& ticket, TimePoint until, std::stop_token stop) override {
     return inner_->await_change(ticket, until, std::move(stop));
   }
+  bool has_changed(WaitTicket& ticket, TimePoint since) override {
+    return inner_->has_changed(ticket, since);
+  }
   void end_wait(WaitTicket& ticket, TimePoint by) override { inner_->end_wait(ticket, by); }
   Result<Inspection> inspect(const InspectQuery& query, TimePoint by) override {
     return inner_->inspect(query, by);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -84,6 +85,9 @@ class [[nodiscard]] Hold {
   // Stops once: at the latest when validity ends without release(), and never because of release().
   // Callbacks run on a thread of the manager that does nothing else.
   [[nodiscard]] std::stop_token lost() const noexcept;
+  // Stops once, when lost() does, or when the hold has ended otherwise: released, detached,
+  // upgraded or downgraded, or its Locks destroyed. Callbacks run where that happens.
+  [[nodiscard]] std::stop_token ended() const noexcept;
   [[nodiscard]] LostReason lost_reason() const noexcept;
 
   // Renews now instead of at the next third of the lease. Errc::not_held if the hold is gone: then
@@ -94,6 +98,11 @@ class [[nodiscard]] Hold {
   // meanwhile. Errc::unavailable or Errc::indeterminate if the store did not confirm: then the hold
   // is over for this object all the same, and ends in the store with its lease.
   Status release();
+  // The same without waiting for the store; this object then holds nothing. `done` is called once,
+  // with what release() returns, on a thread of the Locks (see Locks::start_acquire) or, if the
+  // answer is there at once, by this call. Errc::cancelled if the Locks was destroyed before: that
+  // releases the hold. lockset/asio.h has it as an asynchronous operation.
+  void start_release(std::function<void(Status)> done) &&;
 
   // Takes all its names as write, without waiting and without letting go (semantics 29): if no one
   // else holds any of them and none is kept for a waiter. The new hold comes in place of this one,

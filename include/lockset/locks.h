@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -100,8 +101,8 @@ class Manager;  // private to the core
 
 // One client of one lock space: grants, renews and releases lock sets. It owns its connections, one
 // thread that renews, one for housekeeping, and one that reports lost holds; they start with the
-// first acquire, or at open with reclaim. Clients of servers have a few more threads. Movable, not
-// copyable.
+// first acquire, or at open with reclaim. Clients of servers have a few more threads; so has one
+// that uses start_acquire. Movable, not copyable.
 //
 // Thread-safety: all calls may come from any threads at once. Move and destroy it from one thread,
 // while no other call is under way.
@@ -126,6 +127,18 @@ class Locks {
   // unavailable or indeterminate once Options::store_patience is used up; internal.
   Result<Hold> acquire(std::vector<LockRequest> wanted, const AcquireOptions& options = {});
   Result<Hold> acquire(const LockSet& set, const AcquireOptions& options = {});
+
+  // The same without waiting: for programs that can't give each wait a thread. `done` is called
+  // once, with what acquire returns, on one of at most four threads of this object that all such
+  // calls share, or by this call if it fails at once. It must not throw, must not block, as the
+  // others would wait, and must not destroy this object. A hold that it does not keep is released.
+  // AcquireOptions::stop ends a wait within some milliseconds; but not a call to the store that is
+  // under way. When this object is destroyed, open calls end with Errc::cancelled. lockset/asio.h
+  // has it as an asynchronous operation.
+  void start_acquire(std::vector<LockRequest> wanted, const AcquireOptions& options,
+                     std::function<void(Result<Hold>)> done);
+  void start_acquire(const LockSet& set, const AcquireOptions& options,
+                     std::function<void(Result<Hold>)> done);
 
   // One try. An empty optional always means contention.
   Tried<std::optional<Hold>> try_acquire(std::vector<LockRequest> wanted,

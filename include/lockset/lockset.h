@@ -1,4 +1,5 @@
-// All of Lockset's public headers.
+// All of Lockset's public headers, except lockset/asio.h, which needs Boost, and
+// lockset/c.h, for C and other languages.
 #pragma once
 
 #include "lockset/backend.h"

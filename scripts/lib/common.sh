@@ -17,7 +17,8 @@ declare -A client_package=([sqlite]=libsqlite3-dev [postgresql]=libpqxx-dev
 build_packages=("${command_packages[@]}" ${client_package[@]})
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libboost-dev libboost-context-dev
   sqlite3 util-linux procps postgresql pgbouncer mariadb-server-core mariadb-client-core openssl
-  redis-server libzookeeper-java default-jre-headless iproute2 lighttpd lighttpd-mod-webdav curl)
+  redis-server libzookeeper-java default-jre-headless iproute2 lighttpd lighttpd-mod-webdav curl
+  python3)
 gate_packages=(clang-format debootstrap python3)
 
 # install_missing PACKAGE...: quick when nothing is missing.

@@ -25,7 +25,10 @@ TEST(Headers, EachIsIncludedByTheOneForAllAndInstalled) {
     if (entry.path().extension() != ".h") continue;
     ++headers;
     const std::string name = entry.path().lexically_relative(top / "include").generic_string();
-    if (name != "lockset/lockset.h") {
+    // One needs Boost, which not everybody has; one is for other languages.
+    const bool apart =
+        name == "lockset/lockset.h" || name == "lockset/asio.h" || name == "lockset/c.h";
+    if (!apart) {
       EXPECT_NE(all.find("#include \"" + name + "\""), std::string::npos) << name;
     }
     EXPECT_NE(installed.find("  include/" + name), std::string::npos) << name;
