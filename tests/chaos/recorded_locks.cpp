@@ -72,8 +72,7 @@ std::unique_ptr<RecordedLocks> RecordedLocks::open(const Options& options,
   while (!stop.stop_requested()) {
     Result<Locks> locks = open_once(options, recorder);
     if (locks) {
-      return std::unique_ptr<RecordedLocks>(
-          new RecordedLocks(*std::move(locks), options, std::move(recorder)));
+      return std::make_unique<RecordedLocks>(*std::move(locks), options, std::move(recorder));
     }
     // A newcomer knows nothing about a lost space until somebody restores it.
     const bool unfit = options.unfit && locks.error().code == Errc::misconfigured &&
@@ -100,7 +99,8 @@ void RecordedLocks::note_refusal(std::uint64_t op, const LockSet& set, const Err
     recorder_->record(history::TimedOut{op});
   } else if (error->code == Errc::changed) {
     recorder_->record(history::Changed{op, {}});
-  } else if (error->retryable()) {
+  } else if (error->retryable() || error->code == Errc::misconfigured) {
+    // Certainly not applied. An earlier attempt in doubt is recorded by itself.
     recorder_->record(history::Refused{op});
   } else {
     recorder_->record(history::Unknown{op});

@@ -85,6 +85,8 @@ class RecordedLocks {
   static std::unique_ptr<RecordedLocks> open(const Options& options,
                                              std::shared_ptr<test::Recorder> recorder,
                                              const std::stop_token& stop);
+  // Over Locks that are open already. `options` as they were opened with.
+  RecordedLocks(Locks locks, Options options, std::shared_ptr<test::Recorder> recorder);
 
   // What was observed, and its number in the history.
   struct Seen {
@@ -114,7 +116,6 @@ class RecordedLocks {
 
  private:
   friend class RecordedHold;
-  RecordedLocks(Locks locks, Options options, std::shared_ptr<test::Recorder> recorder);
   // Throws Unexpected unless the store explains the error.
   void bear(const std::string& what, const Error& error) const;
   void note_answer() { last_answer_ = BootClock::now(); }
