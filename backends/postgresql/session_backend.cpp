@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "backends/answers.h"
@@ -50,7 +51,8 @@ SessionBackend::SessionBackend(std::unique_ptr<Store> store)
       wait_shared_{5, "wait_shared",
                    "SELECT pg_catalog.pg_advisory_lock_shared($1::pg_catalog.int8)", 1},
       ping_{6, "ping",
-            "SELECT (pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) * 1000000)::int8",
+            "SELECT (pg_catalog.date_part('epoch', pg_catalog.clock_timestamp()) * 1000000)::int8, "
+            "pg_catalog.current_setting('transaction_read_only')",
             0},
       register_{7, "register", in_space(store_, "session_register_v2()"), 0},
       publish_{8, "publish",
@@ -153,9 +155,11 @@ Result<RenewReply> SessionBackend::renew(const Owner& owner, std::span<const Ren
       // What was answered late was sent early: it says nothing about the time since.
       if (slots_->keep_for(*slot, longest, by)) {
         const Result<Session::Rows> answer = session_of(*slot).call(ping_, {}, Sent::reading, by);
-        alive = answer.ok();
+        // Where a server was demoted, others may grant by now: its holds run out.
+        alive = answer.ok() && std::string_view(PQgetvalue(answer->get(), 0, 1)) == "off";
         if (answer) {
           reply.store_time_us = std::strtoll(PQgetvalue(answer->get(), 0, 0), nullptr, 10);
+          if (!alive) failure = read_only();
         } else {
           failure = answer.error();
         }
@@ -186,6 +190,13 @@ Result<RenewReply> SessionBackend::renew(const Owner& owner, std::span<const Ren
     reply.store_time_us = (*now)[0][0].as<std::int64_t>();
   }
   return reply;
+}
+
+Error SessionBackend::read_only() const {
+  Error error = error_from(sqlstate_read_only, "transaction_read_only is on",
+                           store_.options().shown, Sent::nothing);
+  error.code = Errc::unavailable;
+  return error;
 }
 
 Result<bool> SessionBackend::release(const HoldRef& hold, std::string_view app, TimePoint by) {

@@ -56,6 +56,7 @@ class SessionBackend final : public Backend {
 
   Result<std::unique_ptr<server::Carrier>> open_session(TimePoint by);
   static Session& session_of(Slot& slot) { return static_cast<Session&>(*slot.session); }
+  [[nodiscard]] Error read_only() const;
 
   // --- session_waiting.cpp ---
   Result<AcquireOutcome> ask(const AcquireRequest& request, const std::vector<LockKey>& keys,
