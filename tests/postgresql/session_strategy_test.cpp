@@ -386,6 +386,21 @@ TEST_P(SessionStrategy, StampsGrowOverACrash) {
   EXPECT_GT(c.take({write("a")}).stamp, last);
 }
 
+// SEM 17: also while the server has two rows of it
+TEST_P(SessionStrategy, AHoldOfAClientThatConnectedAgainIsShownOnce) {
+  Client c = client();
+  const Stamp held = c.take({write("a"), read("b")}).stamp;
+  EXPECT_EQ(c.inspect().holds.size(), 1U);
+  admin().run("INSERT INTO \"" + space() +
+              "\".session_holds SELECT stamp, key, since, ends - 1000, epoch, client + 1000000, "
+              "pid, mode, name, app, instance, label FROM \"" +
+              space() + "\".session_holds");
+  const std::vector<HoldInfo> seen = c.inspect().holds;
+  ASSERT_EQ(seen.size(), 1U);
+  EXPECT_EQ(seen[0].items, (test::Wanted{write("a"), read("b")}));
+  EXPECT_TRUE(c.release(held));
+}
+
 // SEM 20: a server that was demoted grants nothing and confirms no renewal
 TEST_P(SessionStrategy, ADemotedServerGrantsNothing) {
   Client c = client();

@@ -132,7 +132,10 @@ BEGIN
   gone AS MATERIALIZED (
     SELECT DISTINCT o.stamp FROM "@space@".session_holds o
      WHERE NOT EXISTS (SELECT FROM held WHERE held.pid = o.pid AND held.key = o.key))
-  SELECT 'h'::"char", h.stamp, h.app, h.instance, h.epoch, h.label, h.since, h.ends - _now,
+  -- A client that had to connect again has another number: until somebody removes what it has
+  -- published before, each of its holds is there twice.
+  SELECT DISTINCT ON (h.stamp, h.name)
+         'h'::"char", h.stamp, h.app, h.instance, h.epoch, h.label, h.since, h.ends - _now,
          h.name, h.mode
     FROM "@space@".session_holds h
    WHERE h.ends > _now AND h.stamp NOT IN (SELECT gone.stamp FROM gone)
@@ -140,5 +143,5 @@ BEGIN
             SELECT m.stamp FROM "@space@".session_holds m
              WHERE _match = 'n' AND m.name = _text
                 OR _match = 'p' AND starts_with(m.name, _text)))
-  ORDER BY 1, 2, 9;
+  ORDER BY h.stamp, h.name, h.ends DESC;
 END $$;
