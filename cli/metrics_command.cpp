@@ -71,7 +71,7 @@ class Report {
   PrometheusText text_;
 };
 
-// Of the oldest, by this host's clock and the store's; 0 without any.
+// Age of the oldest, by the clock of this host and of the store; 0 if there is none.
 template <class Infos>
 double age_of_oldest(const Infos& infos) {
   const auto now = std::chrono::system_clock::now();
