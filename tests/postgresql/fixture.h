@@ -90,6 +90,17 @@ class PostgresqlTest : public testing::TestWithParam<std::string> {
   // The space of this test, made by SetUp.
   [[nodiscard]] const std::string& space() const { return space_; }
   [[nodiscard]] std::string url(const std::string& more = {}) const;
+  // Makes the server as read-only as a standby is, or as it was. Sessions learn of it at their next
+  // call, or a little later.
+  void set_read_only(bool on) {
+    admin().run("SET default_transaction_read_only = off");
+    admin().run(std::string("ALTER SYSTEM ") + (on ? "SET default_transaction_read_only = on"
+                                                   : "RESET default_transaction_read_only"));
+    admin().run("SELECT pg_reload_conf()");
+    EXPECT_TRUE(eventually([&] {
+      return Session().text("SHOW default_transaction_read_only") == (on ? "on" : "off");
+    }));
+  }
   [[nodiscard]] std::shared_ptr<Backend> open(const std::string& more = {}) const;
   [[nodiscard]] Client client(const std::string& app = "app") const;
   [[nodiscard]] Session& admin() { return *admin_; }

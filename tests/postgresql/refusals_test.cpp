@@ -91,15 +91,8 @@ TEST_P(Refusals, AServerThatBecomesReadOnly) {
   const bool observing = c.backend().traits().observing;
   const std::vector<std::string> seen{"a"};
   if (observing) c.observe(seen);
-  admin().run("SET default_transaction_read_only = off");
-  const auto set = [&](const char* what, const char* value) {
-    admin().run(std::string("ALTER SYSTEM ") + what);
-    admin().run("SELECT pg_reload_conf()");
-    EXPECT_TRUE(
-        eventually([&] { return Session().text("SHOW default_transaction_read_only") == value; }));
-  };
-  set("SET default_transaction_read_only = on", "on");
-  const AtEnd writable([&] { set("RESET default_transaction_read_only", "off"); });
+  set_read_only(true);
+  const AtEnd writable([&] { set_read_only(false); });
   const auto expect_refused = [](const std::string& what, const auto& result) {
     ASSERT_FALSE(result) << what;
     EXPECT_EQ(result.error().code, Errc::unavailable) << what << ": " << result.error().message;
@@ -123,7 +116,7 @@ TEST_P(Refusals, AServerThatBecomesReadOnly) {
     EXPECT_TRUE(hold) << hold.error().message;
   });
   EXPECT_TRUE(eventually([&] { return events->retried >= 2; }));
-  set("RESET default_transaction_read_only", "off");
+  set_read_only(false);
   program.join();
 }
 

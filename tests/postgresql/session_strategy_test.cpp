@@ -405,28 +405,19 @@ TEST_P(SessionStrategy, AHoldOfAClientThatConnectedAgainIsShownOnce) {
 TEST_P(SessionStrategy, ADemotedServerGrantsNothing) {
   Client c = client();
   const Stamp held = c.take({write("a")}).stamp;
-  // On a standby transactions are read-only in the same way.
-  const auto set = [&](const char* what, const char* value) {
-    admin().run("SET default_transaction_read_only = off");
-    admin().run(std::string("ALTER SYSTEM ") + what);
-    admin().run("SELECT pg_reload_conf()");
-    EXPECT_TRUE(
-        eventually([&] { return Session().text("SHOW default_transaction_read_only") == value; }));
-  };
-  set("SET default_transaction_read_only = on", "on");
-  const AtEnd writable([&] { set("RESET default_transaction_read_only", "off"); });
+  set_read_only(true);
+  const AtEnd writable([&] { set_read_only(false); });
   const auto refused_now = [&](const auto& result) {
     return !result && result.error().code == Errc::unavailable &&
            says(result.error().message, "read-only");
   };
-  // The session of the hold reads the new setting at its next call, or a little later.
   const RenewRequest request{held, 5min};
   EXPECT_TRUE(eventually([&] {
     return refused_now(c.backend().renew(c.owner(), {&request, 1}, soon()));
   }));
   EXPECT_FALSE(c.ask_once({write("b")}));
   EXPECT_FALSE(c.ask_once({write("b"), write("c")}));
-  set("RESET default_transaction_read_only", "off");
+  set_read_only(false);
   EXPECT_TRUE(eventually([&] { return c.backend().renew(c.owner(), {&request, 1}, soon()).ok(); }));
   EXPECT_TRUE(c.renew(held, 5min));
   EXPECT_TRUE(c.release(held));
