@@ -1,18 +1,16 @@
 #include "cli/progress.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "cli/chat.h"
+#include "cli/terminal_width.h"
 
 namespace lockset::cli {
 Progress::Progress() : shown_here_(log_is_text() && ::isatty(STDERR_FILENO) == 1) {}
 
 void Progress::show(const std::string& text) {
   if (!shown_here_) return;
-  winsize size{};
-  std::size_t width = 80;
-  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) width = size.ws_col;
+  const std::size_t width = terminal_width(STDERR_FILENO).value_or(80);
   std::string line = "lockset: " + text;
   if (line.size() >= width) {
     std::size_t end = width - 1;

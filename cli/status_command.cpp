@@ -1,10 +1,13 @@
 // lockset status
+#include <unistd.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "cli/calendar.h"
 #include "cli/command.h"
 #include "cli/open_space.h"
+#include "cli/terminal_width.h"
 #include "cli/watch.h"
 #include "lockset/lock_set.h"
 #include "tools/failure.h"
@@ -87,6 +90,8 @@ std::string table_of(const Inspection& inspection, bool only_older) {
                  shown(waiter.owner.app), harmless(waiter.owner.label)});
     }
   }
+  // Each line is one line on a terminal; a program that reads the table gets all of it.
+  if (const auto width = terminal_width(STDOUT_FILENO)) table.fit(*width, {"SINCE", "APPLICATION"});
   return quarantine + table.text() + count_of(inspection.holds, "hold", "the oldest") + "; " +
          count_of(inspection.waiters, "waiter", "the longest") + "\n";
 }

@@ -1,6 +1,8 @@
 // Columns that are aligned on a terminal, even with wide characters.
 #pragma once
 
+#include <cstddef>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,8 +15,13 @@ class Table {
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   // Columns two blanks apart, no blanks at the ends of lines.
   [[nodiscard]] std::string text() const;
+  // Makes the lines fit into so many terminal columns: leaves out the columns of these headings, in
+  // this order, as far as needed, and then shortens the last column.
+  void fit(std::size_t width, std::initializer_list<std::string_view> dispensable);
 
  private:
+  [[nodiscard]] std::vector<std::size_t> widths() const;
+
   std::vector<std::vector<std::string>> rows_;
 };
 

@@ -45,6 +45,20 @@ exits 0 env TZ=UTC "$lockset" status zebra
 contains "no waiter" "$(tail -n 1 <<<"$out")" '1 hold, the oldest for '
 contains "no waiter" "$(tail -n 1 <<<"$out")" '; no waiters'
 
+# On a narrow terminal each line stays one line: what says least is left out.
+screen() { # COLUMNS: the table on a terminal with so many
+  script -qfec "stty cols $1; $lockset status" /dev/null </dev/null | tr -d '\r'
+}
+widest() { awk '{ if (length($0) > most) most = length($0) } END { print most + 0 }'; }
+wide=$(screen 200) narrow=$(screen 80) narrower=$(screen 60)
+contains "a wide terminal" "$wide" SINCE
+contains "80 columns" "$narrow" LABEL
+same "80 columns" yes "$([ "$(widest <<<"$narrow")" -le 80 ] && echo yes)"
+same "80 columns" 0 "$(grep -c SINCE <<<"$narrow")"
+contains "60 columns" "$narrower" 'ENDS IN'
+same "60 columns" yes "$([ "$(sed '$d' <<<"$narrower" | widest)" -le 60 ] && echo yes)"
+contains "no terminal" "$("$lockset" status)" SINCE
+
 # For monitoring.
 exits 0 "$lockset" status --older-than 1h
 same "nothing that old" 'nothing is older' "$out"
