@@ -13,7 +13,8 @@ function(lockset_warnings target)
   if(CMAKE_UNITY_BUILD)
     # In a unity build one file's names may hide another's; builds without unity check each file
     # alone.
-    target_compile_options(${target} PRIVATE -Wno-shadow -Wno-subobject-linkage)
+    target_compile_options(${target} PRIVATE
+      -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
   endif()
   if(LOCKSET_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
