@@ -90,7 +90,7 @@ std::string LockNames::number(int number) const {
 }
 std::string LockNames::keeper() const { return "lockset keeper " + hex(key("")); }
 
-std::string quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
+std::string lock_literal(std::string_view name) { return "'" + std::string(name) + "'"; }
 
 Session::Session(const Options& options)
     : options_(options), where_(options.shown()), encrypts_(may_encrypt(options)) {}
@@ -432,7 +432,7 @@ bool Session::unlock(std::span<const LockKey> keys, TimePoint by) {
   std::string one;
   for (const LockKey& key : keys) {
     one = key.shared ? LockNames::read(key.key, number_) : LockNames::write(key.key);
-    all += (all.empty() ? "DO RELEASE_LOCK(" : ", RELEASE_LOCK(") + quoted(one) + ")";
+    all += (all.empty() ? "DO RELEASE_LOCK(" : ", RELEASE_LOCK(") + lock_literal(one) + ")";
   }
   // Somebody may have it cancelled. What was unlocked by then is not unlocked twice.
   for (int tries = 0; tries < 3; ++tries) {

@@ -141,6 +141,6 @@ class Session final : public server::Carrier {
 };
 
 // 'name', for names that we made ourselves.
-std::string quoted(std::string_view name);
+std::string lock_literal(std::string_view name);
 
 }  // namespace lockset::mysql

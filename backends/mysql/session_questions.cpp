@@ -86,8 +86,8 @@ Status SessionBackend::connect_main(TimePoint by) {
     return Error{Errc::unavailable, store_.options().shown() + ": no answer in time"};
   }
   const std::string name = new_name();
-  const Result<Reply> named =
-      (*session)->run("SELECT GET_LOCK(" + quoted("lockset " + name) + ",0)", Sent::reading, end);
+  const Result<Reply> named = (*session)->run(
+      "SELECT GET_LOCK(" + lock_literal("lockset " + name) + ",0)", Sent::reading, end);
   if (!named) return named.error();
   // From its commit on others may wake it, also in the middle of this call.
   const std::string call = CallText(store_.name("_session_register")).bytes(name).str();
@@ -238,8 +238,8 @@ bool SessionBackend::answer_main(const Reply& news) {
 
 bool SessionBackend::give_token_up(TimePoint by) {
   // The token first: whoever gets to be the keeper knows that it is not held.
-  const std::string call = "DO RELEASE_LOCK(" + quoted("lockset " + kept_) + "), RELEASE_LOCK(" +
-                           quoted(names_.keeper()) + ")";
+  const std::string call = "DO RELEASE_LOCK(" + lock_literal("lockset " + kept_) +
+                           "), RELEASE_LOCK(" + lock_literal(names_.keeper()) + ")";
   if (!run_to_the_end(*main_, call, by)) return false;
   kept_.clear();
   // Its successor, unless somebody is quicker.
@@ -381,8 +381,8 @@ Result<bool> SessionBackend::end_elsewhere(const std::string& question, bool for
   // Its session is ended, with the other holds in it. The server lets an account end its own
   // sessions, and an administrator any.
   if (forced && !answers->silent.empty() &&
-      store_.run("KILL CONNECTION IS_USED_LOCK(" + quoted(answers->silent) + ")", Sent::reading,
-                 by)) {
+      store_.run("KILL CONNECTION IS_USED_LOCK(" + lock_literal(answers->silent) + ")",
+                 Sent::reading, by)) {
     return true;
   }
   if (answers->all && answers->silent.empty()) return false;

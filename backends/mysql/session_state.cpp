@@ -95,7 +95,7 @@ Result<SessionBackend::SettledPtr> SessionBackend::settle(const Needs& needs, Ti
 void SessionBackend::wake_keeper(bool end, TimePoint by) {
   // It may be another account's, which this one may not touch; that keeper looks every second.
   static_cast<void>(store_.run(std::string(end ? "KILL CONNECTION" : "KILL QUERY") +
-                                   " IS_USED_LOCK(" + quoted(names_.keeper()) + ")",
+                                   " IS_USED_LOCK(" + lock_literal(names_.keeper()) + ")",
                                Sent::reading, by));
 }
 
@@ -104,8 +104,8 @@ Status SessionBackend::await_keeper(TimePoint by) {
   Duration pause = milliseconds(2);
   for (;;) {
     const Result<Reply> row =
-        store_.run("SELECT token <> '' OR IS_FREE_LOCK(" + quoted(names_.keeper()) + ") FROM " +
-                       store_.name("_session") + " WHERE id = 1",
+        store_.run("SELECT token <> '' OR IS_FREE_LOCK(" + lock_literal(names_.keeper()) +
+                       ") FROM " + store_.name("_session") + " WHERE id = 1",
                    Sent::reading, by);
     // The change itself is made.
     if (!row) return Error{Errc::indeterminate, row.error().message};
@@ -127,7 +127,8 @@ Result<SessionBackend::SettledPtr> SessionBackend::number_session(Session& sessi
   for (int from = 0; session.number() < 0; from += numbers_at_once) {
     std::string sql = "SELECT COALESCE(";
     for (int i = from; i < from + numbers_at_once; ++i) {
-      sql += "IF(GET_LOCK(" + quoted(names_.number(i)) + ",0)=1," + std::to_string(i) + ",NULL),";
+      sql += "IF(GET_LOCK(" + lock_literal(names_.number(i)) + ",0)=1," + std::to_string(i) +
+             ",NULL),";
     }
     const Result<Reply> found = session.run(sql + "-1)", Sent::reading, by);
     if (!found) {

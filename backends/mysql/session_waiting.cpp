@@ -75,9 +75,9 @@ class KeySql {
   KeySql(const LockKey& key, int number, int readers)
       : key_(key),
         readers_(readers),
-        writes_(quoted(LockNames::write(key.key))),
-        gate_(quoted(LockNames::gate(key.key))),
-        own_(key.shared ? quoted(LockNames::read(key.key, number)) : writes_) {}
+        writes_(lock_literal(LockNames::write(key.key))),
+        gate_(lock_literal(LockNames::gate(key.key))),
+        own_(key.shared ? lock_literal(LockNames::read(key.key, number)) : writes_) {}
 
   // True if it was granted, and is held then. It does not wait, but for others that look.
   [[nodiscard]] std::string take() const {
@@ -101,7 +101,7 @@ class KeySql {
     // No new reader comes while it has the writer's lock.
     std::string drained;
     for (int i = 0; i < readers_; ++i) {
-      const std::string reader = quoted(LockNames::read(key_.key, i));
+      const std::string reader = lock_literal(LockNames::read(key_.key, i));
       drained +=
           "+0*IF(GET_LOCK(" + reader + "," + for_ever + ")=1,RELEASE_LOCK(" + reader + "),0)";
     }
@@ -117,8 +117,8 @@ class KeySql {
   [[nodiscard]] std::string no_reader() const {
     std::string all;
     for (int i = 0; i < readers_; ++i) {
-      all +=
-          (i > 0 ? " AND " : "") + ("IS_FREE_LOCK(" + quoted(LockNames::read(key_.key, i)) + ")");
+      all += (i > 0 ? " AND " : "") +
+             ("IS_FREE_LOCK(" + lock_literal(LockNames::read(key_.key, i)) + ")");
     }
     return all;
   }
@@ -150,7 +150,7 @@ std::string acquire_sql(std::span<const LockKey> keys, bool have, int number, in
     if (held) refused = "IF(" + key.give_back() + "," + refused + "," + refused + ")";
     close = ",IF(" + key.give_back() + ",NULL,NULL))," + refused + ")" + close;
   }
-  const std::string draw = "IF(IS_USED_LOCK(" + quoted("lockset " + token) +
+  const std::string draw = "IF(IS_USED_LOCK(" + lock_literal("lockset " + token) +
                            ") IS NOT NULL,{counter},NULLIF(LAST_INSERT_ID(0),0))";
   return filled_in("SELECT CONCAT(IFNULL(IF({writable}," + open + draw + close +
                        ",NULLIF(LAST_INSERT_ID(999),999)),'-'),' ',LAST_INSERT_ID(),' ',{now})",

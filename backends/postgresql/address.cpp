@@ -113,9 +113,9 @@ Result<Options> parse_address(const Url& url) {
     add(conninfo, "target_session_attrs", "read-write");
   }
   for (const std::string& one : *hosts) {
-    std::string server = one;
-    if (!server.empty()) server += ' ';
-    options.conninfos.push_back(server.append(conninfo));
+    std::string there = one;
+    if (!there.empty()) there += ' ';
+    options.conninfos.push_back(there.append(conninfo));
   }
   const auto host = url.params.find("host");
   options.shown = (url.user.empty() ? "" : url.user + "@") +

@@ -18,7 +18,7 @@ Result<SpaceConfig> config_from(const pqxx::result& rows, const std::string& sho
   SpaceConfig config;
   bool has_version = false;
   bool has_longest = false;
-  for (const pqxx::row& row : rows) {
+  for (const auto& row : rows) {
     const std::string kind = row[0].as<std::string>();
     if (row[3].is_null()) continue;
     has_version = has_version || kind == "v";

@@ -83,8 +83,8 @@ RawConnection connect_raw(const std::string& conninfo, const server::Interrupt& 
 
 // For some errors libpqxx 6 makes exceptions without a code.
 std::string sqlstate_of(const std::exception& error) {
-  const auto* sql = dynamic_cast<const pqxx::sql_error*>(&error);
-  if (sql != nullptr && !sql->sqlstate().empty()) return sql->sqlstate();
+  const auto* sql = dynamic_cast<const WithSqlstate*>(&error);
+  if (sql != nullptr && !sql->sqlstate().empty()) return std::string(sql->sqlstate());
   const auto is = [&]<class Kind>(const Kind*) {
     return dynamic_cast<const Kind*>(&error) != nullptr;
   };
@@ -95,7 +95,7 @@ std::string sqlstate_of(const std::exception& error) {
   if (is(static_cast<const pqxx::undefined_function*>(nullptr))) return "42883";
   if (is(static_cast<const pqxx::syntax_error*>(nullptr))) return "42601";
   if (is(static_cast<const pqxx::disk_full*>(nullptr))) return "53100";
-  if (is(static_cast<const pqxx::out_of_memory*>(nullptr))) return "53200";
+  if (is(static_cast<const ServerOutOfMemory*>(nullptr))) return "53200";
   if (is(static_cast<const pqxx::insufficient_resources*>(nullptr))) return "53000";
   if (is(static_cast<const pqxx::integrity_constraint_violation*>(nullptr))) return "23000";
   if (is(static_cast<const pqxx::data_exception*>(nullptr))) return "22000";
@@ -111,7 +111,7 @@ Connection::Connection(const Options& options, std::unique_ptr<Notices> notices,
       notices_(std::move(notices)),
       connection_(std::move(connection)),
       raw_(raw),
-      quiet_(std::make_unique<pqxx::quiet_errorhandler>(*connection_)),
+      quiet_(std::make_unique<Quiet>(*connection_)),
       socket_(std::move(socket)) {}
 
 Connection::~Connection() {

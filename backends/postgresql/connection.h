@@ -14,6 +14,7 @@
 #include "backends/postgresql/exit_guard.h"
 #include "backends/postgresql/native_connection.h"
 #include "backends/postgresql/notices.h"
+#include "backends/postgresql/pqxx_versions.h"
 #include "backends/server/interrupt.h"
 #include "backends/server/socket_watchdog.h"
 #include "lockset/clock.h"
@@ -64,17 +65,17 @@ class Connection {
       if (!options_.pooler) {
         prepare(statement);
         pqxx::nontransaction work(*connection_);
-        return work.exec_prepared(statement.name, args...);
+        return run_prepared(work, statement.name, args...);
       }
       if (isolation == Isolation::serializable) {
         // There is no session to keep the level: begin, work and commit, three round trips.
         pqxx::transaction<pqxx::isolation_level::serializable> work(*connection_);
-        pqxx::result result = work.exec_params(statement.sql, args...);
+        pqxx::result result = run_with(work, statement.sql, args...);
         work.commit();
         return result;
       }
       pqxx::nontransaction work(*connection_);
-      return work.exec_params(statement.sql, args...);
+      return run_with(work, statement.sql, args...);
     });
     if (!answer && failure.sqlstate == sqlstate_read_only) {
       // It was writable when the store was opened: a failover is under way. If the address leads to
@@ -134,8 +135,8 @@ class Connection {
   const Options& options_;
   std::unique_ptr<Notices> notices_;  // outlives the connection
   std::unique_ptr<NativeConnection> connection_;
-  PGconn* const raw_;                                // belongs to connection_
-  std::unique_ptr<pqxx::quiet_errorhandler> quiet_;  // otherwise libpqxx prints notices
+  PGconn* const raw_;             // belongs to connection_
+  std::unique_ptr<Quiet> quiet_;  // otherwise libpqxx prints notices
   std::unique_ptr<server::SocketWatchdog::Socket> socket_;
   std::vector<bool> prepared_;
 };

@@ -77,7 +77,7 @@ class Examination {
   // goes on.
   std::optional<pqxx::row> row_of(const std::string& subject, const std::string& sql) {
     Result<pqxx::result> result = ask(sql);
-    if (result && !result->empty()) return (*result)[0];
+    if (result && !result->empty()) return pqxx::row((*result)[0]);
     add(unreadable(Level::warning, subject, result ? "no answer" : result.error().message));
     return {};
   }
@@ -85,7 +85,7 @@ class Examination {
   Status look_at_settings() {
     const Result<pqxx::result> result = ask(std::string("SELECT ") + settings_columns);
     if (!result) return result.error();
-    Settings settings = read_settings((*result)[0], 0);
+    Settings settings = read_settings(pqxx::row((*result)[0]), 0);
     settings.warns = settings.warns || !options_.pooler;
     for (Finding& finding : judge(settings, true)) {
       findings_.push_back(std::move(finding));

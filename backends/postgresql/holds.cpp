@@ -23,7 +23,7 @@ Inspection inspection_from(const pqxx::result& rows) {
   Inspection all;
   std::string last_kind;
   std::int64_t last_id = 0;
-  for (const pqxx::row& row : rows) {
+  for (const auto& row : rows) {
     const std::string kind = row[0].as<std::string>();
     const std::int64_t id = row[1].as<std::int64_t>();
     const bool first = kind != last_kind || id != last_id;
@@ -73,7 +73,7 @@ Result<RenewReply> PostgresqlBackend::renew(const Owner& owner,
   if (!rows) return rows.error();
   RenewReply reply;
   std::map<std::int64_t, Renewal> renewed;
-  for (const pqxx::row& row : *rows) {
+  for (const auto& row : *rows) {
     if (row[0].is_null()) {
       reply.store_time_us = row[2].as<std::int64_t>();
     } else {
@@ -105,7 +105,7 @@ Result<std::vector<bool>> PostgresqlBackend::release_all(std::span<const HoldRef
       array_of_numbers(std::vector<std::int64_t>(wanted.begin(), wanted.end())), std::string(app));
   if (!rows) return rows.error();
   std::set<std::int64_t> ended_here;
-  for (const pqxx::row& row : *rows) {
+  for (const auto& row : *rows) {
     if (std::string_view(row[1].c_str()) == "R") ended_here.insert(row[0].as<std::int64_t>());
   }
   std::vector<bool> ended;
@@ -140,7 +140,7 @@ Result<std::size_t> PostgresqlBackend::sweep(TimePoint by) {
     const Result<pqxx::result> rows =
         store_->call(Lane::common, sweep_, by, failure, collisions, sweep_from_, sweep_from_name_);
     if (!rows) return rows.error();
-    const pqxx::row row = (*rows)[0];
+    const pqxx::row row((*rows)[0]);
     removed += row[0].as<std::size_t>();
     sweep_from_ = row[1].as<std::int64_t>();
     sweep_from_name_ = row[2].as<std::string>("");

@@ -111,7 +111,7 @@ Result<Ownership> ownership(Connection& connection, const Options& options, Time
   if (!result) return result.error();
   Ownership found;
   if (result->empty()) return found;
-  const pqxx::row row = (*result)[0];
+  const pqxx::row row((*result)[0]);
   found.there = true;
   found.owner = row[0].as<std::string>();
   found.mine = row[1].as<bool>();

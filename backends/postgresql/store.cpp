@@ -265,7 +265,7 @@ Status Store::set_up(Connection& connection, Isolation isolation, TimePoint by) 
     return not_allowed(options_, Role::programs, connection.user(), failure.said);
   }
   if (!result) return result.error();
-  const pqxx::row row = (*result)[0];
+  const pqxx::row row((*result)[0]);
   if (!options_.pooler && row[1].as<int>() != pid) {
     return Error{Errc::misconfigured,
                  "PostgreSQL (" + options_.shown +

@@ -14,7 +14,7 @@ Result<ObserveOutcome> PostgresqlBackend::observe(const ObserveRequest& request)
   if (!rows) return rows.error();
   if (rows->empty()) return ObserveOutcome(Stale{});
   std::vector<Trace> traces;
-  for (const pqxx::row& row : *rows) {
+  for (const auto& row : *rows) {
     Trace trace{Stamp{row[0].as<std::int64_t>()}, row[1].as<std::string>(), {}};
     if (!row[2].is_null()) trace.age_us = row[2].as<std::int64_t>();
     trace.being_written = row[3].as<bool>();

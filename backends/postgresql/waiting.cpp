@@ -8,30 +8,17 @@
 #include <chrono>
 #include <exception>
 #include <memory>
-#include <pqxx/pqxx>
+#include <string>
+#include <string_view>
 
 #include "backends/postgresql/connection.h"
 #include "backends/postgresql/line.h"
+#include "backends/postgresql/pqxx_versions.h"
 
 namespace lockset::postgresql {
 namespace {
 
 using server::Listener;
-
-class Receiver : public pqxx::notification_receiver {
- public:
-  // Sends LISTEN.
-  Receiver(NativeConnection& connection, Listener& listener)
-      : pqxx::notification_receiver(connection, channel_of(listener)), listener_(listener) {}
-  void operator()(const std::string& payload, int /*pid*/) override {
-    std::uint64_t subscription = 0;
-    std::from_chars(payload.data(), payload.data() + payload.size(), subscription);
-    listener_.wake(subscription);
-  }
-
- private:
-  Listener& listener_;
-};
 
 // Limits what comes after it: the receiver's destructor sends UNLISTEN and waits for the answer of
 // a server that may never answer.
@@ -73,7 +60,12 @@ class Shared {
 // Runs until the connection fails (then false) or the listener ends.
 bool listen_over(Connection& connection, Store& store, Listener& listener, TimePoint by) {
   server::CallDeadline deadline(connection.socket(), by);
-  const Receiver receiver(connection.native(), listener);
+  const Receiver receiver(
+      connection.native(), channel_of(listener), [&listener](std::string_view payload) {
+        std::uint64_t subscription = 0;
+        std::from_chars(payload.data(), payload.data() + payload.size(), subscription);
+        listener.wake(subscription);
+      });
   const Goodbye goodbye(connection.socket());
   if (deadline.end()) return false;
   Shared shared(store, connection);

@@ -81,7 +81,7 @@ Status check_name(std::string_view user) {
 }
 
 // Quoted as redis-cli reads a word.
-std::string quoted(std::string_view word) {
+std::string acl_word(std::string_view word) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.@";
   if (word.find_first_not_of(plain) == std::string_view::npos) return std::string(word);
@@ -225,7 +225,7 @@ class Giving {
 
 Result<std::string> rights_script(const Options& options, Role role, std::string_view user) {
   if (Status good = check_name(user); !good) return good.error();
-  std::string text = "ACL SETUSER " + quoted(user);
+  std::string text = "ACL SETUSER " + acl_word(user);
   // Takes away all earlier keys: otherwise an operator would stay one.
   if (role == Role::programs) text += " resetkeys";
   for (const std::string& pattern : keys_of(role, options.space)) text += " " + pattern;

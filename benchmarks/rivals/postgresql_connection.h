@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "backends/postgresql/address.h"
+#include "backends/postgresql/pqxx_versions.h"
 #include "lockset/url.h"
 
 namespace lockset::bench {
@@ -37,7 +38,7 @@ class PostgresqlConnection {
   }
   template <class... Args>
   pqxx::result prepared(const char* statement, const Args&... args) {
-    return in_one_line([&] { return work_.exec_prepared(statement, args...); });
+    return in_one_line([&] { return postgresql::run_prepared(work_, statement, args...); });
   }
   pqxx::result run(const std::string& sql) {
     return in_one_line([&] { return work_.exec(sql); });
@@ -47,8 +48,8 @@ class PostgresqlConnection {
   static std::unique_ptr<pqxx::connection> connect(const postgresql::Options& options);
 
   std::unique_ptr<pqxx::connection> connection_;
-  pqxx::quiet_errorhandler quiet_;  // no notices on standard error
-  pqxx::nontransaction work_;       // one for all calls, so that making one costs nothing
+  postgresql::Quiet quiet_;    // no notices on standard error
+  pqxx::nontransaction work_;  // one for all calls, so that making one costs nothing
 };
 
 }  // namespace lockset::bench

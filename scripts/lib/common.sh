@@ -11,7 +11,7 @@ say() { printf '\n== %s\n' "$*"; }
 # the gate.
 command_packages=(g++ cmake ninja-build pkg-config libboost-program-options-dev nlohmann-json3-dev)
 declare -A client_package=([sqlite]=libsqlite3-dev [postgresql]=libpqxx-dev
-  [mysql]='libmysqlcppconn-dev libmariadb-dev' [redis]=libhiredis-dev
+  [mysql]='libmysqlcppconn-dev libmariadb-dev' [redis]='libhiredis-dev libssl-dev'
   [zookeeper]=libzookeeper-mt-dev)
 # shellcheck disable=SC2206  # split into words
 build_packages=("${command_packages[@]}" ${client_package[@]})

@@ -6,6 +6,7 @@
 #include <pqxx/pqxx>
 #include <stdexcept>
 
+#include "backends/postgresql/pqxx_versions.h"
 #include "lockset/registry.h"
 #include "lockset/stamp.h"
 #include "tests/conformance/shared_server.h"
@@ -20,7 +21,7 @@ constexpr ServerChoice choice{"postgresql", "LOCKSET_TEST_POSTGRESQL_URL"};
 struct Admin {
   explicit Admin(const std::string& url) : connection(url), quiet(connection) {}
   pqxx::connection connection;
-  pqxx::quiet_errorhandler quiet;
+  postgresql::Quiet quiet;
 };
 
 using Server = SharedServer<Admin>;
@@ -52,7 +53,7 @@ std::vector<RawHold> look_into(const std::string& space) {
   std::map<Stamp, RawHold> holds;
   std::map<Stamp, std::pair<std::size_t, std::size_t>> heads;  // how many names, and the size of
                                                                // the set
-  for (const pqxx::row& row : rows) {
+  for (const auto& row : rows) {
     const Stamp stamp{row[0].as<std::int64_t>()};
     RawHold& hold = holds[stamp];
     hold.stamp = stamp;

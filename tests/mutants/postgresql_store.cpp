@@ -2,6 +2,7 @@
 
 #include <pqxx/pqxx>
 
+#include "backends/postgresql/pqxx_versions.h"
 #include "tests/mutants/small_backend.h"
 
 namespace lockset::mutants {
@@ -58,7 +59,7 @@ class Postgresql final : public SmallBackend {
 
   const std::string isolation_;
   pqxx::connection connection_;
-  pqxx::quiet_errorhandler quiet_;
+  postgresql::Quiet quiet_;
 };
 
 }  // namespace

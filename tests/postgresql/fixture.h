@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "backends/postgresql/pqxx_versions.h"
 #include "lockset/lockset.h"
 #include "tests/support/client.h"
 #include "tests/support/private_server.h"
@@ -41,7 +42,7 @@ class Session {
 
  private:
   pqxx::connection connection_;
-  pqxx::quiet_errorhandler quiet_;
+  postgresql::Quiet quiet_;
 };
 
 // The server's address with other parts.

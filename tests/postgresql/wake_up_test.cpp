@@ -3,9 +3,11 @@
 #include <atomic>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "backends/postgresql/pqxx_versions.h"
 #include "tests/postgresql/fixture.h"
 
 namespace lockset::postgresql_tests {
@@ -15,7 +17,9 @@ namespace {
 class Ear {
  public:
   explicit Ear(const std::string& channel)
-      : connection_(server().admin_url()), receiver_(connection_, channel, heard_) {}
+      : connection_(server().admin_url()),
+        receiver_(connection_, channel,
+                  [this](std::string_view payload) { heard_.emplace_back(payload); }) {}
   // Everything that was sent before now.
   std::vector<std::string> heard(Session& session) {
     session.run("NOTIFY " + receiver_.channel() + ", 'the end'");
@@ -28,20 +32,9 @@ class Ear {
   }
 
  private:
-  class Receiver : public pqxx::notification_receiver {
-   public:
-    Receiver(pqxx::connection& connection, const std::string& channel,
-             std::vector<std::string>& heard)
-        : pqxx::notification_receiver(connection, channel), heard_(heard) {}
-    void operator()(const std::string& payload, int /*pid*/) override { heard_.push_back(payload); }
-
-   private:
-    std::vector<std::string>& heard_;
-  };
-
   pqxx::connection connection_;
   std::vector<std::string> heard_;
-  Receiver receiver_;
+  postgresql::Receiver receiver_;
 };
 
 class WakeUp : public PostgresqlTest {

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "backends/postgresql/pqxx_versions.h"
 #include "lockset/lockset.h"
 #include "tests/chaos/stores/dice.h"
 #include "tests/chaos/stores/kinds.h"
@@ -28,7 +29,7 @@ class Session {
 
  private:
   pqxx::connection connection_;
-  pqxx::quiet_errorhandler quiet_;
+  postgresql::Quiet quiet_;
 };
 
 constexpr const char* workers = "FROM pg_stat_activity WHERE usename = 'chaos_worker'";
