@@ -85,6 +85,7 @@ std::string LockNames::read(std::int64_t key, int number) {
   return write(key) + ":" + std::to_string(number);
 }
 std::string LockNames::gate(std::int64_t key) { return write(key) + ":gate"; }
+std::string LockNames::place(std::int64_t key) { return write(key) + ":place"; }
 std::string LockNames::number(int number) const {
   return "lockset number " + hex(key("")) + ":" + std::to_string(number);
 }
@@ -409,6 +410,7 @@ bool Session::settle(TimePoint by) {
   const Result<Reply> answer = receive(Sent::reading, by);
   if (!answer && outcome_ != Outcome::answered) return false;
   std::vector<LockKey> undo = std::exchange(undo_, {});
+  if (!leave_places(by)) return false;
   if (undo.empty()) return true;
   // What has failed half way may have granted a part.
   const bool granted = !answer || answer->rows.empty() || !answer->text(0).starts_with('-');
@@ -449,9 +451,28 @@ bool Session::unlock_all(TimePoint by) {
   for (int tries = 0; tries < 3; ++tries) {
     if (run("DO RELEASE_ALL_LOCKS()", Sent::change, by)) {
       number_ = -1;
+      places_.clear();
       return true;
     }
     if (outcome_ != Outcome::answered) return false;
+  }
+  give_up();
+  return false;
+}
+
+bool Session::leave_places(TimePoint by) {
+  if (places_.empty()) return true;
+  std::string all;
+  for (const LockKey& key : places_) {
+    all += (all.empty() ? "DO RELEASE_LOCK(" : ", RELEASE_LOCK(") +
+           lock_literal(LockNames::place(key.key)) + ")";
+  }
+  for (int tries = 0; tries < 3; ++tries) {
+    if (run(all, Sent::change, by)) {
+      places_.clear();
+      return true;
+    }
+    if (outcome_ != Outcome::answered) break;
   }
   give_up();
   return false;

@@ -39,6 +39,8 @@ class LockNames {
   [[nodiscard]] static std::string read(std::int64_t key, int number);
   // Held while a server looks who has the key, where there may be readers.
   [[nodiscard]] static std::string gate(std::int64_t key);
+  // Held by a waiter that was beaten to this key often: others that wait let it pass.
+  [[nodiscard]] static std::string place(std::int64_t key);
   // Held by the session that has this number.
   [[nodiscard]] std::string number(int number) const;
   // Held by the keeper of the present token.
@@ -79,6 +81,11 @@ class Session final : public server::Carrier {
   void undo_when_answered(std::vector<LockKey> keys) { undo_ = std::move(keys); }
   // Everything that this session holds.
   bool unlock_all(TimePoint by);
+  // It has the places of these keys (LockNames::place), besides what it holds.
+  void has_places(std::span<const LockKey> keys) { places_.assign(keys.begin(), keys.end()); }
+  [[nodiscard]] bool has_places() const noexcept { return !places_.empty(); }
+  // Gives them back. False: the session is given up.
+  bool leave_places(TimePoint by);
 
   [[nodiscard]] Outcome outcome() const noexcept override { return outcome_; }
   [[nodiscard]] bool owes() const noexcept override { return stage_ != Stage::idle; }
@@ -125,6 +132,7 @@ class Session final : public server::Carrier {
   int number_ = -1;
   std::vector<std::unique_ptr<MYSQL_STMT, Closer>> prepared_;
   std::vector<LockKey> undo_;
+  std::vector<LockKey> places_;
   Outcome outcome_ = Outcome::answered;
 
   Stage stage_ = Stage::idle;

@@ -19,13 +19,14 @@ namespace {
 
 Error unsupported(std::string why) { return {Errc::unsupported, std::move(why)}; }
 
-// One name for a writer, where there are no readers: the usual case. Its arguments: the lock, that
-// of the token, the lock. See session_waiting.cpp.
+// One name for a writer, where there are no readers: the usual case. Its arguments: the place that
+// has to be free, the lock, that of the token, the lock. See session_waiting.cpp.
 constexpr std::string_view acquire_one =
-    "SELECT CONCAT(IFNULL(IF({writable},IF(GET_LOCK(?,0)=1,"
+    "SELECT CONCAT(IFNULL(IF({writable},IF(IS_FREE_LOCK(?),IF(GET_LOCK(?,0)=1,"
     "IFNULL(IF(IS_USED_LOCK(?) IS NOT NULL,{counter},NULLIF(LAST_INSERT_ID(0),0)),"
     "IF(RELEASE_LOCK(?),NULL,NULL)),NULLIF(LAST_INSERT_ID(1),1)),"
-    "NULLIF(LAST_INSERT_ID(999),999)),'-'),' ',LAST_INSERT_ID(),' ',{now})";
+    "NULLIF(LAST_INSERT_ID(1001),1001)),NULLIF(LAST_INSERT_ID(999),999)),'-'),"
+    "' ',LAST_INSERT_ID(),' ',{now})";
 
 }  // namespace
 

@@ -8,6 +8,11 @@
 // lock with the number of its session, so a writer looks at as many locks as there are numbers.
 // Each of the two takes its own lock first and looks at the other's then: they can't both be
 // granted. The gate keeps them from both being refused.
+//
+// The server queues for one key at a time. So a set can be beaten again and again by clients that
+// take its names one by one. A waiter that was beaten often takes the places of all its keys, which
+// are locks as well, for a second at most. Others that come to wait for such a key wait for its
+// place first, and hold nothing meanwhile. A place ends with its waiter's session.
 #include <poll.h>
 #include <sys/eventfd.h>
 
@@ -34,9 +39,23 @@ using std::chrono::seconds;
 
 // How often a waiter without a session looks.
 constexpr milliseconds poll_without_session{100};
+// A waiter that had its key, and found another one taken, so often, asks for the places.
+constexpr int most_beats = 8;
+// How long it keeps them, so that nobody stands still because one of its names is held for long;
+// and how long others let it pass, whatever became of it.
+constexpr seconds place_lasts{1};
+constexpr const char* place_lasts_sql = "1";
+constexpr const char* lets_pass_sql = "2";
+// Nobody ever takes this one.
+constexpr const char* no_place = "lockset no place";
 // What the statement answers in place of the number of a key.
 constexpr std::size_t token_is_over = 0;
 constexpr std::size_t server_is_read_only = 999;
+constexpr std::size_t place_is_taken = 1000;  // plus the number of the key
+// What a wait answers besides 1: it has the key, and the places; a place was free; it was not.
+constexpr int has_key_and_places = 2;
+constexpr int place_was_free = 3;
+constexpr int place_was_kept = 4;
 
 // Each once, in order; exclusive if any of its names is.
 Result<std::vector<LockKey>> keys_of(const AcquireRequest& request, const LockNames& names) {
@@ -77,6 +96,7 @@ class KeySql {
         readers_(readers),
         writes_(lock_literal(LockNames::write(key.key))),
         gate_(lock_literal(LockNames::gate(key.key))),
+        place_(lock_literal(LockNames::place(key.key))),
         own_(key.shared ? lock_literal(LockNames::read(key.key, number)) : writes_) {}
 
   // True if it was granted, and is held then. It does not wait, but for others that look.
@@ -91,6 +111,31 @@ class KeySql {
   }
   [[nodiscard]] std::string give_back() const { return "RELEASE_LOCK(" + own_ + ")"; }
 
+  [[nodiscard]] std::string place_is_free() const { return "IS_FREE_LOCK(" + place_ + ")"; }
+  [[nodiscard]] std::string take_place() const { return "GET_LOCK(" + place_ + ",0)=1"; }
+  // Whether or not it has it.
+  [[nodiscard]] std::string leave_place() const { return "IFNULL(RELEASE_LOCK(" + place_ + "),0)"; }
+  // Waits until the place is free, but not for long.
+  [[nodiscard]] std::string let_pass() const {
+    return "IF(GET_LOCK(" + place_ + "," + lets_pass_sql + ")=1,3+0*RELEASE_LOCK(" + place_ +
+           "),4)";
+  }
+
+  // The same as wait(), but not for long, and it holds nothing if it answers 0.
+  [[nodiscard]] std::string wait_shortly() const {
+    const std::string turn = "GET_LOCK(" + writes_ + "," + place_lasts_sql + ")=1";
+    if (key_.shared) {
+      return "IF(" + turn + ",IF(GET_LOCK(" + own_ + ",0)=1,1,0)+0*RELEASE_LOCK(" + writes_ +
+             "),0)";
+    }
+    std::string drained = "TRUE";
+    for (int i = 0; i < readers_; ++i) {
+      const std::string reader = lock_literal(LockNames::read(key_.key, i));
+      drained += " AND IF(GET_LOCK(" + reader + "," + place_lasts_sql + ")=1,1+0*RELEASE_LOCK(" +
+                 reader + "),0)";
+    }
+    return "IF(" + turn + ",IF(" + drained + ",1,0*RELEASE_LOCK(" + writes_ + ")),0)";
+  }
   // Waits; 1 if it has this session's own lock then.
   [[nodiscard]] std::string wait() const {
     const std::string turn = "GET_LOCK(" + writes_ + "," + for_ever + ")=1";
@@ -132,13 +177,13 @@ class KeySql {
 
   const LockKey key_;
   const int readers_;
-  const std::string writes_, gate_, own_;
+  const std::string writes_, gate_, place_, own_;
 };
 
 // Takes all keys or leaves none, and draws from the counter once it has them. `have`: this session
-// has waited for the first one, and holds it already.
-std::string acquire_sql(std::span<const LockKey> keys, bool have, int number, int readers,
-                        const std::string& token, const std::string& space) {
+// has waited for the first one, and holds it already. `lets_pass`: waiters that have the places.
+std::string acquire_sql(std::span<const LockKey> keys, bool have, bool lets_pass, int number,
+                        int readers, const std::string& token, const std::string& space) {
   std::string open;
   std::string close;
   for (std::size_t i = 1; i <= keys.size(); ++i) {
@@ -149,6 +194,11 @@ std::string acquire_sql(std::span<const LockKey> keys, bool have, int number, in
     std::string refused = "NULLIF(LAST_INSERT_ID(" + index + ")," + index + ")";
     if (held) refused = "IF(" + key.give_back() + "," + refused + "," + refused + ")";
     close = ",IF(" + key.give_back() + ",NULL,NULL))," + refused + ")" + close;
+  }
+  for (std::size_t i = keys.size(); lets_pass && i > 0; --i) {
+    const std::string index = std::to_string(place_is_taken + i);
+    open.insert(0, "IF(" + KeySql(keys[i - 1], number, readers).place_is_free() + ",");
+    close += ",NULLIF(LAST_INSERT_ID(" + index + ")," + index + "))";
   }
   const std::string draw = "IF(IS_USED_LOCK(" + lock_literal("lockset " + token) +
                            ") IS NOT NULL,{counter},NULLIF(LAST_INSERT_ID(0),0))";
@@ -205,15 +255,44 @@ class SessionBackend::Ticket : public WaitTicket {
   // The session leaves the ticket.
   Slot* let_go() {
     state = State::none;
+    at_place = false;
     return std::exchange(slot, nullptr);
+  }
+  [[nodiscard]] bool has_places() const {
+    return slot != nullptr && session_of(*slot).has_places();
+  }
+  // What the session has to wait with. REQUIRES: it holds nothing, but the places perhaps.
+  std::string wait_sql(int readers, TimePoint by) {
+    Session& session = session_of(*slot);
+    const KeySql sql(key, session.number(), readers);
+    if (at_place) return "SELECT " + sql.let_pass();
+    std::string take = "TRUE";
+    if (!session.has_places() && beaten >= most_beats) {
+      for (const LockKey& each : keys) take += " AND " + KeySql(each, 0, 0).take_place();
+      session.has_places(keys);
+      places_until = BootClock::now() + place_lasts;
+      beaten = 0;
+    } else if (session.has_places() && BootClock::now() >= places_until) {
+      session.leave_places(by);
+    }
+    if (!session.has_places()) return "SELECT " + sql.wait();
+    std::string leave;
+    for (const LockKey& each : keys) leave += KeySql(each, 0, 0).leave_place() + "+";
+    return "SELECT IF(" + take + " AND " + sql.wait_shortly() + ",2,0*(" + leave + "0)+" +
+           sql.wait() + ")";
   }
   // Looks whether the wait has ended. Never waits longer than until `by`.
   void look(TimePoint by, int also = -1) {
     if (state != State::waits) return;
     Session& session = session_of(*slot);
     const Result<Reply> answer = session.receive(Sent::reading, by, also);
-    if (answer && answer->rows.size() == 1 && answer->number(0) == 1) {
+    const std::int64_t what = answer && answer->rows.size() == 1 ? answer->number(0) : 0;
+    if (what == 1 || what == has_key_and_places) {
+      if (what == 1) session.has_places({});
       state = State::has;
+    } else if (what == place_was_free || what == place_was_kept) {
+      has_let_pass = what == place_was_kept;
+      slots_->give_back(let_go());
     } else if (answer || session.outcome() != Session::Outcome::late) {
       // It may have been cancelled just after it was served. It holds nothing else.
       if (session.outcome() != Session::Outcome::broken) {
@@ -225,8 +304,13 @@ class SessionBackend::Ticket : public WaitTicket {
 
   enum class State { none, waits, has };
   State state = State::none;
-  Slot* slot = nullptr;  // taken, unless the state is none
-  LockKey key;           // that it waits for, or has
+  Slot* slot = nullptr;       // taken, unless the state is none
+  LockKey key;                // that it waits for, or has
+  std::vector<LockKey> keys;  // of the whole set
+  int beaten = 0;             // how often it had its key and found another one taken
+  TimePoint places_until{};
+  bool at_place = false;      // it waits for the place of that key
+  bool has_let_pass = false;  // somebody, and for long enough: the next attempt lets nobody pass
 
  private:
   const std::shared_ptr<Slots> slots_;
@@ -310,10 +394,16 @@ Result<AcquireOutcome> SessionBackend::ask(const AcquireRequest& request,
     if (have && session.outcome() != Session::Outcome::broken &&
         !session.unlock({&wanted.front(), 1}, request.by)) {
       session.give_up();
+    } else if (session.outcome() != Session::Outcome::broken) {
+      static_cast<void>(session.leave_places(request.by));
     }
     slots_->give_back(slot);
     return error;
   };
+  // One that only tries is not told that a free name is taken; who has the places passes.
+  const bool lets_pass =
+      request.will_wait && !have && !(ticket && (ticket->has_places() || ticket->has_let_pass));
+  if (ticket) ticket->has_let_pass = false;
   if (!slots_->keep_for(*slot, request.lease, request.by)) {
     return give_up({Errc::unavailable, store_.options().shown() + ": no answer in time"});
   }
@@ -333,11 +423,13 @@ Result<AcquireOutcome> SessionBackend::ask(const AcquireRequest& request,
     bool sent = false;
     if (wanted.size() == 1 && !wanted[0].shared && now->readers == 0 && !have) {
       const std::string key = LockNames::write(wanted[0].key);
-      sent = session.send(acquire_, std::array<std::string, 3>{key, "lockset " + now->token, key},
+      const std::string place = lets_pass ? LockNames::place(wanted[0].key) : no_place;
+      sent = session.send(acquire_,
+                          std::array<std::string, 4>{place, key, "lockset " + now->token, key},
                           request.by);
     } else {
-      sent = session.send(acquire_sql(wanted, have, session.number(), now->readers, now->token,
-                                      store_.options().space),
+      sent = session.send(acquire_sql(wanted, have, lets_pass, session.number(), now->readers,
+                                      now->token, store_.options().space),
                           request.by);
     }
     if (!sent) {
@@ -353,7 +445,9 @@ Result<AcquireOutcome> SessionBackend::ask(const AcquireRequest& request,
           break;
         case Session::Outcome::answered:
           // It has failed half way.
-          if (!session.unlock(wanted, request.by)) session.give_up();
+          if (!session.unlock(wanted, request.by) || !session.leave_places(request.by)) {
+            session.give_up();
+          }
           break;
       }
       slots_->give_back(slot);
@@ -371,6 +465,11 @@ Result<AcquireOutcome> SessionBackend::ask(const AcquireRequest& request,
         if (!again) return give_up(again.error());
         now = *std::move(again);
         continue;
+      }
+      // If that fails, the session is closed, and what was granted has ended.
+      if (!session.leave_places(request.by)) {
+        slots_->give_back(slot);
+        return Error{Errc::unavailable, store_.options().shown() + ": the connection broke"};
       }
       Grant grant;
       grant.stamp = **stamp;
@@ -392,23 +491,34 @@ Result<AcquireOutcome> SessionBackend::ask(const AcquireRequest& request,
     }
     if (answer.refused == server_is_read_only) return give_up(read_only());
     // What it has waited for is given back by now.
-    have = false;
+    const bool had = std::exchange(have, false);
     if (answer.refused == token_is_over) {
+      if (!session.leave_places(request.by)) {
+        return give_up({Errc::unavailable, store_.options().shown() + ": the connection broke"});
+      }
       Result<SettledPtr> again = settle({}, request.by);
       if (!again) return give_up(again.error());
       now = *std::move(again);
       continue;
     }
-    const LockKey key = wanted.at(std::clamp<std::size_t>(answer.refused, 1, wanted.size()) - 1);
+    const bool behind = answer.refused > place_is_taken;
+    const std::size_t index = answer.refused - (behind ? place_is_taken : 0);
+    const LockKey key = wanted.at(std::clamp<std::size_t>(index, 1, wanted.size()) - 1);
+    if (had) ++ticket->beaten;
     // A waiter goes on in the session that has answered, if nothing is held there.
     if (request.will_wait && (!ticket || ticket->state == Ticket::State::none)) {
       if (!ticket) ticket = std::make_shared<Ticket>(slots_);
+      ticket->keys = keys;
+      ticket->at_place = behind;
       if (slots_->begins_to_wait(*slot)) {
         ticket->slot = std::exchange(slot, nullptr);
         begin_wait(*ticket, key, request.by);
       }
     }
-    if (slot != nullptr) slots_->give_back(slot);
+    if (slot != nullptr) {
+      static_cast<void>(session.leave_places(request.by));
+      slots_->give_back(slot);
+    }
     return busy(request, key, std::move(ticket));
   }
 }
@@ -463,7 +573,7 @@ void SessionBackend::begin_wait(Ticket& ticket, const LockKey& key, TimePoint by
   SettledPtr now = settled();
   bool sent = now != nullptr;
   if (sent && key.shared) sent = number_session(session, now, by).ok();
-  sent = sent && session.send("SELECT " + KeySql(key, session.number(), now->readers).wait(), by);
+  if (sent) sent = session.send(ticket.wait_sql(now->readers, by), by);
   if (sent) {
     ticket.state = Ticket::State::waits;
   } else {

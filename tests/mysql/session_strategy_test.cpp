@@ -514,7 +514,166 @@ TEST_P(SessionStrategy, ADoctorLooksAtWhatSessionsNeed) {
   EXPECT_EQ(sessions, "g");
 }
 
+// One who wants "a" and "b", and is beaten to one of them again and again, by a test that takes
+// each name when the waiter waits for the other one.
+class Starving : public SessionStrategy {
+ protected:
+  void SetUp() override {
+    SessionStrategy::SetUp();
+    ASSERT_TRUE(try_raw("b"));
+  }
+  // Until the waiter has the places of both. They last for a second, so on a busy machine they may
+  // have ended already.
+  void starve() {
+    const char* held = "b";
+    const char* free = "a";
+    int beats = 0;
+    for (; beats < 100; ++beats) {
+      const TimePoint now = BootClock::now();
+      if (has_places()) break;
+      not_yet_ = now;
+      ASSERT_TRUE(waits_for(held));
+      ASSERT_TRUE(eventually([&] { return try_raw(free); })) << free << " is held meanwhile";
+      unlock_raw(held);
+      std::swap(held, free);
+    }
+    ASSERT_LT(beats, 100) << "beaten, and never let pass";
+    ASSERT_TRUE(waits_for(held));
+    held_ = held;
+    free_ = free;
+  }
+  // What happened since starve() happened before the places could end by themselves.
+  [[nodiscard]] bool in_time() const { return BootClock::now() - not_yet_ < 1s; }
+  bool waits_for(const std::string& name) {
+    return eventually([&] { return waiting("GET_LOCK(" + lock(name) + ",") > 0; });
+  }
+  bool has_places() { return used(place("a")) || used(place("b")); }
+  // False: it passed, for the places were not taken yet, or had ended.
+  bool waits_for_place(const std::string& name, const std::atomic<bool>& passed) {
+    bool behind = false;
+    EXPECT_TRUE(eventually([&] {
+      behind = waiting("GET_LOCK(" + place(name) + ",2)") == 1;
+      return behind || passed;
+    }));
+    return behind;
+  }
+  // The first one is held by the test's own session.
+  std::string held_, free_;
+  // The waiter did not have the places at this time.
+  TimePoint not_yet_{};
+
+ private:
+  std::string place(const std::string& name) {
+    std::string result = lock(name);
+    return result.insert(result.size() - 1, ":place");
+  }
+  bool used(const std::string& literal) {
+    return admin().number("SELECT IS_FREE_LOCK(" + literal + ")") == 0;
+  }
+  std::int64_t waiting(const std::string& part) {
+    std::string quoted;
+    for (const char c : part) quoted += c == '\'' ? "''" : std::string(1, c);
+    return admin().number(
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE 'User lock' AND "
+        "INSTR(info, '" +
+        quoted + "') > 0");
+  }
+};
+
+// SEM 13: a set that was beaten often gets its turn: those who come later wait, and with nothing of
+// it held meanwhile
+TEST_P(Starving, ASetThatWasBeatenOftenIsLetPass) {
+  Locks waiter = lockset::open(url(), {.app = "waiter"}).value();
+  Locks other = lockset::open(url(), {.app = "other"}).value();
+  bool seen = false;
+  for (int round = 0; !seen && round < 20; ++round) {
+    Stamp first;
+    Stamp second;
+    std::jthread waits([&] {
+      Result<Hold> hold = waiter.acquire({write("a"), write("b")}, {.wait = 1min});
+      ASSERT_TRUE(hold) << hold.error().message;
+      first = hold->stamp();
+    });
+    starve();
+    ASSERT_FALSE(testing::Test::HasFatalFailure());
+    std::atomic<bool> passed = false;
+    EXPECT_TRUE(other.acquire({write("c")}));  // nobody wants it
+    std::jthread comes([&] {
+      Result<Hold> hold = other.acquire({write(free_), write("c")}, {.wait = 1min});
+      passed = true;
+      ASSERT_TRUE(hold) << hold.error().message;
+      second = hold->stamp();
+    });
+    // It waits although the name is free. One that does not wait is not told that it is taken.
+    const bool behind = waits_for_place(free_, passed);
+    const bool was_free = other.try_acquire({write(free_)}).value().has_value();
+    unlock_raw(held_);
+    waits.join();
+    comes.join();
+    seen = behind && in_time();
+    if (seen) {
+      EXPECT_TRUE(was_free);
+      EXPECT_GT(second, first);
+    }
+    EXPECT_TRUE(eventually([&] { return !has_places(); }));
+    ASSERT_TRUE(eventually([&] { return try_raw("b"); }));  // as at first
+  }
+  EXPECT_TRUE(seen) << "nobody was seen to let it pass, 20 times";
+  unlock_raw("b");
+}
+
+// SEM 13: while one name of the waiter's is held for long, others get the free one
+TEST_P(Starving, ALongHoldEndsThePlaces) {
+  Locks waiter = lockset::open(url(), {.app = "waiter"}).value();
+  Locks other = lockset::open(url(), {.app = "other"}).value();
+  std::jthread waits([&] {
+    const Result<Hold> hold = waiter.acquire({write("a"), write("b")}, {.wait = 1min});
+    EXPECT_TRUE(hold) << hold.error().message;
+  });
+  starve();
+  ASSERT_FALSE(testing::Test::HasFatalFailure());
+  {
+    const Result<Hold> hold = other.acquire({write(free_)}, {.wait = 30s});
+    EXPECT_TRUE(hold) << hold.error().message;
+  }
+  EXPECT_TRUE(eventually([&] { return !has_places(); }));
+  EXPECT_TRUE(waits_for(held_));  // still
+  unlock_raw(held_);
+}
+
+// SEM 10: the places end with their waiter, and with the waiter's process
+TEST_P(Starving, AWaiterThatGivesUpLeavesItsPlaces) {
+  Locks waiter = lockset::open(url(), {.app = "waiter"}).value();
+  std::stop_source stop;
+  std::jthread waits([&] {
+    const Result<Hold> hold =
+        waiter.acquire({write("a"), write("b")}, {.wait = 1min, .stop = stop.get_token()});
+    EXPECT_FALSE(hold);
+  });
+  starve();
+  ASSERT_FALSE(testing::Test::HasFatalFailure());
+  stop.request_stop();
+  waits.join();
+  EXPECT_TRUE(eventually([&] { return !has_places(); }));
+  unlock_raw(held_);
+  // Its session serves others.
+  EXPECT_TRUE(waiter.acquire({write("a"), write("b")}, {.wait = 1min}));
+}
+
+TEST_P(Starving, AKilledWaitersPlacesAreFreeAtOnce) {
+  Locks other = lockset::open(url(), {.app = "other"}).value();
+  HolderProcess waiter(url(), 10min, {write("a"), write("b")}, true);
+  starve();
+  ASSERT_FALSE(testing::Test::HasFatalFailure());
+  waiter.kill(SIGKILL);
+  EXPECT_TRUE(eventually([&] { return !has_places(); }));
+  const Result<Hold> hold = other.acquire({write(free_)}, {.wait = 1min});
+  EXPECT_TRUE(hold) << hold.error().message;
+  unlock_raw(held_);
+}
+
 LOCKSET_MYSQL_SESSIONS(SessionStrategy);
+LOCKSET_MYSQL_SESSIONS(Starving);
 
 }  // namespace
 }  // namespace lockset::mysql_tests

@@ -1,5 +1,6 @@
-#include <iostream>
 #include <lockset/lockset.h>
+
+#include <iostream>
 
 int main() {
   auto locks = lockset::open("memory:").value();
