@@ -36,18 +36,27 @@ class Holder {
   using Then = std::function<void(Hold&)>;
 
   // `then` runs once the lock is held; after that the process waits for its end.
-  explicit Holder(const std::string& url, const Then& then = {}, Duration with_lease = lease) {
+  explicit Holder(const std::string& url, const Then& then = {}, Duration with_lease = lease)
+      : Holder([&](const Ready& ready) {
+          Result<Locks> locks = lockset::open(url, {.app = "holder", .lease = with_lease});
+          if (!locks) ::_exit(1);
+          Result<Hold> hold = locks->acquire({write("x")});
+          if (!hold) ::_exit(2);
+          if (then) then(*hold);
+          ready();
+        }) {}
+  // The process runs `work`, which calls its argument once it holds the lock; that never returns.
+  using Ready = std::function<void()>;
+  explicit Holder(const std::function<void(const Ready&)>& work) {
     int ends[2];
     EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
     pid_ = ::fork();
     if (pid_ == 0) {
-      Result<Locks> locks = lockset::open(url, {.app = "holder", .lease = with_lease});
-      if (!locks) ::_exit(1);
-      Result<Hold> hold = locks->acquire({write("x")});
-      if (!hold) ::_exit(2);
-      if (then) then(*hold);
-      if (::write(ends[1], "x", 1) != 1) ::_exit(3);
-      for (;;) ::pause();
+      work([&] {
+        if (::write(ends[1], "x", 1) != 1) ::_exit(3);
+        for (;;) ::pause();
+      });
+      ::_exit(4);
     }
     ::close(ends[1]);
     char byte = 0;
@@ -145,6 +154,24 @@ TEST_F(SqliteLiveness, AHoldWithoutALeaseOutlivesItsProcess) {
   Holder holder(url_, {}, no_lease);
   holder.kill();
   EXPECT_FALSE(is_free());
+}
+
+// SEM 29: whatever the request says
+TEST_F(SqliteLiveness, AConvertedHoldEndsWithItsProcessIfTheOldOneDid) {
+  for (const bool ends : {true, false}) {
+    Holder holder([&](const Holder::Ready& ready) {
+      Client client(std::shared_ptr<Backend>(open_backend(url_, soon()).value()), "holder");
+      const auto old = client.ask({write("x")}, {.lease = lease, .ends_with_process = ends});
+      if (!old || !std::holds_alternative<Grant>(*old)) ::_exit(1);
+      const auto next = client.ask({read("x")}, {.lease = lease,
+                                                 .replaces = std::get<Grant>(*old).stamp,
+                                                 .ends_with_process = !ends});
+      if (!next || !std::holds_alternative<Grant>(*next)) ::_exit(2);
+      ready();
+    });
+    holder.kill();
+    EXPECT_EQ(is_free(), ends);
+  }
 }
 
 // A child of a holder, of which the test learns.

@@ -130,6 +130,7 @@ Result<AcquireOutcome> Client::ask_once(const Wanted& wanted, const Ask& ask, At
   request.unchanged_since = ask.unchanged_since;
   const HoldRef replaced = ask.replaces ? known(*ask.replaces) : HoldRef();
   if (ask.replaces) request.replaces = &replaced;
+  request.ends_with_process = ask.ends_with_process;
   request.will_wait = ask.will_wait;
   request.ticket = ask.ticket;
   request.by = ask.by ? *ask.by : soon();

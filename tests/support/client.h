@@ -31,6 +31,7 @@ struct Ask {
   std::optional<TimePoint> by{};  // unset: soon
   std::vector<Expected> unchanged_since{};
   std::optional<Stamp> replaces{};
+  bool ends_with_process = false;
 };
 
 // "granted 17", "busy: ...", "changed: ...", "gone", "stale" or the error, for messages.
