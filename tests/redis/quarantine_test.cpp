@@ -140,9 +140,8 @@ TEST_F(RedisTest, ARestartWithoutPersistenceIsAQuarantine) {
   server_->kill();
   server_->start();
   EXPECT_TRUE(eventually([&] {
-    const RenewRequest request{holder.known(grant.stamp), 30s};
-    const Result<RenewReply> reply = holder.backend().renew(holder.owner(), {&request, 1}, soon());
-    return reply && reply->renewals.at(0);
+    const Result<std::optional<Renewal>> renewal = holder.ask_to_renew(grant.stamp, 30s);
+    return renewal && *renewal;
   }));
   EXPECT_TRUE(eventually([&] { return other.backend().load_config(soon()).ok(); }));
   expect_refused(other, {write("x")});
