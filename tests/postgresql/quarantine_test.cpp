@@ -232,6 +232,20 @@ TEST_P(Quarantine, OfTwoRegistrationsTheLaterGrantWins) {
   EXPECT_FALSE(early.renew(first.stamp, 30s));
 }
 
+// The other way round: the later one came back first
+TEST_P(Quarantine, AnEarlierGrantDoesNotDriveOutALaterOne) {
+  Client early = brief("early");
+  Client late = client("late");
+  const Grant first = early.take({read("a"), write("b")}, {.lease = 30s});
+  ASSERT_TRUE(late.break_hold(first.stamp));
+  const Grant second = late.take({write("a")}, {.lease = 30s});
+  lose();
+  admin().run("DELETE FROM " + space() + ".ended");
+  ASSERT_TRUE(late.renew(second.stamp, 30s));
+  EXPECT_FALSE(early.renew(first.stamp, 30s));
+  EXPECT_TRUE(late.is_live(second.stamp));
+}
+
 // Readers and permits: those that may be there together all come back, and no more
 TEST_P(Quarantine, NoMoreThanThePermitsAreRegistered) {
   Client holder = brief("app");
@@ -324,12 +338,13 @@ TEST_P(Quarantine, StampsGoOnAboveWhatWasLost) {
     ASSERT_TRUE(holder.release(lost));
   }
   lost = holder.take({write("a")}, {.lease = 30s}).stamp;
+  const Stamp unheard = client("unheard").take({write("c")}, {.lease = 30s}).stamp;
   lose();
   admin().run("SELECT setval('" + space() + ".stamps', " + std::to_string(known.value) + ")");
   expect_refused(holder, {write("c")});
   ASSERT_TRUE(holder.renew(lost, 30s));
   cut_short();
-  EXPECT_GT(client("other").take({write("c")}).stamp, lost);
+  EXPECT_GT(client("other").take({write("c")}).stamp, unheard);
 }
 
 // SEM 27: nothing is observed while lost writers may be there, and nothing of before counts
