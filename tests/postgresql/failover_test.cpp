@@ -1,4 +1,4 @@
-// SEM 8, 10, 20: a primary and an asynchronous standby; the standby takes over without the last
+// SEM 8, 10, 20, 31: a primary and an asynchronous standby; the standby takes over without the last
 // grants.
 #include "tests/postgresql/fixture.h"
 #include "tests/support/requirement.h"

@@ -1,4 +1,5 @@
-// SEM 8, 9, 10, 12, 20: the space's state comes from another server, and its last part is missing.
+// SEM 8, 9, 10, 12, 20, 31: the space's state comes from another server, and its last part is
+// missing.
 #include <future>
 #include <thread>
 #include <vector>

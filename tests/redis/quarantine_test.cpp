@@ -1,4 +1,4 @@
-// SEM 8, 10, 20 if Redis loses its state, and other features of this store only.
+// SEM 8, 10, 20, 31 if Redis loses its state, and other features of this store only.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// SEM 8, 10, 12, 20: which holds are registered again during a quarantine, and which are not.
+// SEM 8, 10, 12, 20, 31: which holds are registered again during a quarantine, and which are not.
 #include <future>
 
 #include "tests/redis/fixture.h"

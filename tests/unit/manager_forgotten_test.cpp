@@ -1,4 +1,4 @@
-// SEM 10, 12, 20: the core over a store that may have forgotten holds: it registers them again.
+// SEM 10, 12, 20, 31: the core over a store that may have forgotten holds: it registers them again.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -48,7 +48,7 @@ BEGIN
   END LOOP;
   DELETE FROM "@space@".ended e
    WHERE e.stamp = ANY(ARRAY(SELECT o.stamp FROM "@space@".ended o WHERE o.until < _now
-                              LIMIT 1000 FOR UPDATE SKIP LOCKED));
+                              LIMIT 10000 FOR UPDATE SKIP LOCKED));
   PERFORM "@space@".sweep_line_v@version@();
   _next_name := '';
   @sweep_names@
