@@ -53,6 +53,15 @@ Error takes_an_operator(const std::string& where, const std::string& user,
               account};
 }
 
+Error in_quarantine(const std::string& where, std::string_view seen, std::string_view what,
+                    Duration left) {
+  const std::string when = seen.empty() ? std::string() : " (seen at " + std::string(seen) + ")";
+  return {Errc::unavailable, where + ": its state was lost or may have been" + when + ": " +
+                                 std::string(what) + " for another " +
+                                 format_duration(std::chrono::ceil<std::chrono::seconds>(left)) +
+                                 ", until all leases of before have ended"};
+}
+
 Error unbounded_overtaking() {
   return {Errc::unsupported, "this store does not bound how often a waiter is overtaken"};
 }

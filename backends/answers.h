@@ -33,6 +33,11 @@ Error unknown_answer(Sent sent, const std::string& where, const std::string& quo
 Error takes_an_operator(const std::string& where, const std::string& user,
                         const std::string& account);
 
+// For a store that may have forgotten grants: `what` does not happen for so long. `seen`: when that
+// was noticed, for people; may be empty.
+Error in_quarantine(const std::string& where, std::string_view seen, std::string_view what,
+                    Duration left);
+
 // For SetMaxOvertakes, where Traits::bounded_overtaking is false.
 Error unbounded_overtaking();
 

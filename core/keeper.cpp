@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/register_again.h"
 #include "core/shortage.h"
 #include "core/time_math.h"
 
@@ -283,27 +284,20 @@ Status Keeper::renew_chunk(std::span<const std::shared_ptr<HoldState>> holds) {
   if (reply && reply->renewals.size() != holds.size()) {
     reply = Error{Errc::internal, "the store answered for another number of holds than was asked"};
   }
+  Holds forgotten;
   for (std::size_t i = 0; i < holds.size(); ++i) {
     const auto& hold = holds[i];
-    const auto event = [&](Event::Kind kind, std::string_view detail) {
-      tell({.kind = kind,
-            .stamp = hold->stamp(),
-            .items = hold->set().items(),
-            .took = received - sent,
-            .detail = detail});
-    };
     bool newly_lost = false;
     if (!reply || !reply->answered(i)) {
       newly_lost = hold->failed();
-      event(Event::Kind::renewal_failed,
-            reply ? "one of the stores did not answer" : reply.error().message);
+      tell_of_renewal(*hold, Event::Kind::renewal_failed, received - sent,
+                      reply ? "one of the stores did not answer" : reply.error().message);
     } else if (const auto& renewal = reply->renewals[i]) {
       newly_lost = hold->renewed(sent, renewal->lease);
-      event(Event::Kind::renewed, {});
-      // Renewed in the store, but given up here: nobody else would release it.
-      if (hold->lost_reason() != LostReason::not_lost) {
-        tidy_later(hold->known(), later(BootClock::now(), renewal->lease));
-      }
+      tell_of_renewal(*hold, Event::Kind::renewed, received - sent, {});
+      if (hold->lost_reason() != LostReason::not_lost) give_back(*hold, renewal->lease);
+    } else if (reply->may_be_forgotten(i)) {
+      forgotten.push_back(hold);
     } else {
       newly_lost = hold->denied();
     }
@@ -318,7 +312,62 @@ Status Keeper::renew_chunk(std::span<const std::shared_ptr<HoldState>> holds) {
     step = clock_watch_.observe({sent, received, reply->store_time_us}, margin);
   }
   tell_of_step(step);
-  return {};
+  return register_chunk(forgotten);
+}
+
+Status Keeper::register_chunk(std::span<const std::shared_ptr<HoldState>> holds) {
+  if (holds.empty()) return {};
+  SpaceConfig config = *config_.get();
+  const std::int64_t version = config.version;
+  std::optional<Error> trouble;
+  for (const auto& hold : holds) {
+    const TimePoint sent = settings_.clock.now();
+    if (trouble) {
+      // The others would wait as long for the store, and as vainly. They are tried again soon.
+      if (hold->failed()) announce(hold);
+      continue;
+    }
+    // Its holder may have ended it, or its lease may have ended, while the renewal was under way.
+    if (!hold->unexpired()) {
+      if (hold->tick()) announce(hold);
+      continue;
+    }
+    Result<std::optional<Renewal>> outcome =
+        register_again(backend_, owner_, hold->renew_request(), config,
+                       later(BootClock::now(), settings_.io_timeout));
+    const Duration took = settings_.clock.now() - sent;
+    bool newly_lost = false;
+    if (!outcome) {
+      trouble = std::move(outcome).error();
+      newly_lost = hold->failed();
+      tell_of_renewal(*hold, Event::Kind::renewal_failed, took, trouble->message);
+    } else if (*outcome) {
+      newly_lost = hold->renewed(sent, (*outcome)->lease);
+      tell_of_renewal(*hold, Event::Kind::renewed, took,
+                      "the store had forgotten it: registered again");
+      // Its release may have come before this, and found nothing.
+      const bool ended = hold->lost_reason() != LostReason::not_lost || hold->released();
+      if (ended) give_back(*hold, (*outcome)->lease);
+    } else {
+      newly_lost = hold->denied();
+    }
+    if (newly_lost) announce(hold);
+  }
+  if (config.version != version) take_config(std::move(config));
+  return trouble ? Status(*std::move(trouble)) : Status();
+}
+
+void Keeper::tell_of_renewal(const HoldState& hold, Event::Kind kind, Duration took,
+                             std::string_view detail) const {
+  tell({.kind = kind,
+        .stamp = hold.stamp(),
+        .items = hold.set().items(),
+        .took = took,
+        .detail = detail});
+}
+
+void Keeper::give_back(const HoldState& hold, Duration lease) {
+  tidy_later(hold.known(), later(BootClock::now(), lease));
 }
 
 void Keeper::tell_of_step(std::optional<Duration> step) const {

@@ -110,6 +110,12 @@ class Keeper {
   Holds take_due(TimePoint now, TimePoint& next);
   void renew(const Holds& due);
   Status renew_chunk(std::span<const std::shared_ptr<HoldState>> holds);
+  // A part of it: the store may have forgotten these, so they are registered again.
+  Status register_chunk(std::span<const std::shared_ptr<HoldState>> holds);
+  void tell_of_renewal(const HoldState& hold, Event::Kind kind, Duration took,
+                       std::string_view detail) const;
+  // It was renewed in the store, but given up here: nobody else would release it.
+  void give_back(const HoldState& hold, Duration lease);
   // REQUIRES of these two: mutex_ is held.
   void plan_housekeeping(TimePoint now);
   // The housekeeper's next piece of work; empty if none is due.

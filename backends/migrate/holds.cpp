@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "backends/migrate/backend.h"
+#include "core/register_again.h"
 #include "core/time_math.h"
 
 namespace lockset::migrate {
@@ -141,17 +142,41 @@ std::vector<HoldInfo> MigrateBackend::new_parts_of(const std::vector<HoldInfo>& 
 
 // --- renewing ---
 
-struct MigrateBackend::Renewing {
-  // For one store: the requests, and which of the caller's requests they belong to.
-  struct Half {
-    std::vector<RenewRequest> requests;
-    std::deque<Owner> owners;  // the requests' owners, as the store has them
-    std::vector<std::size_t> of;
-    Result<RenewReply> reply = RenewReply{};
-  };
-  std::vector<std::optional<Parts>> parts;
-  Half halves[2];
+// For one store: the requests, and which of the caller's requests they belong to.
+struct MigrateBackend::RenewingHalf {
+  std::vector<RenewRequest> requests;
+  std::deque<Owner> owners;  // the requests' owners, as the store has them
+  std::vector<std::size_t> of;
+  Result<RenewReply> reply = RenewReply{};
 };
+
+struct MigrateBackend::Renewing {
+  std::vector<std::optional<Parts>> parts;
+  RenewingHalf halves[2];
+};
+
+// A store that has forgotten a part is told it again here, by that store's own configuration. A
+// part whose outcome is not known is unanswered.
+void MigrateBackend::register_forgotten(Backend& store, const Owner& owner, RenewingHalf& half,
+                                        TimePoint by) {
+  RenewReply& reply = *half.reply;
+  std::optional<SpaceConfig> config;
+  for (std::size_t k = 0; k < half.requests.size(); ++k) {
+    if (!reply.may_be_forgotten(k)) continue;
+    if (!config) {
+      Result<SpaceConfig> present = store.load_config(by);
+      if (present) config = *std::move(present);
+    }
+    Result<std::optional<Renewal>> part = std::optional<Renewal>();
+    if (config) part = register_again(store, owner, half.requests[k], *config, by);
+    if (config && part) {
+      reply.renewals[k] = *part;
+    } else {
+      reply.unanswered.resize(half.requests.size(), false);
+      reply.unanswered[k] = true;
+    }
+  }
+}
 
 Result<RenewReply> MigrateBackend::renew(const Owner& owner, std::span<const RenewRequest> requests,
                                          TimePoint by) {
@@ -177,7 +202,7 @@ Result<RenewReply> MigrateBackend::renew(const Owner& owner, std::span<const Ren
     for (const Which which : {Which::old_store, Which::new_store}) {
       const bool old_store = which == Which::old_store;
       if (!(old_store ? in_old(hold->phase) : in_new(hold->phase))) continue;
-      Renewing::Half& half = all.halves[static_cast<std::size_t>(which)];
+      RenewingHalf& half = all.halves[static_cast<std::size_t>(which)];
       RenewRequest request = requests[i];
       request.hold = part_in(which, request.hold, *hold);
       if (const Owner* const taken_by = request.hold.owner) {
@@ -194,7 +219,7 @@ Result<RenewReply> MigrateBackend::renew(const Owner& owner, std::span<const Ren
 
   std::optional<std::int64_t> time;
   for (const Which which : {Which::old_store, Which::new_store}) {
-    Renewing::Half& half = all.halves[static_cast<std::size_t>(which)];
+    RenewingHalf& half = all.halves[static_cast<std::size_t>(which)];
     if (half.requests.empty()) continue;
     const Result<Backend*> store = side(which).get(by);
     half.reply = store ? (*store)->renew(owner, half.requests, by) : store.error();
@@ -210,7 +235,12 @@ Result<RenewReply> MigrateBackend::renew(const Owner& owner, std::span<const Ren
       time = which == Which::old_store ? store_time_.of_old(half.reply->store_time_us)
                                        : store_time_.of_new(half.reply->store_time_us);
     }
+    register_forgotten(**store, owner, half, by);
     for (std::size_t k = 0; k < half.of.size(); ++k) {
+      if (!half.reply->answered(k)) {
+        reply.unanswered[half.of[k]] = true;
+        continue;
+      }
       std::optional<Renewal>& so_far = reply.renewals[half.of[k]];
       const std::optional<Renewal>& here = half.reply->renewals[k];
       if (!here) {

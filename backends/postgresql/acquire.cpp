@@ -157,6 +157,8 @@ Result<AcquireOutcome> PostgresqlBackend::try_acquire(const AcquireRequest& requ
         return AcquireOutcome(std::move(reply->grant));
       case Reply::Kind::stale:
         return AcquireOutcome(Stale{});
+      case Reply::Kind::quarantine:
+        return quarantine(reply->left, "no new grants");
       case Reply::Kind::changed:
         return AcquireOutcome(std::move(reply->changed));
       case Reply::Kind::busy:

@@ -1,6 +1,8 @@
 // What the backend is made of: its statements, and what it can do.
 #include "backends/postgresql/backend.h"
 
+#include "backends/answers.h"
+
 namespace lockset::postgresql {
 namespace {
 
@@ -38,19 +40,31 @@ PostgresqlBackend::PostgresqlBackend(std::unique_ptr<Store> store)
           "renew",
           "* FROM @renew_v2($1::pg_catalog.text,$2::pg_catalog.int8[],$3::pg_catalog.int8[])",
           Sent::change)),
-      release_(store_->statement("release", "@release_v2($1::pg_catalog.int8,$2::pg_catalog.text)",
+      reregister_(store_->statement(
+          "reregister",
+          "@reregister_v2($1::pg_catalog.text[],$2::pg_catalog.\"char\"[],$3::pg_catalog.int4[],"
+          "$4::pg_catalog.int8,$5::pg_catalog.int8,$6::pg_catalog.int8,$7::pg_catalog.uuid,"
+          "$8::pg_catalog.text,$9::pg_catalog.text,$10::pg_catalog.int8,$11::pg_catalog.text,"
+          "$12::pg_catalog.int8)",
+          Sent::change)),
+      release_(store_->statement("release",
+                                 "@release_v2($1::pg_catalog.int8,$2::pg_catalog.text,$3::pg_"
+                                 "catalog.bool,$4::pg_catalog.bool)",
                                  Sent::change)),
       release_all_(store_->statement("release_all",
-                                     "s, @release_v2(s,$2::pg_catalog.text) FROM "
+                                     "s, @release_v2(s,$2::pg_catalog.text,$3::pg_catalog.bool,"
+                                     "$4::pg_catalog.bool) FROM "
                                      "pg_catalog.unnest($1::pg_catalog.int8[]) s",
                                      Sent::change)),
       break_(store_->statement("break", "@break_v2($1::pg_catalog.int8)", Sent::change,
                                Role::operators)),
       end_wait_(store_->statement(
           "end_wait", "@end_wait_v2($1::pg_catalog.int8,$2::pg_catalog.bool)", Sent::change)),
-      inspect_(store_->statement("inspect",
-                                 "* FROM @inspect_v2($1::pg_catalog.\"char\",$2::pg_catalog.text)",
-                                 Sent::reading)),
+      inspect_(
+          store_->statement("inspect",
+                            "i.*, q.q FROM @quarantine_v2() q(q) LEFT JOIN "
+                            "@inspect_v2($1::pg_catalog.\"char\",$2::pg_catalog.text) i ON true",
+                            Sent::reading)),
       load_(store_->statement("load_config", "* FROM @load_config_v2()", Sent::reading)),
       change_(store_->statement("change_config",
                                 "* FROM "
@@ -95,6 +109,10 @@ Traits PostgresqlBackend::traits() const {
 Error PostgresqlBackend::nonsense(const std::string& where) const {
   return Error{Errc::internal, "PostgreSQL (" + store_->options().shown + "): an answer to " +
                                    where + " that makes no sense"};
+}
+
+Error PostgresqlBackend::quarantine(Duration left, std::string_view what) const {
+  return in_quarantine("PostgreSQL (" + store_->options().shown + ")", {}, what, left);
 }
 
 }  // namespace lockset::postgresql

@@ -2,6 +2,7 @@
 // works; the functions of the space (statements/) keep the rules.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -24,6 +25,8 @@ class PostgresqlBackend final : public Backend {
   Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) override;
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                            TimePoint by) override;
+  Result<ReregisterOutcome> reregister(const Owner& owner, const ReregisterRequest& request,
+                                       TimePoint by) override;
   Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override;
   Result<std::vector<bool>> release_all(std::span<const HoldRef> holds, std::string_view app,
                                         TimePoint by) override;
@@ -58,16 +61,21 @@ class PostgresqlBackend final : public Backend {
   template <class... Args>
   Result<bool> end_hold(const Statement& statement, TimePoint by, const Args&... args);
   Error nonsense(const std::string& where) const;
+  // `what` does not happen while it lasts.
+  Error quarantine(Duration left, std::string_view what) const;
+  // A registration that this client sent may still arrive: an end of its holds is noted.
+  [[nodiscard]] bool notes_ends() const noexcept { return BootClock::now() < notes_until_.load(); }
 
   std::unique_ptr<Store> store_;
   server::Listener listener_;
   std::mutex sweep_mutex_;
   std::int64_t sweep_from_ = 0;  // where the next sweep continues
   std::string sweep_from_name_;
+  std::atomic<TimePoint> notes_until_ = TimePoint::min();
 
-  const Statement acquire_, acquire_unchanged_, convert_, know_, resolve_, renew_, release_,
-      release_all_, break_, end_wait_, inspect_, load_, change_, change_at_, reclaim_, sweep_,
-      observe_, sweep_traces_;
+  const Statement acquire_, acquire_unchanged_, convert_, know_, resolve_, renew_, reregister_,
+      release_, release_all_, break_, end_wait_, inspect_, load_, change_, change_at_, reclaim_,
+      sweep_, observe_, sweep_traces_;
 };
 
 }  // namespace lockset::postgresql

@@ -124,14 +124,15 @@ Connection::~Connection() {
 Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
                                                         server::SocketWatchdog& watchdog,
                                                         const server::Interrupt& interrupt,
-                                                        TimePoint by) {
+                                                        TimePoint by, Hosts hosts) {
   RawConnection raw;
-  // If one host answers nothing, time is left for the next.
-  std::size_t hosts_left = options.conninfos.size();
-  for (const std::string& conninfo : options.conninfos) {
+  hosts.end = std::min(hosts.end, options.conninfos.size());
+  std::size_t host = hosts.first;
+  for (; host < hosts.end; ++host) {
+    // If one host answers nothing, time is left for the next.
     const TimePoint now = BootClock::now();
-    const auto share = static_cast<Duration::rep>(hosts_left--);
-    raw = connect_raw(conninfo, interrupt, now + (by - now) / share);
+    const auto share = static_cast<Duration::rep>(hosts.end - host);
+    raw = connect_raw(options.conninfos[host], interrupt, now + (by - now) / share);
     if (raw.connection) break;
   }
   const std::string prefix = "PostgreSQL (" + options.shown + "): ";
@@ -154,8 +155,10 @@ Result<std::unique_ptr<Connection>> Connection::connect(const Options& options,
       native = take_over(std::move(raw.connection));
     }
     notices->listen_to(there);
-    return std::unique_ptr<Connection>(
+    std::unique_ptr<Connection> made(
         new Connection(options, std::move(notices), std::move(native), there, std::move(socket)));
+    made->host_ = host;
+    return made;
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const std::exception& error) {

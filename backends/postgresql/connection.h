@@ -46,12 +46,23 @@ struct CallFailure {
 // Used by one thread at a time.
 class Connection {
  public:
-  // Connects, without looking at the space, by `by` or until the interrupt. Only the look-up of the
-  // host's name can't be ended.
+  // Which of the address's hosts to try, by their place in Options::conninfos.
+  struct Hosts {
+    std::size_t first = 0;
+    std::size_t end = static_cast<std::size_t>(-1);
+  };
+  // Connects to the first of these hosts that it can, without looking at the space, by `by` or
+  // until the interrupt. Only the look-up of the host's name can't be ended.
   static Result<std::unique_ptr<Connection>> connect(const Options& options,
                                                      server::SocketWatchdog& watchdog,
                                                      const server::Interrupt& interrupt,
-                                                     TimePoint by);
+                                                     TimePoint by, Hosts hosts);
+  static Result<std::unique_ptr<Connection>> connect(const Options& options,
+                                                     server::SocketWatchdog& watchdog,
+                                                     const server::Interrupt& interrupt,
+                                                     TimePoint by) {
+    return connect(options, watchdog, interrupt, by, Hosts{});
+  }
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
   ~Connection();
@@ -91,6 +102,8 @@ class Connection {
   Result<pqxx::result> run(const std::string& sql, Sent sent, TimePoint by, CallFailure& failure);
 
   [[nodiscard]] bool hung_up() const noexcept;
+  // The host that it leads to.
+  [[nodiscard]] std::size_t host() const noexcept { return host_; }
   // The user that is logged in.
   [[nodiscard]] std::string user() const;
   [[nodiscard]] NativeConnection& native() noexcept { return *connection_; }
@@ -133,6 +146,7 @@ class Connection {
   [[nodiscard]] CallFailure in_doubt(Sent sent) const;
 
   const Options& options_;
+  std::size_t host_ = 0;
   std::unique_ptr<Notices> notices_;  // outlives the connection
   std::unique_ptr<NativeConnection> connection_;
   PGconn* const raw_;             // belongs to connection_

@@ -58,6 +58,7 @@ class Examination {
     look_at_space();
     look_at_sessions();
     look_at_replication();
+    look_at_quarantine();
     look_at_room();
     look_at_upkeep();
     look_at_clock();
@@ -243,8 +244,21 @@ class Examination {
     warn_unless(
         synchronous || !followed, "replication",
         synchronous ? "synchronous" : "no standby is connected",
-        "standbys follow, but not synchronously: a failover may lose the last grants, so that a "
-        "name is granted twice; set synchronous_standby_names");
+        "standbys follow, but not synchronously: a failover loses the last grants, so that nothing "
+        "is granted for the longest lease afterwards, and a primary that is only cut off from its "
+        "standby grants names twice; set synchronous_standby_names");
+  }
+
+  // Asking begins it, as the next call of a program would.
+  void look_at_quarantine() {
+    if (strategy_ == Strategy::session) return;
+    const Result<pqxx::result> result = ask("SELECT \"" + options_.space + "\".quarantine_v" +
+                                            std::to_string(schema_version) + "()");
+    if (!result) return;  // there is no space, or it lacks this: other findings say so
+    const std::int64_t left = (*result)[0][0].as<std::int64_t>();
+    const std::string seconds = format_duration(std::chrono::seconds(left / 1'000'000 + 1));
+    warn_unless(left == 0, "quarantine", "none",
+                "the state was lost or may have been: no new grants for another " + seconds);
   }
 
   void look_at_room() {

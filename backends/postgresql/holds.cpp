@@ -14,6 +14,10 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::microseconds;
 
+// How long after it was sent a registration may still be applied. A statement ends within a minute
+// (statement_timeout), and so does a connection's last one after its client has given it up.
+constexpr std::chrono::minutes late_registrations{10};
+
 std::chrono::system_clock::time_point wall_time(std::int64_t since_us) {
   return std::chrono::system_clock::time_point(
       duration_cast<std::chrono::system_clock::duration>(microseconds(since_us)));
@@ -23,7 +27,11 @@ Inspection inspection_from(const pqxx::result& rows) {
   Inspection all;
   std::string last_kind;
   std::int64_t last_id = 0;
+  // A single row without a hold or waiter if there is none.
+  const std::int64_t left = rows[0][10].as<std::int64_t>();
+  if (left > 0) all.quarantine = microseconds(left);
   for (const auto& row : rows) {
+    if (row[0].is_null()) break;
     const std::string kind = row[0].as<std::string>();
     const std::int64_t id = row[1].as<std::int64_t>();
     const bool first = kind != last_kind || id != last_id;
@@ -72,10 +80,12 @@ Result<RenewReply> PostgresqlBackend::renew(const Owner& owner,
                    array_of_numbers(stamps), array_of_numbers(leases));
   if (!rows) return rows.error();
   RenewReply reply;
+  bool in_quarantine = false;
   std::map<std::int64_t, Renewal> renewed;
   for (const auto& row : *rows) {
     if (row[0].is_null()) {
       reply.store_time_us = row[2].as<std::int64_t>();
+      in_quarantine = row[1].as<std::int64_t>() > 0;
     } else {
       renewed[row[0].as<std::int64_t>()] = Renewal{duration_from(row[1].as<std::int64_t>())};
     }
@@ -84,12 +94,37 @@ Result<RenewReply> PostgresqlBackend::renew(const Owner& owner,
     const auto found = renewed.find(request.hold.stamp.value);
     reply.renewals.push_back(found == renewed.end() ? std::nullopt
                                                     : std::optional<Renewal>(found->second));
+    reply.forgotten.push_back(in_quarantine && found == renewed.end() && request.hold.known());
   }
   return reply;
 }
 
+Result<ReregisterOutcome> PostgresqlBackend::reregister(const Owner& owner,
+                                                        const ReregisterRequest& request,
+                                                        TimePoint by) {
+  const HoldRef& hold = request.renewal.hold;
+  const auto items = hold.set->items();
+  // Stamps are usually the server's time.
+  const std::int64_t since_us = hold.store_time_us != 0 ? hold.store_time_us : hold.stamp.value;
+  const std::int64_t lease = request.renewal.permanent ? -1 : micros(request.renewal.lease);
+  notes_until_ = BootClock::now() + late_registrations;
+  CallFailure failure;
+  std::uint32_t collisions = 0;
+  const Result<pqxx::result> result =
+      store_->call(Lane::renewal, reregister_, by, failure, collisions, array_of_names(items),
+                   array_of_modes(items), array_of_numbers(request.permits), request.config_version,
+                   lease, hold.stamp.value, hold.token.hex(), owner.app, hold.owner->instance,
+                   hold.owner->epoch, hold.owner->label, since_us);
+  if (!result) return result.error();
+  const std::string answer = (*result)[0][0].as<std::string>();
+  if (answer == "S") return ReregisterOutcome(Stale{});
+  if (answer == "N") return ReregisterOutcome(Gone{});
+  if (!answer.starts_with("W\x1F")) return nonsense("a registration");
+  return ReregisterOutcome(Renewal{duration_from(std::stoll(answer.substr(2)))});
+}
+
 Result<bool> PostgresqlBackend::release(const HoldRef& hold, std::string_view app, TimePoint by) {
-  return end_hold(release_, by, hold.stamp.value, std::string(app));
+  return end_hold(release_, by, hold.stamp.value, std::string(app), hold.known(), notes_ends());
 }
 
 // One statement, one commit: all holds end or none.
@@ -97,12 +132,17 @@ Result<std::vector<bool>> PostgresqlBackend::release_all(std::span<const HoldRef
                                                          std::string_view app, TimePoint by) {
   // As in renew: each stamp once and in order.
   std::set<std::int64_t> wanted;
-  for (const HoldRef& hold : holds) wanted.insert(hold.stamp.value);
+  bool mine = true;
+  for (const HoldRef& hold : holds) {
+    wanted.insert(hold.stamp.value);
+    mine = mine && hold.known();
+  }
   CallFailure failure;
   std::uint32_t collisions = 0;
-  const Result<pqxx::result> rows = store_->call(
-      Lane::common, release_all_, by, failure, collisions,
-      array_of_numbers(std::vector<std::int64_t>(wanted.begin(), wanted.end())), std::string(app));
+  const Result<pqxx::result> rows =
+      store_->call(Lane::common, release_all_, by, failure, collisions,
+                   array_of_numbers(std::vector<std::int64_t>(wanted.begin(), wanted.end())),
+                   std::string(app), mine, notes_ends());
   if (!rows) return rows.error();
   std::set<std::int64_t> ended_here;
   for (const auto& row : *rows) {

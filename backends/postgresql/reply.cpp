@@ -104,6 +104,9 @@ Reply parse_reply(std::string_view text) {
     const std::int64_t age_us = fields.next_number();
     if (age_us >= 0) reply.changed.trace.age_us = age_us;
     reply.changed.trace.label = fields.rest();
+  } else if (kind == "Q") {
+    reply.kind = Reply::Kind::quarantine;
+    reply.left = duration_from(fields.next_number());
   } else if (kind == "S") {
     reply.kind = Reply::Kind::stale;
   } else if (kind == "N") {

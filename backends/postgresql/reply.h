@@ -38,12 +38,13 @@ inline std::int64_t micros(Duration duration) {
 Duration duration_from(std::int64_t micros);
 
 struct Reply {
-  enum class Kind { granted, busy, stale, changed, nothing, unknown };
+  enum class Kind { granted, busy, stale, changed, quarantine, nothing, unknown };
   Kind kind = Kind::unknown;
   Grant grant;  // floors only if the function gave them
   Busy busy;    // without its ticket
   Changed changed;
   std::int64_t waiter = 0;  // for busy: the place in line, or 0
+  Duration left{};          // for quarantine
 };
 
 Reply parse_reply(std::string_view text);

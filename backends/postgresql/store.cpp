@@ -66,6 +66,20 @@ constexpr std::string_view crowded_sql =
     "current_setting('superuser_reserved_connections')::int - coalesce(sum(numbackends), 0) < "
     "current_setting('max_connections')::int / 8 FROM pg_stat_database)";
 
+// The columns of an Origin.
+constexpr std::string_view origin_columns =
+    "(SELECT c.system_identifier FROM pg_control_system() c)::text, "
+    "CASE WHEN pg_is_in_recovery() THEN 0 ELSE ('x' || left(pg_walfile_name("
+    "pg_current_wal_insert_lsn()), 8))::bit(32)::bigint END";
+
+Origin origin_from(const pqxx::row& row, int first) {
+  const auto at = static_cast<pqxx::row::size_type>(first);
+  return {row[at].as<std::string>(), row[at + 1].as<std::int64_t>()};
+}
+
+// How long to wait for a host that is only looked at.
+constexpr std::chrono::seconds look_for_at_most{1};
+
 struct About {
   int version = -1;  // -1: the schema has its functions, and no rows
   std::string strategy;
@@ -124,6 +138,7 @@ Store::Store(const Options& options) : options_(options) {
 
 Result<std::unique_ptr<Store>> Store::open(const Options& options, TimePoint by) {
   std::unique_ptr<Store> store(new Store(options));
+  store->look_at_all_hosts(by);
   {
     const Result<Pool::Lease> lease = store->plain_->take(by);
     if (!lease) return lease.error();
@@ -226,28 +241,64 @@ Store::~Store() {
   plain_.reset();
 }
 
-Result<std::unique_ptr<Connection>> Store::connect(Isolation isolation, TimePoint by) {
-  by = std::min(by, BootClock::now() + options_.connect_timeout);
-  Result<std::unique_ptr<Connection>> connection =
-      Connection::connect(options_, watchdog_, interrupt_, by);
-  if (!connection) return connection;
-  server::SocketWatchdog::Socket* const socket = (*connection)->socket();
-  {
-    const std::lock_guard lock(opening_mutex_);
-    if (ending_) return Error{Errc::unavailable, "the store is being closed"};
-    opening_.insert(socket);
-  }
-  const Status status = set_up(**connection, isolation, by);
-  {
-    const std::lock_guard lock(opening_mutex_);
-    opening_.erase(socket);
-    opened_.notify_all();
-  }
-  if (!status) return status.error();
-  return connection;
+// Who has only the old primary of two in mind must not be led to it once the other has been seen.
+bool Store::is_newest(const Origin& origin) {
+  const std::lock_guard lock(newest_mutex_);
+  if (origin.timeline == 0) return true;
+  if (newest_.cluster == origin.cluster && origin.timeline < newest_.timeline) return false;
+  newest_ = origin;
+  return true;
 }
 
-Status Store::set_up(Connection& connection, Isolation isolation, TimePoint by) {
+void Store::look_at_all_hosts(TimePoint by) {
+  const std::size_t count = options_.conninfos.size();
+  if (count == 1) return;
+  for (std::size_t host = 0; host < count; ++host) {
+    // Those that don't answer are found out about when they are needed.
+    const TimePoint soon = std::min(by, BootClock::now() + look_for_at_most);
+    const Result<std::unique_ptr<Connection>> connection =
+        Connection::connect(options_, watchdog_, interrupt_, soon, {host, host + 1});
+    if (!connection) continue;
+    CallFailure failure;
+    const Result<pqxx::result> seen =
+        (*connection)
+            ->run(std::string(safe_path) + "SELECT " + std::string(origin_columns), Sent::reading,
+                  soon, failure);
+    if (seen) is_newest(origin_from((*seen)[0], 0));
+  }
+}
+
+Result<std::unique_ptr<Connection>> Store::connect(Isolation isolation, TimePoint by) {
+  by = std::min(by, BootClock::now() + options_.connect_timeout);
+  Connection::Hosts hosts;
+  // A server that was replaced. The one that has replaced it may be the next.
+  std::optional<Error> older;
+  for (;;) {
+    Result<std::unique_ptr<Connection>> connection =
+        Connection::connect(options_, watchdog_, interrupt_, by, hosts);
+    if (!connection)
+      return older ? Result<std::unique_ptr<Connection>>(*older) : std::move(connection);
+    server::SocketWatchdog::Socket* const socket = (*connection)->socket();
+    {
+      const std::lock_guard lock(opening_mutex_);
+      if (ending_) return Error{Errc::unavailable, "the store is being closed"};
+      opening_.insert(socket);
+    }
+    bool replaced = false;
+    const Status status = set_up(**connection, isolation, by, replaced);
+    {
+      const std::lock_guard lock(opening_mutex_);
+      opening_.erase(socket);
+      opened_.notify_all();
+    }
+    if (status) return connection;
+    hosts.first = (*connection)->host() + 1;
+    if (!replaced || hosts.first >= options_.conninfos.size()) return status.error();
+    older = status.error();
+  }
+}
+
+Status Store::set_up(Connection& connection, Isolation isolation, TimePoint by, bool& replaced) {
   const int pid = connection.native().backendpid();
   // No function of the space is run with the rights of a role that may do more than its owner.
   std::string sql = std::string(safe_path) + trust_sql(options_) + "SELECT " +
@@ -255,6 +306,7 @@ Status Store::set_up(Connection& connection, Isolation isolation, TimePoint by) 
                     may_use_sql(options_.space) + ", " + std::string(crowded_sql) + ", ";
   if (!options_.pooler) sql += set_up_sql(pid, isolation) + ", ";
   sql += settings_columns;
+  sql += ", " + std::string(origin_columns);
   CallFailure failure;
   const Result<pqxx::result> result = connection.run(sql, Sent::nothing, by, failure);
   if (!result && failure.sqlstate.starts_with("22")) {
@@ -282,6 +334,15 @@ Status Store::set_up(Connection& connection, Isolation isolation, TimePoint by) 
     const bool failover = open_ && (settings.standby || settings.read_only);
     return Error{failover ? Errc::unavailable : Errc::misconfigured,
                  "PostgreSQL (" + options_.shown + "): " + finding.subject + ": " + finding.text};
+  }
+  const int after_settings = static_cast<int>(row.size()) - 2;
+  if (!is_newest(origin_from(row, after_settings))) {
+    replaced = true;
+    return Error{Errc::unavailable,
+                 "PostgreSQL (" + options_.shown +
+                     "): this primary was replaced by a standby, which this program has seen: take "
+                     "it out of service (or, if an older state was put back on purpose, restart "
+                     "this program)"};
   }
   const About about = parse_about(row[0].as<std::string>(""));
   if (Status status = check_version(about, options_); !status) return status;

@@ -24,6 +24,12 @@ namespace lockset::postgresql {
 
 using server::Lane;
 
+// What tells a primary from the one that it has replaced: a promoted standby has a later timeline.
+struct Origin {
+  std::string cluster;
+  std::int64_t timeline = 0;  // 0: a standby
+};
+
 // Thread-safe.
 class Store {
  public:
@@ -92,8 +98,13 @@ class Store {
   // listening one.
   Result<Line> take(Lane lane, TimePoint by);
   Result<std::unique_ptr<Connection>> connect(Isolation isolation, TimePoint by = TimePoint::max());
-  // Sets up the session, and refuses settings that would break a promise.
-  Status set_up(Connection& connection, Isolation isolation, TimePoint by);
+  // Sets up the session, and refuses settings that would break a promise. `replaced`: it was
+  // refused because a newer primary has been seen.
+  Status set_up(Connection& connection, Isolation isolation, TimePoint by, bool& replaced);
+  // Whether this server is the newest that was seen; then it counts as that.
+  bool is_newest(const Origin& origin);
+  // With several hosts: which of them is the newest primary.
+  void look_at_all_hosts(TimePoint by);
 
   static bool is_missing(std::string_view sqlstate) noexcept;
   // A function of our version is missing: was the space upgraded meanwhile?
@@ -111,6 +122,8 @@ class Store {
   std::set<server::SocketWatchdog::Socket*> opening_;  // guarded by opening_mutex_
   std::size_t statements_ = 0;
   std::atomic<bool> crowded_ = false;
+  std::mutex newest_mutex_;
+  Origin newest_;                   // guarded by newest_mutex_; of all servers that were seen
   std::atomic<bool> open_ = false;  // open() succeeded
   std::mutex ear_mutex_;
   std::shared_ptr<Ear> ear_;    // guarded by ear_mutex_; null: nobody listens

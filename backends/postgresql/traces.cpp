@@ -13,6 +13,9 @@ Result<ObserveOutcome> PostgresqlBackend::observe(const ObserveRequest& request)
                    array_of_names(request.names), request.config_version, micros(trace_grain));
   if (!rows) return rows.error();
   if (rows->empty()) return ObserveOutcome(Stale{});
+  if ((*rows)[0][0].as<std::int64_t>() < 0) {
+    return quarantine(duration_from((*rows)[0][2].as<std::int64_t>()), "nothing is observed");
+  }
   std::vector<Trace> traces;
   for (const auto& row : *rows) {
     Trace trace{Stamp{row[0].as<std::int64_t>()}, row[1].as<std::string>(), {}};

@@ -104,11 +104,7 @@ Traits RedisBackend::traits() const {
 
 Error RedisBackend::quarantine(const Reply& reply, std::string_view what) const {
   const Duration left = microseconds(reply[1].number());
-  return Error{Errc::unavailable,
-               store_->options().shown() + ": its state was lost or may have been (seen at " +
-                   time_of_day(reply[2].number()) + "): " + std::string(what) + " for another " +
-                   format_duration(std::chrono::ceil<std::chrono::seconds>(left)) +
-                   ", until all leases of before have ended"};
+  return in_quarantine(store_->options().shown(), time_of_day(reply[2].number()), what, left);
 }
 
 Error RedisBackend::stamps_used_up() const {

@@ -27,6 +27,8 @@ class RedisBackend final : public Backend {
   Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) override;
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                            TimePoint by) override;
+  Result<ReregisterOutcome> reregister(const Owner& owner, const ReregisterRequest& request,
+                                       TimePoint by) override;
   Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override;
   Result<std::vector<bool>> release_all(std::span<const HoldRef> holds, std::string_view app,
                                         TimePoint by) override;
@@ -73,8 +75,6 @@ class RedisBackend final : public Backend {
 
   // --- renew.cpp ---
   Status renew_some(const Owner& owner, std::span<Renewing> some, RenewReply& reply, TimePoint by);
-  // In quarantine: the store has lost the hold, or its last renewals.
-  Status reregister(const Owner& owner, Renewing& one, TimePoint by);
 
   // A reclaim under way.
   struct Reclaiming {

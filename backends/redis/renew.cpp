@@ -13,6 +13,7 @@ struct RedisBackend::Renewing {
   Duration lease{};
   std::optional<Record> found;  // by a look-up, if the caller does not know its names
   std::optional<Duration> left;
+  bool forgotten = false;  // the store may have lost it, or its last renewals
 
   [[nodiscard]] bool has_names() const { return hold.set != nullptr || found; }
   [[nodiscard]] std::span<const LockRequest> items() const {
@@ -59,12 +60,13 @@ Result<RenewReply> RedisBackend::renew(const Owner& owner, std::span<const Renew
     if (!status) return status.error();
     done = end;
   }
-  std::map<Stamp, std::optional<Duration>> left;
-  for (const Renewing& one : all) left[one.hold.stamp] = one.left;
+  std::map<Stamp, const Renewing*> answers;
+  for (const Renewing& one : all) answers[one.hold.stamp] = &one;
   for (const RenewRequest& request : requests) {
-    const auto of = left.find(request.hold.stamp);
-    reply.renewals.push_back(of == left.end() || !of->second ? std::nullopt
-                                                             : std::optional(Renewal{*of->second}));
+    const auto of = answers.find(request.hold.stamp);
+    const bool left = of != answers.end() && of->second->left;
+    reply.renewals.push_back(left ? std::optional(Renewal{*of->second->left}) : std::nullopt);
+    reply.forgotten.push_back(of != answers.end() && of->second->forgotten);
   }
   return reply;
 }
@@ -94,50 +96,41 @@ Status RedisBackend::renew_some(const Owner& owner, std::span<Renewing> some, Re
     const std::int64_t left = (*answer)[3 + i].number();
     if (left > 0) {
       one.left = microseconds(left);
-    } else if (left < 0 && in_quarantine && one.hold.known() && one.hold.owner->app == owner.app) {
-      if (Status status = reregister(owner, one, by); !status) return status;
+    } else {
+      one.forgotten = left < 0 && in_quarantine && one.hold.known();
     }
   }
   return {};
 }
 
-Status RedisBackend::reregister(const Owner& owner, Renewing& one, TimePoint by) {
-  const HoldRef& hold = one.hold;
+Result<ReregisterOutcome> RedisBackend::reregister(const Owner& owner,
+                                                   const ReregisterRequest& request, TimePoint by) {
+  const HoldRef& hold = request.renewal.hold;
+  if (request.renewal.permanent) {
+    return Error{Errc::unsupported, "Redis keeps no hold without a lease: set one"};
+  }
+  const auto items = hold.set->items();
   // Stamps are usually the server's time.
   const std::int64_t since_us = hold.store_time_us != 0 ? hold.store_time_us : hold.stamp.value;
-  for (int i = 0; i < 10; ++i) {
-    const std::optional<SpaceConfig> config = store_->memory().get().config;
-    if (!config) return {};
-    // SEM 12: a newer instance had ended it.
-    const auto epoch = config->epochs.find(owner.app);
-    // (The hold on the application's id was granted before the epoch that is its stamp began.)
-    const bool ended = epoch != config->epochs.end() && hold.owner->epoch < epoch->second &&
-                       hold.stamp.value != epoch->second;
-    if (ended) return {};
-    Call call;
-    add_keys(call, store_->keys(), one.items(), false);
-    call.arguments = {std::to_string(config->version),
-                      std::to_string(hold.stamp.value),
-                      std::to_string(micros(one.lease)),
-                      packed(owner.app),
-                      hold.token.hex(),
-                      std::to_string(since_us) + ";" + pack(hold.token, *hold.owner, one.items()),
-                      modes_of(one.items())};
-    for (const LockRequest& item : one.items()) {
-      call.arguments.push_back(std::to_string(config->permits_of(item.name).of(item.mode)));
-    }
-    const Result<Reply> reply = store_->run(scripts::reregister, call, by, Lane::renewal);
-    if (!reply) return reply.error();
-    const std::string_view kind = (*reply)[0].text();
-    if (kind == "W") {
-      one.left = microseconds((*reply)[1].number());
-      return {};
-    }
-    if (kind != "S") return {};
-    const Result<SpaceConfig> newer = store_->load_config(by);
-    if (!newer) return newer.error();
+  Call call;
+  add_keys(call, store_->keys(), items, false);
+  call.arguments = {std::to_string(request.config_version),
+                    std::to_string(hold.stamp.value),
+                    std::to_string(micros(request.renewal.lease)),
+                    packed(owner.app),
+                    hold.token.hex(),
+                    std::to_string(since_us) + ";" + pack(hold.token, *hold.owner, items),
+                    modes_of(items)};
+  for (const std::uint32_t permits : request.permits) {
+    call.arguments.push_back(std::to_string(permits));
   }
-  return {};
+  const Result<Reply> reply = store_->run(scripts::reregister, call, by, Lane::renewal);
+  if (!reply) return reply.error();
+  const std::string_view kind = (*reply)[0].text();
+  if (kind == "W") return ReregisterOutcome(Renewal{microseconds((*reply)[1].number())});
+  if (kind == "S") return ReregisterOutcome(Stale{});
+  if (kind != "N") return store_->nonsense(scripts::reregister.name);
+  return ReregisterOutcome(Gone{});
 }
 
 }  // namespace lockset::redis

@@ -270,9 +270,30 @@ struct RenewReply {
   // then means nothing. Empty: no such request. (Occurs in a backend over several stores.)
   std::vector<bool> unanswered = {};
 
+  // True for a request whose unset renewal may only mean that the store has forgotten the hold, or
+  // its last renewals: its state was lost, or may have been, and it grants nothing for now. If the
+  // caller knows the hold (HoldRef::known) and its lease has not ended by the caller's clock, it
+  // registers it again (Backend::reregister). Empty: no such request.
+  std::vector<bool> forgotten = {};
+
   [[nodiscard]] bool answered(std::size_t i) const { return unanswered.empty() || !unanswered[i]; }
+  [[nodiscard]] bool may_be_forgotten(std::size_t i) const {
+    return !forgotten.empty() && forgotten[i];
+  }
   std::int64_t store_time_us = 0;  // as in Grant
 };
+
+// A hold that the store may have forgotten, to be registered again. The span is valid during the
+// call only.
+struct ReregisterRequest {
+  RenewRequest renewal;  // renewal.hold.known()
+  // As in AcquireRequest.
+  std::span<const std::uint32_t> permits;
+  std::int64_t config_version = 0;
+};
+
+// Gone: the hold has ended, or can't be registered any more, and never will be.
+using ReregisterOutcome = std::variant<Renewal, Stale, Gone>;
 
 class Backend {
  public:
@@ -321,6 +342,25 @@ class Backend {
   // allows. Never brings back a hold that has ended or expired. Renewing twice is harmless.
   virtual Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                                    TimePoint by) = 0;
+
+  // Registers a hold of `owner.app` again after a renewal found that the store may have forgotten
+  // it (RenewReply::forgotten), with its stamp, token, set and owner, in one atomic step:
+  //  1. If config_version differs from the store's: Stale.
+  //  2. Gone, and nothing is changed,
+  //     - unless the store still grants nothing because of that loss: afterwards others may have
+  //       been granted the names, and have released them;
+  //     - if the hold was ended since it was granted, by whomever: a release, a break, a reclaim, a
+  //       conversion. So a store that forgets notes each end of which the holder may not know;
+  //     - if a live hold that it conflicts with has a later stamp, or there are permits for several
+  //       and all are taken. One with an earlier stamp had ended, and ends here.
+  //  3. The hold is recorded, or renewed if it is there. Later stamps are greater than its own.
+  // The caller was granted the hold, and knows of no end. Doing it twice is harmless. The default
+  // serves a store that never reports a forgotten hold.
+  virtual Result<ReregisterOutcome> reregister(const Owner& /*owner*/,
+                                               const ReregisterRequest& /*request*/,
+                                               TimePoint /*by*/) {
+    return ReregisterOutcome(Gone{});
+  }
 
   // Ends the live hold `hold.stamp` if it belongs to application `app`. True if this very call
   // ended it: of two concurrent calls exactly one answers true. The hold ends as a whole, and

@@ -27,6 +27,10 @@ class ForwardingBackend : public Backend {
                            TimePoint by) override {
     return inner_->renew(owner, requests, by);
   }
+  Result<ReregisterOutcome> reregister(const Owner& owner, const ReregisterRequest& request,
+                                       TimePoint by) override {
+    return inner_->reregister(owner, request, by);
+  }
   Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override {
     return inner_->release(hold, app, by);
   }

@@ -84,3 +84,26 @@ server_removed() {
   segment=$(sed -n '7s/.* //p' "$dir/data/postmaster.pid" 2>/dev/null) || segment=
   [ -z "$segment" ] || ipcrm -m "$segment" 2>/dev/null || true
 }
+
+# A base backup of the primary, over its own port; the log then comes over `through`, which may be a
+# proxy's. The accounts are the primary's.
+server_follow() {
+  local primary=$1 through=$2
+  rm -rf "$dir/data"
+  mkdir "$dir/data"
+  chmod 700 "$dir/data"
+  give_to "$server_user" "$dir/data"
+  PGPASSWORD=$(cat "$primary/password") run_as "$server_user" "$(server_bin)/pg_basebackup" \
+    --pgdata="$dir/data" --host=127.0.0.1 --port="$(cat "$primary/port")" --username=lockset_admin \
+    --checkpoint=fast --no-sync >>"$dir/server.log" 2>&1 ||
+    fail "pg_basebackup failed: $(tail -n 1 "$dir/server.log")"
+  cat "$primary/password" >"$dir/password"
+  cat >>"$dir/data/postgresql.conf" <<CONF
+unix_socket_directories = '$dir/socket'
+ssl_cert_file = '$dir/tls/server.pem'
+ssl_key_file = '$dir/tls/server.key'
+primary_conninfo = 'host=127.0.0.1 port=$through user=lockset_admin password=$(cat "$dir/password") application_name=standby'
+CONF
+  run_as "$server_user" touch "$dir/data/standby.signal"
+  server_port_changed
+}

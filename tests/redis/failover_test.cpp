@@ -40,11 +40,10 @@ class RedisFailover : public RedisServerTest {
   }
   // Renews until the client has found the way to the new server.
   static bool renewed(Client& client, Stamp stamp) {
-    const RenewRequest request{client.known(stamp), 30s};
     bool there = false;
     EXPECT_TRUE(eventually([&] {
-      const auto reply = client.backend().renew(client.owner(), {&request, 1}, soon());
-      if (reply) there = reply->renewals.at(0).has_value();
+      const auto reply = client.ask_to_renew(stamp, 30s);
+      if (reply) there = reply->has_value();
       return reply.ok();
     }));
     return there;

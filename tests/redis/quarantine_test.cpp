@@ -1,4 +1,4 @@
-// SEM 8, 10, 20 if Redis loses its state, and other features of this store only.
+// SEM 8, 10, 20, 31 if Redis loses its state, and other features of this store only.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -140,9 +140,8 @@ TEST_F(RedisTest, ARestartWithoutPersistenceIsAQuarantine) {
   server_->kill();
   server_->start();
   EXPECT_TRUE(eventually([&] {
-    const RenewRequest request{holder.known(grant.stamp), 30s};
-    const Result<RenewReply> reply = holder.backend().renew(holder.owner(), {&request, 1}, soon());
-    return reply && reply->renewals.at(0);
+    const Result<std::optional<Renewal>> renewal = holder.ask_to_renew(grant.stamp, 30s);
+    return renewal && *renewal;
   }));
   EXPECT_TRUE(eventually([&] { return other.backend().load_config(soon()).ok(); }));
   expect_refused(other, {write("x")});

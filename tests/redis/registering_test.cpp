@@ -1,4 +1,4 @@
-// SEM 8, 10, 12, 20: which holds are registered again during a quarantine, and which are not.
+// SEM 8, 10, 12, 20, 31: which holds are registered again during a quarantine, and which are not.
 #include <future>
 
 #include "tests/redis/fixture.h"
@@ -33,9 +33,8 @@ class RedisRegistering : public RedisServerTest {
   // The first renewal connects to the server again.
   static bool renewed(Client& client, Stamp stamp) {
     return eventually([&] {
-      const RenewRequest request{client.known(stamp), 30s};
-      const auto reply = client.backend().renew(client.owner(), {&request, 1}, soon());
-      return reply && reply->renewals.at(0);
+      const Result<std::optional<Renewal>> renewal = client.ask_to_renew(stamp, 30s);
+      return renewal && *renewal;
     });
   }
 };

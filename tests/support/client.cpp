@@ -6,6 +6,7 @@
 #include <mutex>
 #include <stdexcept>
 
+#include "core/register_again.h"
 #include "core/time_math.h"
 #include "tests/support/wait.h"
 
@@ -227,14 +228,24 @@ bool Client::release(Stamp stamp) {
 
 bool Client::break_hold(Stamp stamp) { return backend_->break_hold(known(stamp), soon()).value(); }
 
-std::optional<Renewal> Client::renew(Stamp stamp, Duration lease) {
+Result<std::optional<Renewal>> Client::ask_to_renew(Stamp stamp, Duration lease) {
   const RenewRequest request{known(stamp), lease};
   const TimePoint sent = BootClock::now();
-  const std::optional<Renewal> renewal =
-      backend_->renew(owner_, {&request, 1}, soon()).value().renewals.at(0);
+  const Result<RenewReply> reply = backend_->renew(owner_, {&request, 1}, soon());
+  if (!reply) return reply.error();
+  Result<std::optional<Renewal>> renewal = reply->renewals.at(0);
+  if (reply->may_be_forgotten(0)) {
+    renewal = register_again(*backend_, owner_, request, config_, soon());
+  }
   const auto hold = granted_.find(stamp);
-  if (renewal && hold != granted_.end()) hold->second.until = later(sent, renewal->lease);
+  if (renewal && *renewal && hold != granted_.end()) {
+    hold->second.until = later(sent, (*renewal)->lease);
+  }
   return renewal;
+}
+
+std::optional<Renewal> Client::renew(Stamp stamp, Duration lease) {
+  return ask_to_renew(stamp, lease).value();
 }
 
 std::optional<Renewal> Client::make_permanent(Stamp stamp) {

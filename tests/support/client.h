@@ -84,6 +84,9 @@ class Client {
   // These tell the backend all that this client knows about a hold or an attempt, as the core does.
   bool release(Stamp stamp);
   bool break_hold(Stamp stamp);
+  // Registers it again if the store may have forgotten it, as the core does.
+  Result<std::optional<Renewal>> ask_to_renew(Stamp stamp, Duration lease);
+  // The same; it has to answer.
   std::optional<Renewal> renew(Stamp stamp, Duration lease);
   std::optional<Renewal> make_permanent(Stamp stamp);
   std::optional<Grant> resolve(const Token& token);

@@ -117,6 +117,15 @@ void PrivateServer::start() {
   if (impl_->kind == "zookeeper") cut_connections(port());
 }
 
+void PrivateServer::follow(const PrivateServer& primary, std::uint16_t port) {
+  stop();
+  tools::Child child({LOCKSET_SERVER_SCRIPT, impl_->kind, "follow", folder().string(),
+                      primary.folder().string(), std::to_string(port)});
+  if (child.wait(start_limit) != 0) throw std::runtime_error("no standby in " + folder().string());
+  impl_->url = first_line(folder() / "url");
+  start();
+}
+
 std::uint16_t PrivateServer::port(int member) const {
   return member == 1 ? port() : impl_->read_port("port-" + std::to_string(member));
 }

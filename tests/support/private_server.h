@@ -46,6 +46,9 @@ class PrivateServer {
   // while it started.
   void start();
   void restart() { stop(), start(); }
+  // PostgreSQL: this one becomes a running standby of `primary`, with its data and accounts. The
+  // log comes, asynchronously, over this port of the loopback: the primary's or a proxy's.
+  void follow(const PrivateServer& primary, std::uint16_t port);
 
   // For a "zookeeper-ensemble": its member 1, 2 or 3 (the calls above treat it as one server). A
   // member that starts answers on return only if another one runs.

@@ -134,7 +134,8 @@ Result<RenewReply> RecordingBackend::renew(const Owner& owner,
   Result<RenewReply> reply = inner().renew(owner, requests, by);
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const Stamp stamp = requests[i].hold.stamp;
-    if (!reply || i >= reply->renewals.size() || !reply->answered(i)) {
+    if (!reply || i >= reply->renewals.size() || !reply->answered(i) ||
+        reply->may_be_forgotten(i)) {
       recorder_->record(history::RenewUnknown{stamp});
     } else if (const std::optional<Renewal>& renewal = reply->renewals[i]) {
       recorder_->record(history::Renewed{stamp, validity_end(sent, renewal->lease)});
@@ -143,6 +144,23 @@ Result<RenewReply> RecordingBackend::renew(const Owner& owner,
     }
   }
   return reply;
+}
+
+Result<ReregisterOutcome> RecordingBackend::reregister(const Owner& owner,
+                                                       const ReregisterRequest& request,
+                                                       TimePoint by) {
+  const Stamp stamp = request.renewal.hold.stamp;
+  recorder_->record(history::Renew{stamp});
+  const TimePoint sent = recorder_->now();
+  Result<ReregisterOutcome> outcome = inner().reregister(owner, request, by);
+  if (!outcome || std::holds_alternative<Stale>(*outcome)) {
+    recorder_->record(history::RenewUnknown{stamp});
+  } else if (const auto* renewal = std::get_if<Renewal>(&*outcome)) {
+    recorder_->record(history::Renewed{stamp, validity_end(sent, renewal->lease)});
+  } else {
+    recorder_->record(history::NotRenewed{stamp});
+  }
+  return outcome;
 }
 
 void RecordingBackend::note_end(Stamp stamp, const Result<bool>& answer) {

@@ -46,6 +46,8 @@ class RecordingBackend final : public ForwardingBackend {
   Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) override;
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                            TimePoint by) override;
+  Result<ReregisterOutcome> reregister(const Owner& owner, const ReregisterRequest& request,
+                                       TimePoint by) override;
   Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override;
   Result<bool> break_hold(const HoldRef& hold, TimePoint by) override;
   Result<Inspection> inspect(const InspectQuery& query, TimePoint by) override;

@@ -14,6 +14,7 @@
 -- #
 -- # Filled in:
 -- #   @space@: the schema
+-- #   @moved@: whether the space may have been lost with another server (quarantine.sql)
 -- #   @version@: the schema's version
 -- #   @class@: the class of the space's advisory locks
 -- #   @names@: the class of the names' advisory locks
@@ -35,6 +36,7 @@ DECLARE
   _stamp bigint;
   _now timestamptz;
   _changed text;
+  _left bigint;
 BEGIN
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE EXCEPTION USING ERRCODE = 'LS002', MESSAGE = 'strategy=advisory needs transactions '
@@ -57,6 +59,12 @@ BEGIN
   -- NULL in a space whose rows are still being restored from a backup.
   IF pg_sequence_last_value('"@space@".config_version'::regclass) IS DISTINCT FROM _version THEN
     RETURN 'S';
+  END IF;
+  IF @moved@ THEN
+    _left := "@space@".quarantine_v@version@();
+    IF _left > 0 THEN
+      RETURN concat_ws(chr(31), 'Q', _left);
+    END IF;
   END IF;
   IF _unchanged IS NOT NULL THEN
     _changed := "@space@".changed_v@version@(_names, _unchanged, _waiter);

@@ -17,6 +17,7 @@
 -- #
 -- # Filled in:
 -- #   @space@: the schema
+-- #   @moved@: whether the space may have been lost with another server (quarantine.sql)
 -- #   @version@: the schema's version
 -- #   @class@: the class of the space's advisory locks
 -- #   @plans@: how the function's statements are planned
@@ -39,6 +40,7 @@ DECLARE
   _ahead boolean := false;  -- others may have waited for a part of the set before
   _name text;
   _changed text;
+  _left bigint;
 BEGIN
   IF current_setting('transaction_isolation') <> 'serializable' THEN
     RAISE EXCEPTION USING ERRCODE = 'LS002', MESSAGE = 'strategy=serializable needs '
@@ -49,6 +51,12 @@ BEGIN
   -- NULL in a space whose rows are still being restored from a backup.
   IF pg_sequence_last_value('"@space@".config_version'::regclass) IS DISTINCT FROM _version THEN
     RETURN 'S';
+  END IF;
+  IF @moved@ THEN
+    _left := "@space@".quarantine_v@version@();
+    IF _left > 0 THEN
+      RETURN concat_ws(chr(31), 'Q', _left);
+    END IF;
   END IF;
   IF _unchanged IS NOT NULL THEN
     _changed := "@space@".changed_v@version@(_names, _unchanged, _waiter);

@@ -22,6 +22,15 @@ BEGIN
       INSERT INTO "@space@".lock_permits VALUES (_of, _of_mode, _to);
     END IF;
   ELSIF _what = 'l' THEN
+    -- Holds may go on with a longer lease, and a quarantine has to outlast them.
+    IF to_regclass('"@space@".locks') IS NOT NULL
+       AND EXISTS (SELECT FROM "@space@".meta m WHERE m.max_lease > _to) THEN
+      IF EXISTS (SELECT FROM "@space@".locks) THEN
+        UPDATE "@space@".meta
+           SET longest = greatest(longest,
+                                  clock_timestamp() + max_lease * interval '1 microsecond');
+      END IF;
+    END IF;
     UPDATE "@space@".meta SET max_lease = _to;
   ELSIF _what = 'o' THEN
     UPDATE "@space@".meta SET max_overtakes = _to;

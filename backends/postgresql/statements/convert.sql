@@ -3,6 +3,7 @@
 -- #
 -- # Filled in:
 -- #   @space@: the schema
+-- #   @moved@: whether the space may have been lost with another server (quarantine.sql)
 -- #   @version@: the schema's version
 -- #   @plans@: how the function's statements are planned
 -- #   @lock_names@: lock_names_advisory.sql or lock_names_serializable.sql
@@ -20,11 +21,18 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp @plans@ AS $$
 DECLARE
   _name text;
+  _left bigint;
 BEGIN
   @lock_names@
   -- NULL in a space whose rows are still being restored from a backup.
   IF pg_sequence_last_value('"@space@".config_version'::regclass) IS DISTINCT FROM _version THEN
     RETURN 'S';
+  END IF;
+  IF @moved@ THEN
+    _left := "@space@".quarantine_v@version@();
+    IF _left > 0 THEN
+      RETURN concat_ws(chr(31), 'Q', _left);
+    END IF;
   END IF;
   IF coalesce(pg_sequence_last_value('"@space@".stamps'::regclass), 0)
      < greatest(_least - 1,

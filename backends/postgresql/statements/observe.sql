@@ -8,7 +8,8 @@
 -- #   @lock_unseen@: lock_unseen_advisory.sql or lock_unseen_serializable.sql
 -- #   @sure@: what makes the commit wait for a synchronous standby
 
--- A row for each name, in their order; none: the request is stale. `_grain`: how old, in
+-- A row for each name, in their order; none: the request is stale; a single one with the last write
+-- -1: nothing is observed for so many microseconds (_age). `_grain`: how old, in
 -- microseconds, what is written down of the last observation may get.
 --
 -- One statement reads all, so a hold and its entry in the traces are seen together. It locks
@@ -37,6 +38,7 @@ DECLARE
   _stamp bigint;
   _there integer;
   _again boolean := false;
+  _left bigint;
 BEGIN
   IF current_setting('transaction_isolation') <> 'read committed' THEN
     RAISE EXCEPTION USING ERRCODE = 'LS002', MESSAGE = 'observing needs transactions that are '
@@ -48,11 +50,12 @@ BEGIN
   END IF;
   LOOP
     _now := clock_timestamp();
-    -- A stamp base above the last write says that later ones may be missing here.
-    SELECT array_agg(greatest(t.last_write, m.stamp_base) ORDER BY n.item),
-           array_agg(CASE WHEN t.last_write < m.stamp_base THEN '' ELSE t.label END
+    -- A stamp base, or the stamp of a loss, above the last write says that later ones may be
+    -- missing here.
+    SELECT array_agg(greatest(t.last_write, b.base) ORDER BY n.item),
+           array_agg(CASE WHEN t.last_write < b.base THEN '' ELSE t.label END
                      ORDER BY n.item),
-           array_agg(CASE WHEN t.last_write >= m.stamp_base THEN
+           array_agg(CASE WHEN t.last_write >= b.base THEN
                        (date_part('epoch', greatest(_now, t.granted) - t.granted)
                         * 1000000)::bigint END
                      ORDER BY n.item),
@@ -63,9 +66,16 @@ BEGIN
              WHERE t.observed < _now - _grain * interval '1 microsecond')
       INTO _stamps, _labels, _ages, _written, _unseen, _old
       FROM unnest(_names) WITH ORDINALITY n(name, item)
-     CROSS JOIN "@space@".meta m LEFT JOIN "@space@".traces t ON t.name = n.name;
+     CROSS JOIN (SELECT greatest(m.stamp_base, m.lost_stamp) AS base FROM "@space@".meta m) b
+      LEFT JOIN "@space@".traces t ON t.name = n.name;
     -- Behind that look: a trace counts only as long as the configuration does.
     IF pg_sequence_last_value('"@space@".config_version'::regclass) IS DISTINCT FROM _version THEN
+      RETURN;
+    END IF;
+    _left := "@space@".quarantine_v@version@();
+    IF _left > 0 THEN
+      -- Somebody may be writing whose hold was lost.
+      RETURN QUERY SELECT -1::bigint, ''::text, _left, false;
       RETURN;
     END IF;
     _expired := NULL;

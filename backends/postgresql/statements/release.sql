@@ -15,6 +15,8 @@
 -- #     not refresh its row
 -- #   @release_says@: a comment: what the function does
 -- #   @release@: the function's name and parameters
+-- #   @forgotten@: for a release, what it does about a hold that is not there
+-- #   @entomb@: makes sure that the hold is not registered again
 -- #   @whose@: the condition that the hold is the application's; nothing for an operator
 
 -- @release_says@
@@ -28,16 +30,20 @@ DECLARE
   _size integer;
   _alone boolean;
   _live boolean;
+  _expires timestamptz;
   _names text[];
 BEGIN
   @free@
   DELETE FROM "@space@".locks h
    WHERE h.stamp = _stamp AND h.expires IS NOT NULL@whose@
-  RETURNING h.name, h.size, h.expires > clock_timestamp() INTO _name, _size, _live;
+  RETURNING h.name, h.size, h.expires, h.expires > clock_timestamp()
+       INTO _name, _size, _expires, _live;
   IF NOT FOUND THEN
+    @forgotten@
     @sure@
     RETURN 'N';
   END IF;
+  @entomb@
   -- Statements of their own, so that they see who registered while the one above waited.
   IF _size > 1 THEN
     WITH rest AS (DELETE FROM "@space@".locks l WHERE l.stamp = _stamp RETURNING l.name)

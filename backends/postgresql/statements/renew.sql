@@ -13,10 +13,19 @@ CREATE OR REPLACE FUNCTION "@space@".renew_v@version@(
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp @plans@ AS $$
 DECLARE
-  _now timestamptz := clock_timestamp();
+  _most bigint;
+  _now timestamptz;
 BEGIN
+  -- The first row: the clock, and for how long nothing is granted: then what is not there may have
+  -- been lost.
+  _left := "@space@".quarantine_v@version@();
+  SELECT m.max_lease INTO _most FROM "@space@".meta m;
+  IF _most < ANY(_leases) THEN
+    PERFORM "@space@".note_lease_v@version@((SELECT max(l) FROM unnest(_leases) l));
+  END IF;
+  _now := clock_timestamp();
   _clock := (date_part('epoch', _now) * 1000000)::bigint;
-  RETURN NEXT;  -- the first row: the clock
+  RETURN NEXT;
   RETURN QUERY
   UPDATE "@space@".locks h
      SET expires = greatest(h.expires, CASE WHEN r.lease < 0 THEN 'infinity'

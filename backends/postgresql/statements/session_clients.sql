@@ -115,6 +115,11 @@ BEGIN
   RETURN true;
 END $$;
 
+-- As quarantine.sql. Sessions end with their server, and grants are not held back for it: see
+-- ADR 0074.
+CREATE OR REPLACE FUNCTION "@space@".quarantine_v@version@() RETURNS bigint
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$ SELECT 0::bigint $$;
+
 -- As inspect.sql, from what the clients have published. STABLE: one state.
 CREATE OR REPLACE FUNCTION "@space@".inspect_v@version@(
   _match "char", _text text, OUT _kind "char", OUT _id bigint, OUT _app text,

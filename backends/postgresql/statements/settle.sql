@@ -173,6 +173,8 @@ BEGIN
       PERFORM "@space@".record_v@version@(_stamp, _names, _modes, _lease, _now, _token, _app,
         _instance, _epoch, _label, NOT (0 < ANY(_reads) OR 0 < ANY(_writes)));
       IF _replaced <> 0 THEN
+        -- The answer may be lost: then its holder has not heard of this end.
+        PERFORM "@space@".entomb_v@version@(_replaced, _old_end);
         DELETE FROM "@space@".locks l WHERE l.stamp = _replaced;
         -- It never ends sooner than the one whose place it takes.
         IF _old_end > _now + _lease * interval '1 microsecond' THEN

@@ -46,6 +46,9 @@ BEGIN
     PERFORM "@space@".wake_v@version@(n, 0::bigint, NULL::"char") FROM unnest(_names) n;
     _removed := _removed + 1;
   END LOOP;
+  DELETE FROM "@space@".ended e
+   WHERE e.stamp = ANY(ARRAY(SELECT o.stamp FROM "@space@".ended o WHERE o.until < _now
+                              LIMIT 10000 FOR UPDATE SKIP LOCKED));
   PERFORM "@space@".sweep_line_v@version@();
   _next_name := '';
   @sweep_names@

@@ -13,6 +13,8 @@
 -- #   @version@: the schema's version
 -- #   @strategy@: the strategy's name
 -- #   @max_overtakes@: how often a waiter is overtaken at most, unless set
+-- #   @here@: the value that `home` should have on this server (quarantine.sql)
+-- #   @identity@: the identity of this server and this space
 
 DO $init$
 DECLARE
@@ -142,5 +144,26 @@ BEGIN
     ALTER TABLE "@space@".meta
       ADD COLUMN max_overtakes bigint NOT NULL DEFAULT @max_overtakes@;
     ALTER TABLE "@space@".waiters ADD COLUMN overtaken integer NOT NULL DEFAULT 0;
+  END IF;
+  IF NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = '"@space@".meta'::regclass
+                    AND a.attname = 'identity') THEN
+    -- Of the server that the space was last used on. `lost`: when that last became another one.
+    -- `lost_stamp`: drawn then. `longest`: the end of leases that are longer than max_lease.
+    ALTER TABLE "@space@".meta
+      ADD COLUMN identity text NOT NULL DEFAULT '',
+      ADD COLUMN quarantine_until timestamptz NOT NULL DEFAULT '-infinity',
+      ADD COLUMN lost timestamptz,
+      ADD COLUMN lost_stamp bigint NOT NULL DEFAULT 0,
+      ADD COLUMN longest timestamptz NOT NULL DEFAULT '-infinity';
+    UPDATE "@space@".meta SET identity = @identity@;
+    -- Holds that somebody else than their holder ended: they are not registered again.
+    CREATE TABLE "@space@".ended (
+      stamp bigint PRIMARY KEY,
+      until timestamptz NOT NULL  -- when its holder has noticed; infinity: perhaps never
+    ) WITH (autovacuum_vacuum_threshold = 500, autovacuum_vacuum_scale_factor = 0.02,
+            autovacuum_vacuum_cost_delay = 0);
+    -- Its value says that grants are allowed on this server.
+    CREATE SEQUENCE "@space@".home AS bigint NO CYCLE CACHE 1;
+    PERFORM setval('"@space@".home', @here@);
   END IF;
 END $add$;

@@ -41,15 +41,17 @@ DECLARE
   _now timestamptz := clock_timestamp();
   _one record;
 BEGIN
-  -- A stamp base above the last write says that later ones may be missing here.
-  SELECT n.item - 1 AS item, t.last_write < m.stamp_base AS unknown, t.label,
-         CASE WHEN t.name IS NULL THEN 0 ELSE greatest(t.last_write, m.stamp_base) END AS value,
+  -- A stamp base, or the stamp of a loss, above the last write says that later ones may be missing
+  -- here.
+  SELECT n.item - 1 AS item, t.last_write < b.base AS unknown, t.label,
+         CASE WHEN t.name IS NULL THEN 0 ELSE greatest(t.last_write, b.base) END AS value,
          (date_part('epoch', greatest(_now, t.granted) - t.granted) * 1000000)::bigint AS age
     INTO _one
     FROM unnest(_names, _unchanged) WITH ORDINALITY n(name, expected, item)
-   CROSS JOIN "@space@".meta m LEFT JOIN "@space@".traces t ON t.name = n.name
+   CROSS JOIN (SELECT greatest(m.stamp_base, m.lost_stamp) AS base FROM "@space@".meta m) b
+    LEFT JOIN "@space@".traces t ON t.name = n.name
    WHERE n.expected IS NOT NULL
-     AND (t.name IS NULL OR greatest(t.last_write, m.stamp_base) <> n.expected)
+     AND (t.name IS NULL OR greatest(t.last_write, b.base) <> n.expected)
    ORDER BY n.item LIMIT 1;
   IF NOT FOUND THEN
     RETURN NULL;
