@@ -59,6 +59,11 @@ struct HarnessTraits {
   // A server that was restarted may have lost grants: it makes no new ones until the space's
   // longest lease has passed (Inspection::quarantine). Earlier holds continue.
   bool quarantines = false;
+  // A server that was restarted still has all holds. Otherwise it has none, and living holders
+  // register theirs again.
+  bool keeps_after_restart = true;
+  // A step is one request. Otherwise it reads the state before it changes it.
+  bool one_request_per_step = true;
   // Many holds are released in one round trip. Otherwise they are released over several connections
   // at a time.
   bool releases_together = true;

@@ -29,6 +29,9 @@ class ServerRestart : public ServerConformance {
   }
 
   [[nodiscard]] bool quarantines() { return harness().harness_traits().quarantines; }
+  [[nodiscard]] bool keeps_holds() {
+    return traits().holds_outlive_connections && harness().harness_traits().keeps_after_restart;
+  }
   // A store that grants nothing for its longest lease after a restart now does so only for this
   // long. REQUIRES: nothing is held.
   void limit_quarantine(Client& client, Duration longest) {
@@ -49,6 +52,7 @@ class ServerRestart : public ServerConformance {
 TEST_P(ServerRestart, HoldsAndStampsSurvive) {
   if (lacks_server()) return;
   if (skip_unless(traits().holds_outlive_connections, "holds that outlive connections")) return;
+  if (skip_unless(keeps_holds(), "holds that outlive a restart of the server")) return;
   Client c = client();
   limit_quarantine(c, 5s);
   Stamp highest;
@@ -88,6 +92,7 @@ TEST_P(ServerRestart, HoldsAndStampsSurvive) {
 TEST_P(ServerRestart, WhatWasAcknowledgedBeforeAKillIsSo) {
   if (lacks_server()) return;
   if (skip_unless(traits().holds_outlive_connections, "holds that outlive connections")) return;
+  if (skip_unless(keeps_holds(), "holds that outlive a restart of the server")) return;
   std::mutex mutex;
   std::set<Stamp> granted;
   std::set<Stamp> released;
@@ -231,7 +236,7 @@ TEST_P(ServerRestart, WithoutAServerItIsUnavailable) {
     EXPECT_EQ(opened.error().code, Errc::unavailable) << opened.error().message;
   }
   find_out(c);
-  EXPECT_EQ(c.is_live(grant.stamp), traits().holds_outlive_connections);
+  EXPECT_EQ(c.is_live(grant.stamp), keeps_holds());
   EXPECT_EQ(c.release(grant.stamp), traits().holds_outlive_connections);
 }
 
