@@ -86,7 +86,9 @@ std::optional<Busy> Step::blocker(const AcquireRequest& request) const {
     look_at(same);
   }
   if (busy) {
-    busy->retry_after = microseconds(std::max<std::int64_t>(first_end - now.lower_us, 0));
+    // What has probably ended is seen to have ended when the server's clock says so.
+    const std::int64_t left = first_end - now.upper_us;
+    busy->retry_after = left > 0 ? microseconds(left) : Duration(std::chrono::milliseconds(200));
   }
   return busy;
 }

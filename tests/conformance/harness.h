@@ -8,6 +8,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lockset/backend.h"
@@ -62,8 +63,9 @@ struct HarnessTraits {
   // A server that was restarted still has all holds. Otherwise it has none, and living holders
   // register theirs again.
   bool keeps_after_restart = true;
-  // A step is one request. Otherwise it reads the state before it changes it.
-  bool one_request_per_step = true;
+  // A step that changes something reads the state first, and then changes it by a request that
+  // begins with this. "": a step is one request.
+  std::string_view changes_by = {};
   // Many holds are released in one round trip. Otherwise they are released over several connections
   // at a time.
   bool releases_together = true;

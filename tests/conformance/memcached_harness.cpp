@@ -4,6 +4,7 @@
 
 #include "lockset/registry.h"
 #include "lockset/stamp.h"
+#include "tests/conformance/memory_harness.h"
 #include "tests/support/tcp_proxy.h"
 #include "tests/support/wait.h"
 
@@ -31,14 +32,7 @@ class MemcachedSpace final : public Space {
   }
   Result<std::unique_ptr<Backend>> open() override { return open_backend(url(), test::soon()); }
   [[nodiscard]] std::string url() const override { return url_through(the_server().proxy.port()); }
-  std::vector<RawHold> look() override {
-    if (!looker_) looker_ = open().value();
-    std::vector<RawHold> holds;
-    for (HoldInfo& hold : looker_->inspect({}, test::soon()).value().holds) {
-      holds.push_back({hold.stamp, std::move(hold.items), hold.owner.app});
-    }
-    return holds;
-  }
+  std::vector<RawHold> look() override { return look_by_inspecting(*open().value()); }
   test::PrivateServer& server() override { return the_server().own; }
   [[nodiscard]] std::string url_through(std::uint16_t port) const override {
     return "memcached://127.0.0.1:" + std::to_string(port) + "/" + name_;
@@ -47,7 +41,6 @@ class MemcachedSpace final : public Space {
 
  private:
   const std::string name_;
-  std::unique_ptr<Backend> looker_;
 };
 
 class MemcachedHarness final : public Harness {
@@ -58,7 +51,7 @@ class MemcachedHarness final : public Harness {
     return {.has_server = true,
             .quarantines = true,
             .keeps_after_restart = false,
-            .one_request_per_step = false};
+            .changes_by = "cas "};
   }
   [[nodiscard]] bool always_available() const override { return false; }
   [[nodiscard]] std::optional<std::string> unavailable() override {

@@ -24,7 +24,7 @@ class RoundTrips : public ServerConformance {
   // True if there is nothing to count; then the test is marked as skipped.
   [[nodiscard]] bool lacks_server() {
     return ServerConformance::lacks_server() ||
-           skip_unless(harness().harness_traits().one_request_per_step, "steps of one request");
+           skip_unless(harness().harness_traits().changes_by.empty(), "steps of one request");
   }
   // How many round trips a call takes. The proxy counts requests as one trip if they are sent
   // before the first one is answered. A client that waits for the processor between two parts of
