@@ -14,6 +14,10 @@ using namespace addresses;
 Status read_space(Options& options, const Url& url) {
   const std::string_view path = url.path;
   if (path.empty() || path == "/") return {};
+  if (url.params.contains("space")) {
+    return invalid("the space stands behind the host or in the parameter space, not in both: " +
+                   url.redacted());
+  }
   if (!path.starts_with('/')) {
     return invalid("behind memcached: comes //HOST:PORT/SPACE, or nothing, not " +
                    in_quotes(url.path));
@@ -23,6 +27,7 @@ Status read_space(Options& options, const Url& url) {
 
 Parameters parameters_of(Options& options) {
   return {
+      {"space", space_name(options.space)},
       {"pool", pool_size(options.pool)},
       {"connect_timeout", connect_timeout(options.connect_timeout)},
       {"first", on_or_off(options.first)},

@@ -24,8 +24,8 @@ Traits MemcachedBackend::traits() const {
 
 Result<AcquireOutcome> MemcachedBackend::try_acquire(const AcquireRequest& request) {
   const Ask ask{.by = request.by, .exact_time = true, .grows = true};
-  Result<AcquireOutcome> outcome = store_->run<AcquireOutcome>(
-      ask, [&](Step& step) { return step.acquire(request); });
+  Result<AcquireOutcome> outcome =
+      store_->run<AcquireOutcome>(ask, [&](Step& step) { return step.acquire(request); });
   if (!outcome || !request.will_wait) return outcome;
   if (Busy* const busy = std::get_if<Busy>(&*outcome)) busy->ticket = std::make_shared<Ticket>();
   return outcome;
@@ -33,9 +33,8 @@ Result<AcquireOutcome> MemcachedBackend::try_acquire(const AcquireRequest& reque
 
 Result<std::optional<Grant>> MemcachedBackend::resolve(const HoldRef& attempt, TimePoint by) {
   using Found = std::optional<Grant>;
-  return store_->run<Found>({.by = by, .exact_time = true}, [&](Step& step) {
-    return Result<Found>(step.resolve(attempt.token));
-  });
+  return store_->run<Found>({.by = by, .exact_time = true},
+                            [&](Step& step) { return Result<Found>(step.resolve(attempt.token)); });
 }
 
 Result<RenewReply> MemcachedBackend::renew(const Owner& owner,
@@ -45,10 +44,9 @@ Result<RenewReply> MemcachedBackend::renew(const Owner& owner,
       return Error{Errc::unsupported, "memcached keeps no hold without a lease: set one"};
     }
   }
-  return store_->run<RenewReply>({.by = by, .lane = Lane::renewal, .exact_time = true},
-                                 [&](Step& step) {
-                                   return Result<RenewReply>(step.renew(owner, requests));
-                                 });
+  return store_->run<RenewReply>(
+      {.by = by, .lane = Lane::renewal, .exact_time = true},
+      [&](Step& step) { return Result<RenewReply>(step.renew(owner, requests)); });
 }
 
 Result<bool> MemcachedBackend::release(const HoldRef& hold, std::string_view app, TimePoint by) {
@@ -96,15 +94,14 @@ Result<SpaceConfig> MemcachedBackend::change_config(const ConfigChange& change, 
 
 Result<std::size_t> MemcachedBackend::reclaim(std::string_view app, std::int64_t epoch,
                                               TimePoint by) {
-  return store_->run<std::size_t>({.by = by},
-                                  [&](Step& step) { return step.reclaim(app, epoch); });
+  return store_->run<std::size_t>({.by = by}, [&](Step& step) { return step.reclaim(app, epoch); });
 }
 
 Result<std::size_t> MemcachedBackend::sweep(TimePoint by) {
   // In the background, so that no grant has to wait for it.
   if (Status status = store_->refresh_time(by); !status) return status.error();
-  return store_->run<std::size_t>(
-      {.by = by}, [&](Step& step) { return Result<std::size_t>(step.sweep()); });
+  return store_->run<std::size_t>({.by = by},
+                                  [&](Step& step) { return Result<std::size_t>(step.sweep()); });
 }
 
 }  // namespace lockset::memcached

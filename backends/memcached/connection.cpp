@@ -60,8 +60,9 @@ Result<std::unique_ptr<Connection>> Connection::connect(const Options& options, 
   const bool unreached = code == MEMCACHED_CONNECTION_FAILURE || code == MEMCACHED_TIMEOUT ||
                          code == MEMCACHED_HOST_LOOKUP_FAILURE || code == MEMCACHED_ERRNO;
   if (unreached) return error;
-  return Error{Errc::unavailable, error.message + ": does a memcached listen there, without a "
-                                                  "login (-S, -Y) and TLS (-Z)?"};
+  return Error{Errc::unavailable, error.message +
+                                      ": does a memcached listen there, without a "
+                                      "login (-S, -Y) and TLS (-Z)?"};
 }
 
 Status Connection::arm(TimePoint by) {
@@ -70,8 +71,8 @@ Status Connection::arm(TimePoint by) {
     return Error{Errc::unavailable,
                  options_.shown() + ": the time was up before it could be asked"};
   }
-  const milliseconds wait = std::chrono::ceil<milliseconds>(
-      std::min<Duration>(left, std::chrono::hours(1)));
+  const milliseconds wait =
+      std::chrono::ceil<milliseconds>(std::min<Duration>(left, std::chrono::hours(1)));
   const auto count = static_cast<std::uint64_t>(wait.count());
   ::memcached_behavior_set(client_.get(), MEMCACHED_BEHAVIOR_POLL_TIMEOUT, count);
   ::memcached_behavior_set(client_.get(), MEMCACHED_BEHAVIOR_CONNECT_TIMEOUT, count);

@@ -89,13 +89,13 @@ Result<std::vector<Finding>> examine(const Options& options, TimePoint by) {
   } else if (!space) {
     return space.error();
   } else {
-    all.push_back(good("space", options.space + ", version " + std::string(schema_version) +
-                                    " of the schema"));
+    all.push_back(good(
+        "space", options.space + ", version " + std::string(schema_version) + " of the schema"));
     if (space->quarantine) {
       all.push_back(warning(
-          "quarantine", "the space was lost, may have been, or is new: no new grants for another " +
-                            format_duration(std::chrono::ceil<std::chrono::seconds>(
-                                *space->quarantine))));
+          "quarantine",
+          "the space was lost, may have been, or is new: no new grants for another " +
+              format_duration(std::chrono::ceil<std::chrono::seconds>(*space->quarantine))));
     }
   }
   return all;

@@ -26,12 +26,14 @@ Error failed(memcached_st* client, memcached_return_t code, Sent sent, const std
   switch (code) {
     case MEMCACHED_E2BIG:
       return {Errc::unavailable,
-              where + ": the space has become too large for an item of this server; nothing was "
-                      "applied: start it with a greater -I"};
+              where +
+                  ": the space has become too large for an item of this server; nothing was "
+                  "applied: start it with a greater -I"};
     case MEMCACHED_SERVER_MEMORY_ALLOCATION_FAILURE:
       return {Errc::unavailable,
-              where + ": the server has no memory left for the space; nothing was applied: give "
-                      "it more (-m), and no other data"};
+              where +
+                  ": the server has no memory left for the space; nothing was applied: give "
+                  "it more (-m), and no other data"};
     case MEMCACHED_HOST_LOOKUP_FAILURE:
       return {Errc::unavailable, where + ": the host has no address: check its name"};
     // The library reports these before it sends anything.
@@ -44,8 +46,9 @@ Error failed(memcached_st* client, memcached_return_t code, Sent sent, const std
     case MEMCACHED_AUTH_FAILURE:
     case MEMCACHED_AUTH_CONTINUE:
       return {Errc::misconfigured,
-              where + ": the server wants a user and a password (SASL), which Lockset does not "
-                      "support: start it without -S and -Y"};
+              where +
+                  ": the server wants a user and a password (SASL), which Lockset does not "
+                  "support: start it without -S and -Y"};
     case MEMCACHED_ERROR:
     case MEMCACHED_CLIENT_ERROR:
     case MEMCACHED_SERVER_ERROR:

@@ -5,8 +5,8 @@
 // added once and then replaced by `cas`.
 //
 // A server that starts begins its cas ids at 1 again. With a single key, a request that was made
-// before would fit an item of afterwards by chance, and put back what was lost. No life comes again,
-// so here it finds no item.
+// before would fit an item of afterwards by chance, and put back what was lost. No life comes
+// again, so here it finds no item.
 #pragma once
 
 #include <string>

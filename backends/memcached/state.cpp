@@ -113,16 +113,16 @@ std::string encode(const State& state) {
   Writer writer;
   writer.text_ = head;
   const SpaceConfig& config = state.config;
-  writer << schema_version << config.version << micros(config.max_lease)
-         << config.stamp_base.value << count(config.permits.size());
+  writer << schema_version << config.version << micros(config.max_lease) << config.stamp_base.value
+         << count(config.permits.size());
   for (const auto& [name, entry] : config.permits) {
     writer << std::string_view(name) << permits(entry.read) << permits(entry.write);
   }
   writer << count(config.epochs.size());
   for (const auto& [app, epoch] : config.epochs) writer << std::string_view(app) << epoch;
   writer << state.last_stamp.value << std::string_view(state.process) << state.born_us
-         << state.quarantine_us << state.longest_us << state.raised_until_us << state.lease_before_us
-         << count(state.ended.size());
+         << state.quarantine_us << state.longest_us << state.raised_until_us
+         << state.lease_before_us << count(state.ended.size());
   for (const Stamp stamp : state.ended) writer << stamp.value;
   writer << count(state.holds.size());
   for (const HoldRecord& hold : state.holds) write_hold(writer, hold);

@@ -37,9 +37,8 @@ struct Step::OnName {
 };
 
 Step::Hold Step::find_live(Stamp stamp) {
-  return std::find_if(state.holds.begin(), state.holds.end(), [&](const HoldRecord& hold) {
-    return hold.stamp == stamp && live(hold);
-  });
+  return std::find_if(state.holds.begin(), state.holds.end(),
+                      [&](const HoldRecord& hold) { return hold.stamp == stamp && live(hold); });
 }
 
 // For good: not for a lease that has ended, which only sweep() removes.
@@ -161,8 +160,9 @@ Result<AcquireOutcome> Step::acquire(const AcquireRequest& request) {
                      "limit"};
   }
   count_end(hold, request.lease);
-  hold.stamp = std::max({Stamp{state.last_stamp.value + 1}, Stamp{state.config.stamp_base.value + 1},
-                         request.min_stamp, Stamp{now.lower_us}});
+  hold.stamp =
+      std::max({Stamp{state.last_stamp.value + 1}, Stamp{state.config.stamp_base.value + 1},
+                request.min_stamp, Stamp{now.lower_us}});
   state.last_stamp = hold.stamp;
   Grant grant = grant_of(hold);
   put_in(std::move(hold));
@@ -206,7 +206,8 @@ std::optional<Duration> Step::reregister(const Owner& owner, const RenewRequest&
     const OnName on = others(item.name, known.stamp);
     const auto& same = on.of(item.mode);
     const std::uint32_t permits = state.config.permits_of(item.name).of(item.mode);
-    // The permits may have been lowered since. Who is refused learns it now; who gave way would not.
+    // The permits may have been lowered since. Who is refused learns it now; who gave way would
+    // not.
     if (same.size() >= permits) return {};
     for (const HoldRecord* const hold : on.against(item.mode)) {
       if (hold->stamp > known.stamp) return {};

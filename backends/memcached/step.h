@@ -1,5 +1,5 @@
-// One step on the state of a space, at one moment: what docs/semantics.md says, without I/O. What it
-// does counts once the state has replaced the one that it was read from.
+// One step on the state of a space, at one moment: what docs/semantics.md says, without I/O. What
+// it does counts once the state has replaced the one that it was read from.
 //
 // Expiry is judged by the moment's lower bound, and leases are counted from its upper bound. So no
 // client sees a lease end early, whatever it knows of the server's clock.

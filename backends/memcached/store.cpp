@@ -107,14 +107,13 @@ Result<Store::View> Store::look(Connection& connection, TimePoint by) {
     std::string schema;
     view.state = decode(item->second.value, schema);
     if (view.state && view.cas != 0) return view;
-    return Error{Errc::misconfigured,
-                 options_.shown() + ": the space is of version " + in_quotes(schema) +
-                     " of the schema, and this program serves version " +
-                     std::string(schema_version) + ": use another space"};
+    return Error{Errc::misconfigured, options_.shown() + ": the space is of version " +
+                                          in_quotes(schema) +
+                                          " of the schema, and this program serves version " +
+                                          std::string(schema_version) + ": use another space"};
   }
-  return Error{Errc::misconfigured,
-               options_.shown() + ": the item " + pointer +
-                   " holds something foreign: use another space"};
+  return Error{Errc::misconfigured, options_.shown() + ": the item " + pointer +
+                                        " holds something foreign: use another space"};
 }
 
 Status Store::restore(Connection& connection, const View& view, TimePoint by) {
@@ -156,7 +155,8 @@ void Store::recover(Step& step, const std::string& life, const std::optional<See
   const bool behind = known && (state.config.version < known->config.version ||
                                 state.last_stamp < known->last_stamp);
   if (!moved && !other && !behind) return;
-  Duration longest = state.config.max_lease;
+  // What this client knew of another life does not depend on what is allowed in this one.
+  Duration longest = moved || behind ? state.config.max_lease : Duration::zero();
   if (known) {
     longest = std::max(longest, known->longest(BootClock::now()));
     if (state.config.version < known->config.version) {
@@ -176,7 +176,8 @@ void Store::recover(Step& step, const std::string& life, const std::optional<See
   }
   // What this client knew of another life was granted before this one began.
   const std::int64_t since = moved || !other ? step.now.upper_us : state.born_us;
-  const std::int64_t until = std::max(since + micros(longest), state.longest_us);
+  std::int64_t until = since + micros(longest);
+  if (moved || behind) until = std::max(until, state.longest_us);
   if (until > std::max(state.quarantine_us, step.now.lower_us)) step.begin_quarantine(until);
   if (moved) {
     state.process = step.now.process;
@@ -213,18 +214,20 @@ Status Store::run_once(Connection& connection, const Ask& ask,
     if (!view->state) {
       if (!known) return forgotten();
       if (++restorations > 10) {
-        return Error{Errc::unavailable, options_.shown() + ": the server forgets the space as soon "
-                                                           "as it is put back: give it more memory"};
+        return Error{Errc::unavailable, options_.shown() +
+                                            ": the server forgets the space as soon "
+                                            "as it is put back: give it more memory"};
       }
-      if (Status status = restore(connection, *view, ask.by); !status) return unapplied(status.error());
+      if (Status status = restore(connection, *view, ask.by); !status)
+        return unapplied(status.error());
       continue;
     }
-    Result<Moment> now = ask.exact_time ? time_->now(connection, ask.by)
-                                        : time_->about_now(connection, ask.by);
-    const bool strange = now && (now->process != view->state->process ||
-                                 (known && known->life != view->life) ||
-                                 (known && view->state->config.version < known->config.version) ||
-                                 (known && view->state->last_stamp < known->last_stamp));
+    Result<Moment> now =
+        ask.exact_time ? time_->now(connection, ask.by) : time_->about_now(connection, ask.by);
+    const bool strange =
+        now && (now->process != view->state->process || (known && known->life != view->life) ||
+                (known && view->state->config.version < known->config.version) ||
+                (known && view->state->last_stamp < known->last_stamp));
     if (strange) now = time_->read_now(connection, ask.by);
     if (!now) return broken(now.error());
     Step step(*std::move(view->state), *std::move(now));
@@ -244,8 +247,9 @@ Status Store::run_once(Connection& connection, const Ask& ask,
         // The other one has got on. With a pause each time, it would win against us for ever.
         if (++races < most_races && BootClock::now() < ask.by) continue;
         attempt = server::Attempt::collided;
-        return Error{Errc::unavailable,
-                     options_.shown() + ": other clients were faster each time; nothing was applied"};
+        return Error{
+            Errc::unavailable,
+            options_.shown() + ": other clients were faster each time; nothing was applied"};
       }
     }
     saw(view->life, step, asked);

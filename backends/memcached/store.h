@@ -85,8 +85,8 @@ class Store {
   };
 
   Status run_any(const Ask& ask, const std::function<Status(Step&)>& make);
-  Status run_once(Connection& connection, const Ask& ask,
-                  const std::function<Status(Step&)>& make, server::Attempt& attempt);
+  Status run_once(Connection& connection, const Ask& ask, const std::function<Status(Step&)>& make,
+                  server::Attempt& attempt);
   Result<View> look(Connection& connection, TimePoint by);
   // Makes a life of the space, or the state that it lacks; no error if somebody else was faster.
   Status restore(Connection& connection, const View& view, TimePoint by);

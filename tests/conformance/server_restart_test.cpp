@@ -245,7 +245,9 @@ TEST_P(ServerRestart, WithoutAServerItIsUnavailable) {
 TEST_P(ServerRestart, WhoOpensWithPatienceWaitsForTheServer) {
   if (lacks_server()) return;
   // Otherwise somebody who has the space open has to put it back first.
-  if (skip_unless(harness().harness_traits().keeps_after_restart, "a space that outlives a restart")) return;
+  if (skip_unless(harness().harness_traits().keeps_after_restart,
+                  "a space that outlives a restart"))
+    return;
   for (const Outage::Kind kind : both) {
     SCOPED_TRACE(to_string(kind));
     Client admin = client();

@@ -74,7 +74,8 @@ std::optional<RawMemcached::Item> RawMemcached::get(const std::string& key) {
 std::string RawMemcached::store(const std::string& command, const std::string& key,
                                 const std::string& value, std::uint64_t cas) {
   const std::string unique = command == "cas" ? " " + std::to_string(cas) : "";
-  return say(command + " " + key + " 0 0 " + std::to_string(value.size()) + unique + "\r\n" + value);
+  return say(command + " " + key + " 0 0 " + std::to_string(value.size()) + unique + "\r\n" +
+             value);
 }
 
 }  // namespace lockset::test

@@ -56,7 +56,7 @@ TEST_F(Refusals, AServerThatWantsAPassword) {
 
 // The server's smallest limit has room for a few holds.
 TEST_F(Refusals, ASpaceThatIsFull) {
-  if (!start_with_space({"-I", "2k"})) return;
+  if (!start_with_space({"-I", "8k", "-o", "slab_chunk_max=4"})) return;
   Client c = client();
   std::vector<Stamp> stamps;
   Result<AcquireOutcome> outcome = AcquireOutcome(Stale{});

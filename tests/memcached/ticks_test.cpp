@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 
 // The server's clock began when the machine started: both show the same.
 TimePoint at(Duration since_boot) { return test::at(since_boot); }
-std::int64_t us(Duration duration) {
+std::int64_t in_us(Duration duration) {
   return std::chrono::duration_cast<std::chrono::microseconds>(duration).count();
 }
 
@@ -28,10 +28,10 @@ TEST(Ticks, ATickBoundsTheTimeFromBothSides) {
   ticks.saw("p", 100, at(100'990ms), at(100'991ms));
   ticks.saw("p", 101, at(101'002ms), at(101'003ms));
   const Moment moment = ticks.at(at(101'500ms)).value();
-  EXPECT_EQ(moment.lower_us, us(101s));
-  EXPECT_GE(moment.upper_us, us(101'500ms));
+  EXPECT_EQ(moment.lower_us, in_us(101s));
+  EXPECT_GE(moment.upper_us, in_us(101'500ms));
   // When it ticked, less than a second of 101 had passed.
-  EXPECT_LE(moment.upper_us, us(102'600ms));
+  EXPECT_LE(moment.upper_us, in_us(102'600ms));
 }
 
 // A server that was stopped for a minute answers with the time of before.
@@ -41,7 +41,7 @@ TEST(Ticks, AnOldReadingNeverMakesTheBoundTooLow) {
   ticks.saw("p", 100, at(160'001ms), at(160'002ms));
   EXPECT_FALSE(ticks.at(at(160'002ms)));
   ticks.saw("p", 160, at(160'010ms), at(160'011ms));
-  EXPECT_GE(ticks.at(at(160'011ms)).value().upper_us, us(160'011ms));
+  EXPECT_GE(ticks.at(at(160'011ms)).value().upper_us, in_us(160'011ms));
 }
 
 TEST(Ticks, AnotherProcessHasAnotherClock) {
@@ -58,7 +58,7 @@ TEST(Ticks, ABoundGrowsOldAndEnds) {
   ticks.saw("p", 101, at(101'002ms), at(101'003ms));
   const Moment early = ticks.at(at(102s)).value();
   const Moment late = ticks.at(at(202s)).value();
-  EXPECT_GT(late.upper_us - early.upper_us, us(100s)) << "clocks drift";
+  EXPECT_GT(late.upper_us - early.upper_us, in_us(100s)) << "clocks drift";
   EXPECT_FALSE(ticks.at(at(302s)));
 }
 
@@ -75,7 +75,7 @@ TEST(Ticks, WhoWasOvertakenChangesNothing) {
   ticks.saw("p", 100, at(100'990ms), at(100'991ms));
   ticks.saw("p", 101, at(101'002ms), at(101'003ms));
   ticks.saw("p", 100, at(100'500ms), at(101'004ms));
-  EXPECT_EQ(ticks.at(at(101'500ms)).value().lower_us, us(101s));
+  EXPECT_EQ(ticks.at(at(101'500ms)).value().lower_us, in_us(101s));
 }
 
 }  // namespace

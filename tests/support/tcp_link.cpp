@@ -115,8 +115,7 @@ void TcpLink::ended(const Flow& flow, Error error) {
 }
 
 void TcpLink::from_client(Flow& flow) {
-  const bool tempting =
-      std::string_view(flow.buffer.data(), flow.size).starts_with(state_.bait);
+  const bool tempting = std::string_view(flow.buffer.data(), flow.size).starts_with(state_.bait);
   if (state_.trap && exposed_ && !holding_ && !cutting_ && tempting) {
     const ProxyState::Trap trap = *state_.trap;
     state_.trap.reset();
