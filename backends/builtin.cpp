@@ -26,6 +26,9 @@ const Scheme schemes[] = {
 #ifdef LOCKSET_HAS_ZOOKEEPER
     zookeeper_scheme,
 #endif
+#ifdef LOCKSET_HAS_MEMCACHED
+    memcached_scheme,
+#endif
     migrate_scheme,
 };
 
@@ -33,6 +36,7 @@ const Scheme schemes[] = {
 std::string_view usual_name(std::string_view scheme) {
   if (scheme == "pgsql" || scheme == "psql") return "postgresql";
   if (scheme == "zk") return "zookeeper";
+  if (scheme == "memcache") return "memcached";
   if (scheme == "sqlite3" || scheme == "file") return "sqlite";
   return {};
 }

@@ -8,6 +8,7 @@ namespace lockset {
 
 // "memory:" opens a space of its own each time; threads share it through one Locks.
 extern const Scheme memory_scheme;
+extern const Scheme memcached_scheme;
 // Lock spaces during a migration: "migrate:?from=ADDRESS&to=ADDRESS".
 extern const Scheme migrate_scheme;
 extern const Scheme mysql_scheme;  // and MariaDB

@@ -45,8 +45,8 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "${this_library}")
 # One summary for all, then what each of them is.
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "named locks on the datastore you already run")
 set(sets "Sets of named read/write locks, taken all or nothing, on PostgreSQL, MySQL,
-MariaDB, Redis, ZooKeeper or SQLite. A crashed process never leaves a lock
-behind. Every grant has a stamp, by which the guarded resource can refuse a
+MariaDB, Redis, ZooKeeper, memcached or SQLite. A crashed process never leaves
+a lock behind. Every grant has a stamp, by which the guarded resource can refuse a
 stale holder.")
 set(CPACK_COMPONENT_COMMAND_DESCRIPTION "${sets}\n\nThis is the command, for shells, cron jobs and deploys.")
 set(CPACK_COMPONENT_LIBRARY_DESCRIPTION "${sets}\n\nThis is the shared library, for C++ programs.")

@@ -12,13 +12,13 @@ say() { printf '\n== %s\n' "$*"; }
 command_packages=(g++ cmake ninja-build pkg-config libboost-program-options-dev nlohmann-json3-dev)
 declare -A client_package=([sqlite]=libsqlite3-dev [postgresql]=libpqxx-dev
   [mysql]='libmysqlcppconn-dev libmariadb-dev' [redis]='libhiredis-dev libssl-dev'
-  [zookeeper]=libzookeeper-mt-dev)
+  [zookeeper]=libzookeeper-mt-dev [memcached]=libmemcached-dev)
 # shellcheck disable=SC2206  # split into words
 build_packages=("${command_packages[@]}" ${client_package[@]})
 test_packages=(libgtest-dev libgmock-dev libbenchmark-dev libboost-dev libboost-context-dev
   sqlite3 util-linux procps postgresql pgbouncer mariadb-server-core mariadb-client-core openssl
-  redis-server libzookeeper-java default-jre-headless iproute2 lighttpd lighttpd-mod-webdav curl
-  python3)
+  redis-server memcached libzookeeper-java default-jre-headless iproute2 lighttpd
+  lighttpd-mod-webdav curl python3)
 gate_packages=(clang-format debootstrap python3)
 
 # install_missing PACKAGE...: quick when nothing is missing.

@@ -66,6 +66,14 @@ for scheme in "${@:2}"; do
       bad 'belong together' "rediss://host/0?ssl_cert=/etc/cert.pem"
       bad 'password_file "/nowhere/file"' "redis://host/0?password_file=/nowhere/file"
       ;;
+    memcached)
+      bad_for_all "memcached://" ''
+      bad '//HOST:PORT/SPACE' "memcached:host"
+      bad 'names one server' "memcached://h1,h2/jobs"
+      bad 'space' "memcached://host/jobs/x"
+      bad 'not in both' "memcached://host/jobs?space=other"
+      bad 'first' "memcached://host/jobs?first=perhaps"
+      ;;
     zookeeper)
       bad_for_all "zookeeper://app:$secret@" /jobs
       bad 'zookeeper://host:2181/path' "zookeeper:host/jobs"

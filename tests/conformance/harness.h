@@ -8,6 +8,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lockset/backend.h"
@@ -59,6 +60,12 @@ struct HarnessTraits {
   // A server that was restarted may have lost grants: it makes no new ones until the space's
   // longest lease has passed (Inspection::quarantine). Earlier holds continue.
   bool quarantines = false;
+  // A server that was restarted still has all holds. Otherwise it has none, and living holders
+  // register theirs again.
+  bool keeps_after_restart = true;
+  // A step that changes something reads the state first, and then changes it by a request that
+  // begins with this. "": a step is one request.
+  std::string_view changes_by = {};
   // Many holds are released in one round trip. Otherwise they are released over several connections
   // at a time.
   bool releases_together = true;

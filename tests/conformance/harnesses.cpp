@@ -3,6 +3,9 @@
 #include "tests/conformance/harness.h"
 #include "tests/conformance/memory_harness.h"
 #include "tests/conformance/migrate_harness.h"
+#ifdef LOCKSET_HAS_MEMCACHED
+#include "tests/conformance/memcached_harness.h"
+#endif
 #ifdef LOCKSET_HAS_MYSQL
 #include "tests/conformance/mysql_harness.h"
 #endif
@@ -45,6 +48,9 @@ std::span<Harness* const> all_harnesses() {
 #endif
 #ifdef LOCKSET_HAS_ZOOKEEPER
       &zookeeper_harness(),
+#endif
+#ifdef LOCKSET_HAS_MEMCACHED
+      &memcached_harness(),
 #endif
       &migrate_old_only_harness(),
       &migrate_dual_old_harness(),

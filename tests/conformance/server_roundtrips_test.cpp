@@ -21,6 +21,11 @@ Wanted some_names(const std::string& prefix, std::size_t count) {
 
 class RoundTrips : public ServerConformance {
  protected:
+  // True if there is nothing to count; then the test is marked as skipped.
+  [[nodiscard]] bool lacks_server() {
+    return ServerConformance::lacks_server() ||
+           skip_unless(harness().harness_traits().changes_by.empty(), "steps of one request");
+  }
   // How many round trips a call takes. The proxy counts requests as one trip if they are sent
   // before the first one is answered. A client that waits for the processor between two parts of
   // one request seems to make two trips. So a call with more than one is measured again, and the

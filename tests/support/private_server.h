@@ -15,7 +15,7 @@ namespace lockset::test {
 // except for the const functions.
 class PrivateServer {
  public:
-  // Why a server of this kind ("postgresql", "mariadb", "mysql", "redis", "zookeeper",
+  // Why a server of this kind ("postgresql", "mariadb", "mysql", "redis", "memcached", "zookeeper",
   // "zookeeper-ensemble") can't be started here; unset if it can. Quick: it only looks for
   // programs.
   static std::optional<std::string> unavailable(const std::string& kind,

@@ -115,7 +115,8 @@ void TcpLink::ended(const Flow& flow, Error error) {
 }
 
 void TcpLink::from_client(Flow& flow) {
-  if (state_.trap && exposed_ && !holding_ && !cutting_) {
+  const bool tempting = std::string_view(flow.buffer.data(), flow.size).starts_with(state_.bait);
+  if (state_.trap && exposed_ && !holding_ && !cutting_ && tempting) {
     const ProxyState::Trap trap = *state_.trap;
     state_.trap.reset();
     holding_ = state_.caught = trap.kind == ProxyState::Trap::Kind::hold_request;

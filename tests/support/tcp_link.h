@@ -28,6 +28,7 @@ struct ProxyState {
   };
 
   std::optional<Trap> trap;
+  std::string bait;  // it catches requests that begin with this
   bool caught = false;
   bool blocked_to_server = false;
   bool blocked_to_client = false;

@@ -140,6 +140,10 @@ void TcpProxy::far(std::chrono::milliseconds delay) {
   impl_->on_thread([&] { impl_->state.delay = delay; });
 }
 
+void TcpProxy::catch_only(std::string_view beginning) {
+  impl_->on_thread([&] { impl_->state.bait = beginning; });
+}
+
 void TcpProxy::cut_next_reply(std::size_t pass, Ending ending) {
   impl_->on_thread([&] { impl_->set_trap({ProxyState::Trap::Kind::cut_reply, pass, ending}); });
 }

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace lockset::test {
@@ -46,6 +47,9 @@ class TcpProxy {
   // Each of these catches the next request on one of the connections that are open now; later
   // connections may be part of the client's preparation. It replaces one that has not caught its
   // request yet.
+
+  // From now on only requests that begin with this, in one piece. At first: "", all of them.
+  void catch_only(std::string_view beginning);
 
   enum class Ending : std::uint8_t {
     reset,

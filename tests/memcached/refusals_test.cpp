@@ -1,0 +1,91 @@
+// Servers and addresses that don't fit: one line that says what to do.
+#include <fstream>
+
+#include "tests/memcached/fixture.h"
+
+namespace lockset::memcached_tests {
+namespace {
+
+class Refusals : public MemcachedTest {
+ protected:
+  static std::string refused(const std::string& url, Errc code) {
+    const auto opened = open_backend(url, soon());
+    if (opened) {
+      ADD_FAILURE() << "it was opened";
+      return {};
+    }
+    EXPECT_EQ(opened.error().code, code) << opened.error().message;
+    EXPECT_EQ(opened.error().message.find('\n'), std::string::npos);
+    return opened.error().message;
+  }
+  static void expect(const std::string& message, const std::string& part) {
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  }
+};
+
+TEST_F(Refusals, AddressesThatMeanNothing) {
+  expect(refused("memcached://user:geheim@host/", Errc::unsupported), "SASL");
+  expect(refused("memcached://h1,h2/space", Errc::invalid), "one server");
+  expect(refused("memcached://host/a/b", Errc::invalid), "space");
+  expect(refused("memcached:host", Errc::invalid), "//HOST:PORT/SPACE");
+  expect(refused("memcached://host/space?nonsense=1", Errc::invalid), "first");
+}
+
+TEST_F(Refusals, ServersThatAreNotThere) {
+  if (!start()) return;
+  const std::uint16_t port = server().port();
+  server().stop();
+  expect(refused("memcached://127.0.0.1:" + std::to_string(port), Errc::unavailable),
+         "connection failed");
+  expect(refused("memcached://nowhere.invalid", Errc::unavailable), "has no address");
+}
+
+TEST_F(Refusals, AServerWithoutCas) {
+  if (!start({"-C"})) return;
+  expect(refused(url(), Errc::misconfigured), "-C");
+  EXPECT_EQ(init_space(url(), soon()).error().code, Errc::misconfigured);
+}
+
+TEST_F(Refusals, AServerThatWantsAPassword) {
+  if (!start()) return;
+  const std::string file = (server().folder() / "data" / "users").string();
+  std::ofstream(file) << "user:password\n";
+  test::PrivateServer other("memcached", {"-Y", file});
+  expect(refused(other.admin_url(), Errc::unavailable), "login");
+}
+
+// The server's smallest limit has room for a few holds.
+TEST_F(Refusals, ASpaceThatIsFull) {
+  if (!start_with_space({"-I", "8k", "-o", "slab_chunk_max=4"})) return;
+  Client c = client();
+  std::vector<Stamp> stamps;
+  Result<AcquireOutcome> outcome = AcquireOutcome(Stale{});
+  for (int i = 0; i < 100; ++i) {
+    outcome = c.ask({write("n" + std::to_string(i))}, {.lease = 4s});
+    if (!outcome) break;
+    stamps.push_back(std::get<Grant>(*outcome).stamp);
+  }
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, Errc::unavailable);
+  expect(outcome.error().message, "item_size_max");
+  EXPECT_GE(stamps.size(), 2U);
+  for (const Stamp stamp : stamps) EXPECT_TRUE(c.renew(stamp, 4s)) << "there is room for these";
+  for (const Stamp stamp : stamps) EXPECT_TRUE(c.release(stamp));
+  EXPECT_TRUE(c.try_take({write("again")}, {.lease = 1s}));
+}
+
+TEST_F(Refusals, DoctorNamesWhatWeakensTheServer) {
+  if (!start_with_space()) return;
+  EXPECT_TRUE(test::finding(url(), "evictions").starts_with("warning"));
+  EXPECT_TRUE(test::finding(url(), "flush_all").starts_with("warning"));
+  EXPECT_TRUE(test::finding(url(), "durability").starts_with("warning"));
+  EXPECT_EQ(test::finding(url(), "quarantine"), "");
+  test::PrivateServer strict("memcached", {"-M", "-F"});
+  init_space(strict.admin_url(), soon()).value();
+  EXPECT_TRUE(test::finding(strict.admin_url(), "evictions").starts_with("ok") ||
+              test::finding(strict.admin_url(), "evictions").starts_with("good"));
+  EXPECT_TRUE(test::finding(strict.admin_url(), "quarantine").starts_with("warning"));
+}
+
+}  // namespace
+}  // namespace lockset::memcached_tests
