@@ -24,7 +24,7 @@ class Refusals : public MemcachedTest {
 };
 
 TEST_F(Refusals, AddressesThatMeanNothing) {
-  expect(refused("memcached://user:geheim@host/", Errc::unsupported), "SASL");
+  expect(refused("memcached://user:geheim@host/", Errc::invalid), "SASL");
   expect(refused("memcached://h1,h2/space", Errc::invalid), "one server");
   expect(refused("memcached://host/a/b", Errc::invalid), "space");
   expect(refused("memcached:host", Errc::invalid), "//HOST:PORT/SPACE");
