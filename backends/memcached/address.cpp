@@ -43,9 +43,9 @@ std::string Options::shown() const {
 Result<Options> parse_address(const Url& url) {
   Options options;
   if (!url.user.empty() || !url.password.empty()) {
-    return Error{Errc::unsupported,
-                 "a memcached: address takes no user or password: Lockset does not log in to "
-                 "memcached (SASL); protect the server by its network"};
+    return invalid(
+        "a memcached: address takes no user or password: Lockset does not log in to "
+        "memcached (SASL); protect the server by its network");
   }
   if (Status host = read_one_host(options.host, options.port, url); !host) return host.error();
   if (Status space = read_space(options, url); !space) return space.error();

@@ -25,7 +25,7 @@ struct Options {
   [[nodiscard]] std::string shown() const;
 };
 
-// Errc::invalid, with what to write instead; Errc::unsupported for a user or a password.
+// Errc::invalid, with what to write instead.
 Result<Options> parse_address(const Url& url);
 
 }  // namespace lockset::memcached

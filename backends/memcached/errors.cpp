@@ -36,12 +36,6 @@ Error failed(memcached_st* client, memcached_return_t code, Sent sent, const std
                   "it more (-m), and no other data"};
     case MEMCACHED_HOST_LOOKUP_FAILURE:
       return {Errc::unavailable, where + ": the host has no address: check its name"};
-    // The library reports these before it sends anything.
-    case MEMCACHED_CONNECTION_FAILURE:
-    case MEMCACHED_NO_SERVERS:
-    case MEMCACHED_SERVER_MARKED_DEAD:
-    case MEMCACHED_SERVER_TEMPORARILY_DISABLED:
-      return no_answer(Sent::nothing, where, quote(client, code));
     case MEMCACHED_AUTH_PROBLEM:
     case MEMCACHED_AUTH_FAILURE:
     case MEMCACHED_AUTH_CONTINUE:
@@ -55,6 +49,8 @@ Error failed(memcached_st* client, memcached_return_t code, Sent sent, const std
     case MEMCACHED_PROTOCOL_ERROR:
     case MEMCACHED_UNKNOWN_READ_FAILURE:
       return unknown_answer(sent, where, quote(client, code));
+    // Also "connection failure": the library says that of a connection that was reset while it
+    // waited for the answer.
     default:
       return no_answer(sent, where, quote(client, code));
   }

@@ -52,7 +52,7 @@ job=$pid
 soon filled stamp
 server stop
 server start
-LOCKSET_URL=$admin_url soon held x
+LOCKSET_URL=$admin_url soon held x 2>missing.err  # until the job has put the space back
 refused 69 'no new grants' at "$admin_url" run --write y -n -- touch "$work/ran"
 exits 0 at "$admin_url" run --write y --patience 1m -- true
 exits 75 at "$admin_url" run --write x -n -- true

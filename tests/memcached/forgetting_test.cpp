@@ -47,6 +47,27 @@ TEST_F(Forgetting, LivingHoldersStayAndNobodyElseComes) {
   }
 }
 
+// Other data took the room.
+TEST_F(Forgetting, AnEvictionIsALossToo) {
+  if (!start_with_space({"-m", "2"})) return;
+  Client holder = client("holder");
+  Client other = client("other");
+  const Grant grant = holder.take({write("a")}, {.lease = 4s});
+  test::RawMemcached raw = this->raw();
+  const std::string pointer = raw.get("lockset:lockset")->value;
+  for (int i = 0; raw.get("lockset:lockset") && i < 1'000'000;) {
+    EXPECT_TRUE(holder.renew(grant.stamp, 4s));
+    for (const int end = i + 2000; i < end; ++i) {
+      ASSERT_EQ(raw.store("set", "other:data:" + std::to_string(i), pointer), "STORED");
+    }
+  }
+  ASSERT_FALSE(raw.get("lockset:lockset")) << "nothing was thrown away";
+  expect_refused(other);
+  EXPECT_TRUE(holder.renew(grant.stamp, 4s));
+  EXPECT_TRUE(holder.is_live(grant.stamp));
+  EXPECT_NE(test::finding(url(), "evictions"), "");
+}
+
 // A holder that died is not registered again; its lease has ended by then.
 TEST_F(Forgetting, ADeadHoldersSetIsFreeAfterTheQuarantine) {
   if (!start_with_space()) return;

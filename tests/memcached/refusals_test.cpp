@@ -24,7 +24,7 @@ class Refusals : public MemcachedTest {
 };
 
 TEST_F(Refusals, AddressesThatMeanNothing) {
-  expect(refused("memcached://user:geheim@host/", Errc::unsupported), "SASL");
+  expect(refused("memcached://user:geheim@host/", Errc::invalid), "SASL");
   expect(refused("memcached://h1,h2/space", Errc::invalid), "one server");
   expect(refused("memcached://host/a/b", Errc::invalid), "space");
   expect(refused("memcached:host", Errc::invalid), "//HOST:PORT/SPACE");
@@ -54,14 +54,19 @@ TEST_F(Refusals, AServerThatWantsAPassword) {
   expect(refused(other.admin_url(), Errc::unavailable), "login");
 }
 
-// The server's smallest limit has room for a few holds.
+// Of the largest sets of the longest names, there is room for a few.
 TEST_F(Refusals, ASpaceThatIsFull) {
-  if (!start_with_space({"-I", "8k", "-o", "slab_chunk_max=4"})) return;
+  if (!start_with_space()) return;
   Client c = client();
   std::vector<Stamp> stamps;
   Result<AcquireOutcome> outcome = AcquireOutcome(Stale{});
   for (int i = 0; i < 100; ++i) {
-    outcome = c.ask({write("n" + std::to_string(i))}, {.lease = 4s});
+    test::Wanted wanted;
+    for (int k = 0; k < 256; ++k) {
+      const std::string name = std::to_string(i) + "-" + std::to_string(k);
+      wanted.push_back(write(name + std::string(255 - name.size(), 'x')));
+    }
+    outcome = c.ask(wanted, {.lease = 30s});
     if (!outcome) break;
     stamps.push_back(std::get<Grant>(*outcome).stamp);
   }
@@ -69,9 +74,28 @@ TEST_F(Refusals, ASpaceThatIsFull) {
   EXPECT_EQ(outcome.error().code, Errc::unavailable);
   expect(outcome.error().message, "item_size_max");
   EXPECT_GE(stamps.size(), 2U);
-  for (const Stamp stamp : stamps) EXPECT_TRUE(c.renew(stamp, 4s)) << "there is room for these";
+  for (const Stamp stamp : stamps) EXPECT_TRUE(c.renew(stamp, 30s)) << "there is room for these";
   for (const Stamp stamp : stamps) EXPECT_TRUE(c.release(stamp));
   EXPECT_TRUE(c.try_take({write("again")}, {.lease = 1s}));
+}
+
+TEST_F(Refusals, AServerWithoutMemory) {
+  if (!start_with_space({"-m", "2", "-M"})) return;
+  test::RawMemcached raw = this->raw();
+  for (std::size_t size = 50; size < 20'000; size += size / 8) {
+    for (int i = 0; i < 100'000; ++i) {
+      const std::string key = "other:" + std::to_string(size) + ":" + std::to_string(i);
+      if (raw.store("set", key, std::string(size, 'x')) != "STORED") break;
+    }
+  }
+  Client c = client();
+  Result<AcquireOutcome> outcome = AcquireOutcome(Stale{});
+  for (int i = 0; i < 200 && outcome; ++i) {
+    outcome = c.ask({write("n" + std::to_string(i))}, {.lease = 4s});
+  }
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().code, Errc::unavailable);
+  expect(outcome.error().message, "no memory left");
 }
 
 TEST_F(Refusals, DoctorNamesWhatWeakensTheServer) {
