@@ -27,6 +27,7 @@ const Scheme schemes[] = {
     zookeeper_scheme,
 #endif
     migrate_scheme,
+    quorum_scheme,
 };
 
 // What people call a store that has another name here.
