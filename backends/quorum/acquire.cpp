@@ -76,7 +76,9 @@ struct QuorumBackend::Attempt {
   // --- once it is decided: an answer that comes then is late ---
   bool decided = false;
   Stamp granted;                   // 0: not granted
-  std::optional<Stamp> most_late;  // a late part with a greater stamp is given back
+  // The stamp's part, if it is the greatest one and not the proposal. A late part must have a lower
+  // one, otherwise it would look as if the hold had another stamp; an early one no greater one.
+  std::optional<Stamp> level;
 
   [[nodiscard]] KnownHold part(Stamp stamp, std::int64_t store_time_us = 0) const {
     return {set, owner, tag.token, stamp, store_time_us};
@@ -224,7 +226,7 @@ std::pair<Result<AcquireOutcome>, QuorumBackend::Split> QuorumBackend::attempt(
       const int index = view.seats[seat].index;
       if (by_index < 0 || index < by_index) by_index = index;
     }
-    mine.most_late = level;
+    mine.level = level;
     lock.unlock();
     if (high < needed) {
       high += raise(mine, view, lower, level, needed - high);
@@ -313,17 +315,16 @@ void QuorumBackend::late(Attempt& attempt, std::size_t seat, Result<AcquireOutco
   const Grant* grant = std::get_if<Grant>(&*outcome);
   if (grant == nullptr) return;
   Stamp whole;
-  std::optional<Stamp> most;
+  std::optional<Stamp> level;
   {
     const std::lock_guard lock(attempt.mutex);
     whole = attempt.granted;
-    most = attempt.most_late;
+    level = attempt.level;
   }
   const Part part{.stamp = grant->stamp,
                   .store_time_us = grant->store_time_us,
                   .until = later(BootClock::now(), grant->lease)};
-  const bool kept =
-      whole && (!most || grant->stamp <= *most) && book_.add_part(whole, seat, part);
+  const bool kept = whole && (!level || grant->stamp < *level) && book_.add_part(whole, seat, part);
   if (!kept) tidy(seat, attempt.part(grant->stamp, grant->store_time_us), part.until);
 }
 
@@ -374,7 +375,7 @@ std::size_t QuorumBackend::raise(const Attempt& attempt, const View& view, const
 
 Result<AcquireOutcome> QuorumBackend::granted(Attempt& attempt, const AcquireRequest& request,
                                               Stamp whole) {
-  Held held{.tag = attempt.tag, .parts = std::vector<Part>(nodes_.size())};
+  Held held{.tag = attempt.tag, .app = attempt.owner.app, .parts = std::vector<Part>(nodes_.size())};
   std::vector<Duration> leases;
   std::vector<QuorumTime::Reading> readings;
   Grant result;
@@ -382,7 +383,7 @@ Result<AcquireOutcome> QuorumBackend::granted(Attempt& attempt, const AcquireReq
   for (std::size_t seat = 0; seat < nodes_.size(); ++seat) {
     const Attempt::Answer& answer = attempt.answers[seat];  // nobody changes them any more
     if (const Grant* grant = grant_in(answer.outcome)) {
-      if (attempt.most_late && grant->stamp > *attempt.most_late) {
+      if (attempt.level && grant->stamp > *attempt.level) {
         tidy(seat, attempt.part(grant->stamp, grant->store_time_us), attempt.until);
         continue;
       }
@@ -511,7 +512,8 @@ std::pair<Result<AcquireOutcome>, QuorumBackend::Split> QuorumBackend::refused(
     busy.holder = before->holder;
     busy.holder_label = before->holder_label;
   } else {
-    Result<Inspection> there = inspect({InspectQuery::Match::name, busy.name}, request.by);
+    Result<Inspection> there = 
+        show({InspectQuery::Match::name, busy.name}, request.by, Patience::for_most);
     const HoldInfo* in_way = nullptr;
     if (there) {
       for (const HoldInfo& hold : there->holds) {
@@ -555,7 +557,7 @@ Result<std::optional<Grant>> QuorumBackend::resolve(const HoldRef& attempt, Time
   const std::optional<Book::Attempt> known = book_.attempt(attempt.token);
   if (known && !known->granted) return std::optional<Grant>();
   const std::optional<Held> held = known ? book_.find(known->granted) : std::nullopt;
-  if (known && (!held || held->ending)) return std::optional<Grant>();
+  if (known && !held) return std::optional<Grant>();
   if (!known) {
     // Of another process. The tag of its parts tells what the stamp is.
     const InspectQuery query =

@@ -1,8 +1,8 @@
 #include "backends/quorum/address.h"
 
-#include <algorithm>
 #include <set>
 
+#include "core/percent.h"
 #include "lockset/registry.h"
 
 namespace lockset::quorum {
@@ -55,6 +55,15 @@ Result<Addresses> addresses_of(const Url& url) {
     if (!seen.insert(address).second) return bad(which + " was named before");
   }
   return Addresses{url.nodes};
+}
+
+std::string quorum_url(const std::vector<std::string>& of) {
+  std::string url = "quorum:";
+  for (const std::string& each : of) {
+    url += url.back() == ':' ? "?of=" : "&of=";
+    url += percent_encoded(each);
+  }
+  return url;
 }
 
 std::vector<NodeAddress> nodes_of(const Addresses& addresses) {

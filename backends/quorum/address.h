@@ -21,6 +21,9 @@ Result<Addresses> addresses_of(const Url& url);
 // "node 2 (redis://host/space)", without its secret. `position` counts from 0.
 std::string node_name(std::size_t position, const std::string& address);
 
+// The address of a quorum of these.
+std::string quorum_url(const std::vector<std::string>& of);
+
 // How each node is opened.
 std::vector<NodeAddress> nodes_of(const Addresses& addresses);
 

@@ -113,7 +113,13 @@ class QuorumBackend final : public Backend {
 
   // --- inspection.cpp ---
   struct Seen;  // what an inspection of all nodes showed
-  Result<Seen> look(const InspectQuery& query, TimePoint by);
+  enum class Patience : std::uint8_t {
+    for_most,
+    for_all,  // whoever ends a hold has to know which of its parts decides
+  };
+  Result<Seen> look(const InspectQuery& query, TimePoint by, Patience patience);
+  Result<Inspection> show(const InspectQuery& query, TimePoint by, Patience patience);
+  static void name_stamp(Sighting& sighting, const View& view, std::size_t missing);
   Result<std::optional<Held>> look_for(Stamp whole, TimePoint by);
   Result<std::optional<Grant>> look_for_attempt(const Token& token, const InspectQuery& query,
                                                 TimePoint by);

@@ -42,6 +42,12 @@ std::optional<Held> Book::begin_end(Stamp whole) {
   return at->second;
 }
 
+void Book::take_back_end(Stamp whole) {
+  const std::lock_guard lock(mutex_);
+  const auto at = held_.find(whole);
+  if (at != held_.end()) at->second.ending = false;
+}
+
 bool Book::add_part(Stamp whole, std::size_t seat, const Part& part) {
   const std::lock_guard lock(mutex_);
   const auto at = held_.find(whole);

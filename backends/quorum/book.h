@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct Part {
 
 struct Held {
   HoldTag tag;
+  std::string app;          // whose hold it is
   std::vector<Part> parts;  // one for each seat
   bool ending = false;      // somebody is ending it, or tried to: it gets no further part
 };
@@ -37,6 +39,8 @@ class Book {
   [[nodiscard]] std::optional<Held> find(Stamp whole) const;
   // As find(); from now on the hold gets no further part.
   std::optional<Held> begin_end(Stamp whole);
+  // It was not ended.
+  void take_back_end(Stamp whole);
   // False: the hold has ended or is ending, or already has a part there; then nothing is changed.
   bool add_part(Stamp whole, std::size_t seat, const Part& part);
   // Applies `change` to the part, if the hold is known.

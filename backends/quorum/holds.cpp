@@ -216,7 +216,7 @@ Result<bool> QuorumBackend::end(const HoldRef& whole, std::string_view app, Time
   // They may still be under way when this call returns, so they own what they need.
   std::vector<KnownHold> all_parts;
   for (std::size_t seat = 0; seat < nodes_.size(); ++seat) {
-    all_parts.push_back(part_of(whole, *held, seat, app));
+    all_parts.push_back(part_of(whole, *held, seat, app.empty() ? held->app : app));
   }
   const auto shared = std::make_shared<const std::vector<KnownHold>>(std::move(all_parts));
   const Stamp stamp = whole.stamp;
@@ -269,13 +269,15 @@ Result<bool> QuorumBackend::end(const HoldRef& whole, std::string_view app, Time
     return error;
   }
   const bool ours = decided ? mine : true;
-  if (!ours && ended_by_us == 0) return false;
+  if (!ours && ended_by_us == 0) {
+    book_.take_back_end(stamp);
+    return false;
+  }
   // What did not answer is no hold any more.
   for (std::size_t seat = 0; seat < nodes_.size(); ++seat) {
     const Part& part = held->parts[seat];
     const auto& answer = seat == deciding ? last[seat] : first[seat];
     if (!part.live() || (answer && answer->ok())) continue;
-    if (app.empty()) continue;  // a hold of any application, which only its lease ends
     tidy(seat, (*shared)[seat], part.until);
   }
   book_.forget(stamp);

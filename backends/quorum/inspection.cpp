@@ -8,6 +8,15 @@
 #include "core/time_math.h"
 
 namespace lockset::quorum {
+namespace {
+
+// A node that hangs must not use up the time that is left for others.
+TimePoint half_way(TimePoint by) {
+  const TimePoint now = BootClock::now();
+  return by <= now ? by : now + (by - now) / 2;
+}
+
+}  // namespace
 
 struct QuorumBackend::Sighting {
   HoldTag tag;
@@ -17,6 +26,12 @@ struct QuorumBackend::Sighting {
   [[nodiscard]] std::size_t count() const {
     return static_cast<std::size_t>(
         std::count_if(parts.begin(), parts.end(), [](const auto& part) { return part.has_value(); }));
+  }
+  // How many nodes drew just what was proposed.
+  [[nodiscard]] std::size_t exact() const {
+    return static_cast<std::size_t>(
+        std::count_if(parts.begin(), parts.end(),
+                      [&](const auto& part) { return part && part->stamp == tag.proposal; }));
   }
   // What is left of the lease on a majority, or on the last node if fewer show it. Unset: for ever.
   [[nodiscard]] std::optional<Duration> remaining(std::size_t majority) const {
@@ -29,6 +44,28 @@ struct QuorumBackend::Sighting {
     return left == Duration::max() ? std::nullopt : std::optional(left);
   }
 };
+
+// The stamp as granted() made it: by the proposal if a majority drew just that, else by the greatest
+// stamp and the lowest index with it. While nodes do not answer, it may be another one.
+void QuorumBackend::name_stamp(Sighting& sighting, const View& view, std::size_t missing) {
+  const std::size_t exact = sighting.exact();
+  if (exact > 0 && exact + missing >= view.majority()) {
+    sighting.whole = whole_stamp(sighting.tag.proposal, agreed);
+    return;
+  }
+  Stamp greatest;
+  int index = 0;
+  for (std::size_t seat = 0; seat < sighting.parts.size(); ++seat) {
+    const auto& part = sighting.parts[seat];
+    if (!part) continue;
+    const int here = view.seats[seat].index;
+    if (part->stamp > greatest || (part->stamp == greatest && here < index)) {
+      greatest = part->stamp;
+      index = here;
+    }
+  }
+  sighting.whole = whole_stamp(greatest, index);
+}
 
 struct QuorumBackend::Seen {
   Now view;
@@ -43,9 +80,25 @@ struct QuorumBackend::Seen {
   [[nodiscard]] bool counts(const Sighting& hold) const {
     return hold.count() + missing() >= view->majority();
   }
+  // It may be the hold with this stamp, and if all nodes answered, it is.
+  [[nodiscard]] bool may_be(const Sighting& hold, Stamp whole) const {
+    if (!counts(hold)) return false;
+    if (hold.whole == whole) return true;
+    if (missing() == 0) return false;
+    const int index = drawn_by(whole);
+    if (index == agreed) {
+      return hold.tag.proposal == part_of_stamp(whole) && hold.exact() > 0 &&
+             hold.exact() + missing() >= view->majority();
+    }
+    const std::optional<std::size_t> seat = view->seat_of(index);
+    if (!seat || !answered[*seat]) return false;
+    const auto& part = hold.parts[*seat];
+    return part && part->stamp == part_of_stamp(whole);
+  }
 };
 
-Result<QuorumBackend::Seen> QuorumBackend::look(const InspectQuery& query, TimePoint by) {
+Result<QuorumBackend::Seen> QuorumBackend::look(const InspectQuery& query, TimePoint by,
+                                                 Patience patience) {
   Seen seen;
   seen.view = now();
   if (!seen.view || seen.view->refusal) {
@@ -57,8 +110,8 @@ Result<QuorumBackend::Seen> QuorumBackend::look(const InspectQuery& query, TimeP
   const auto gather = ask<Inspection>(
       counting(*seen.view), by, Urgency::usual,
       [shared, by](std::size_t, Backend& store) { return store.inspect(*shared, by); });
-  const auto answers = gather->wait(by, [this](const Gather<Inspection>::Answers& so_far) {
-    return good_ones<Inspection>(so_far) >= majority();
+  const auto answers = gather->wait(by, [&](const Gather<Inspection>::Answers& so_far) {
+    return patience == Patience::for_most && good_ones<Inspection>(so_far) >= majority();
   });
   if (good_ones<Inspection>(answers) < majority()) return no_majority<Inspection>(answers);
 
@@ -85,29 +138,19 @@ Result<QuorumBackend::Seen> QuorumBackend::look(const InspectQuery& query, TimeP
   if (waits > Duration::zero()) seen.quarantine = waits;
 
   for (auto& [token, sighting] : by_token) {
-    // The stamp as granted() made it: by the proposal if a node drew just that, else by the
-    // greatest stamp and the lowest index with it.
-    Stamp greatest;
-    int index = 0;
-    bool exact = false;
-    for (std::size_t seat = 0; seat < nodes_.size(); ++seat) {
-      const auto& part = sighting.parts[seat];
-      if (!part) continue;
-      exact = exact || part->stamp == sighting.tag.proposal;
-      const int here = seen.view->seats[seat].index;
-      if (part->stamp > greatest || (part->stamp == greatest && here < index)) {
-        greatest = part->stamp;
-        index = here;
-      }
-    }
-    sighting.whole = exact ? whole_stamp(sighting.tag.proposal, agreed) : whole_stamp(greatest, index);
+    name_stamp(sighting, *seen.view, seen.missing());
     seen.holds.push_back(std::move(sighting));
   }
   return seen;
 }
 
 Result<Inspection> QuorumBackend::inspect(const InspectQuery& query, TimePoint by) {
-  Result<Seen> seen = look(query, by);
+  return show(query, by, Patience::for_all);
+}
+
+Result<Inspection> QuorumBackend::show(const InspectQuery& query, TimePoint by,
+                                       Patience patience) {
+  Result<Seen> seen = look(query, half_way(by), patience);
   if (!seen) return std::move(seen).error();
   Inspection result;
   result.quarantine = seen->quarantine;
@@ -128,14 +171,21 @@ Result<Inspection> QuorumBackend::inspect(const InspectQuery& query, TimePoint b
 
 // A hold that another process took.
 Result<std::optional<Held>> QuorumBackend::look_for(Stamp whole, TimePoint by) {
-  const Result<Seen> seen = look({}, by);
+  const Result<Seen> seen = look({}, half_way(by), Patience::for_all);
   if (!seen) return seen.error();
+  const Sighting* found = nullptr;
+  bool several = false;
   for (const Sighting& sighting : seen->holds) {
-    if (sighting.whole != whole || !seen->counts(sighting)) continue;
-    Held held{.tag = sighting.tag, .parts = std::vector<Part>(nodes_.size())};
+    if (!seen->may_be(sighting, whole)) continue;
+    several = found != nullptr;
+    found = &sighting;
+  }
+  if (found != nullptr && !several) {
+    Held held{.tag = found->tag, .app = {}, .parts = std::vector<Part>(nodes_.size())};
     for (std::size_t seat = 0; seat < nodes_.size(); ++seat) {
-      const auto& part = sighting.parts[seat];
+      const auto& part = found->parts[seat];
       if (!part) continue;
+      held.app = part->owner.app;
       held.parts[seat].stamp = part->stamp;
       held.parts[seat].until =
           part->remaining ? later(BootClock::now(), *part->remaining) : TimePoint::max();
@@ -144,16 +194,17 @@ Result<std::optional<Held>> QuorumBackend::look_for(Stamp whole, TimePoint by) {
   }
   // The node that drew the stamp may be the only one that could tell which hold it is.
   const int index = drawn_by(whole);
-  const std::optional<std::size_t> seat = index == agreed ? std::nullopt : seen->view->seat_of(index);
-  if (index != agreed && (!seat || !seen->answered[*seat])) {
-    const bool perhaps =
-        std::any_of(seen->holds.begin(), seen->holds.end(),
-                    [&](const Sighting& one) { return seen->counts(one) && one.whole < whole; });
-    if (perhaps) {
-      return Error{Errc::unavailable,
-                   "the node of the quorum that drew the stamp " + std::to_string(whole.value) +
-                       " does not answer, so it is not known which hold it is"};
-    }
+  const std::optional<std::size_t> seat =
+      index == agreed ? std::nullopt : seen->view->seat_of(index);
+  const bool silent = index != agreed && (!seat || !seen->answered[*seat]);
+  const bool perhaps = std::any_of(
+      seen->holds.begin(), seen->holds.end(),
+      [&](const Sighting& one) { return seen->counts(one) && one.whole < whole; });
+  if (several || (silent && perhaps)) {
+    return Error{Errc::unavailable,
+                 "a node of the quorum does not answer, and without it it is not known which hold "
+                 "has the stamp " +
+                     std::to_string(whole.value)};
   }
   return std::optional<Held>();
 }
@@ -161,7 +212,7 @@ Result<std::optional<Held>> QuorumBackend::look_for(Stamp whole, TimePoint by) {
 Result<std::optional<Grant>> QuorumBackend::look_for_attempt(const Token& token,
                                                              const InspectQuery& query,
                                                              TimePoint by) {
-  const Result<Seen> seen = look(query, by);
+  const Result<Seen> seen = look(query, by, Patience::for_most);
   if (!seen) return seen.error();
   for (const Sighting& sighting : seen->holds) {
     if (sighting.tag.token != token || sighting.count() < majority()) continue;

@@ -112,7 +112,7 @@ View put_together(const std::vector<std::optional<NodeConfig>>& read) {
     View::Seat& seat = view.seats[i];
     seat.read = read[i];
     if (!read[i]) continue;
-    view.together.version = std::max(view.together.version, read[i]->config.version);
+    view.together.version += read[i]->config.version;
     seat.trouble = trouble_of(*read[i], marks[i], common, nodes);
     if (seat.trouble.empty() && !indexes.insert(marks[i]->mark.index).second) {
       seat.trouble = "it is the same lock space as another node of this address";

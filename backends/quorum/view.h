@@ -43,7 +43,7 @@ struct View {
   [[nodiscard]] std::optional<std::size_t> seat_of(int index) const;
 };
 
-// `together.version` is the greatest of the nodes' versions; 0 if nothing was read.
+// `together.version` is the sum of the versions that were read.
 View put_together(const std::vector<std::optional<NodeConfig>>& read);
 
 // 1, or max_permits for any number: between them a majority can't count (ADR 0073).

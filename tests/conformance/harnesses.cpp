@@ -9,6 +9,7 @@
 #ifdef LOCKSET_HAS_POSTGRESQL
 #include "tests/conformance/postgresql_harness.h"
 #endif
+#include "tests/conformance/quorum_harness.h"
 #ifdef LOCKSET_HAS_REDIS
 #include "tests/conformance/redis_harness.h"
 #endif
@@ -52,6 +53,16 @@ std::span<Harness* const> all_harnesses() {
       &migrate_new_only_harness(),
 #ifdef LOCKSET_HAS_SQLITE
       &migrate_files_harness(),
+#endif
+      &quorum_memory_harness(),
+#ifdef LOCKSET_HAS_SQLITE
+      &quorum_files_harness(),
+#endif
+#ifdef LOCKSET_HAS_REDIS
+      &quorum_redis_harness(),
+#endif
+#if defined(LOCKSET_HAS_SQLITE) && defined(LOCKSET_HAS_REDIS) && defined(LOCKSET_HAS_POSTGRESQL)
+      &quorum_mixed_harness(),
 #endif
   };
   return harnesses;
