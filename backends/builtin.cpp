@@ -26,8 +26,7 @@ const Scheme schemes[] = {
 #ifdef LOCKSET_HAS_ZOOKEEPER
     zookeeper_scheme,
 #endif
-    migrate_scheme,
-    quorum_scheme,
+    migrate_scheme,    quorum_scheme,
 };
 
 // What people call a store that has another name here.

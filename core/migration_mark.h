@@ -33,8 +33,8 @@ struct MigrationMark {
   // The same in both stores of one migration, drawn at its start; positive, 32 bits. 0 without one.
   std::uint32_t migration = 0;
 
-  // Reads SpaceConfig::migration_phase. Errc::misconfigured for a node of a quorum, and for a number
-  // that this version does not know: a newer version wrote it.
+  // Reads SpaceConfig::migration_phase. Errc::misconfigured for a node of a quorum, and for a
+  // number that this version does not know: a newer version wrote it.
   static Result<MigrationMark> decode(std::int64_t phase);
   // At most 2^48, which every store keeps exactly.
   [[nodiscard]] std::int64_t encode() const noexcept;

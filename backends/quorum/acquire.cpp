@@ -75,7 +75,7 @@ struct QuorumBackend::Attempt {
   Seats asked;
   // --- once it is decided: an answer that comes then is late ---
   bool decided = false;
-  Stamp granted;                   // 0: not granted
+  Stamp granted;  // 0: not granted
   // The stamp's part, if it is the greatest one and not the proposal. A late part must have a lower
   // one, otherwise it would look as if the hold had another stamp; an early one no greater one.
   std::optional<Stamp> level;
@@ -154,8 +154,7 @@ Result<AcquireOutcome> QuorumBackend::try_acquire(const AcquireRequest& request)
   }
   if (request.config_version != view->together.version) return AcquireOutcome(Stale{});
   for (int round = 0;; ++round) {
-    auto [outcome, split] =
-        attempt(request, *view, of_round(request.token, round), round);
+    auto [outcome, split] = attempt(request, *view, of_round(request.token, round), round);
     if (split == Split::no) return std::move(outcome);
     // Several clients have a minority each, and gave it back. The one that comes first next time
     // gets all.
@@ -223,8 +222,7 @@ std::pair<Result<AcquireOutcome>, QuorumBackend::Split> QuorumBackend::attempt(
       if (grant->stamp < level) lower[seat] = true;
       if (grant->stamp != level) continue;
       ++high;
-      const int index = view.seats[seat].index;
-      if (by_index < 0 || index < by_index) by_index = index;
+      by_index = std::max(by_index, view.seats[seat].index);
     }
     mine.level = level;
     lock.unlock();
@@ -259,46 +257,46 @@ void QuorumBackend::send(const std::shared_ptr<Attempt>& attempt, const View& vi
     if (is_lead && ticket && !ticket->over && ticket->seat == seat) there = ticket->there;
     const std::int64_t version = view.seats[seat].read->config.version;
     const Stamp least = nodes_[seat]->exact() ? attempt->tag.proposal : floor;
-    nodes_[seat]->ask(
-        attempt->by, Urgency::usual, even_if_down,
-        [this, attempt, seat, is_lead, there, version, least, will_wait,
-         ends_with_process](const Result<Backend*>& store) -> Node::Trouble {
-          Result<AcquireOutcome> outcome = Error{};
-          if (store) {
-            AcquireRequest part;
-            part.set = &attempt->set;
-            part.permits = attempt->permits;
-            part.config_version = version;
-            // Names that each node kept for other waiters would be kept from everybody.
-            part.max_overtakes = unlimited_overtakes;
-            part.token = attempt->tag.token;
-            part.owner = &attempt->owner;
-            part.lease = attempt->lease;
-            part.min_stamp = least;
-            part.will_wait = will_wait && is_lead;
-            part.ticket = there;
-            part.ends_with_process = ends_with_process;
-            part.by = attempt->by;
-            outcome = (*store)->try_acquire(part);
-            if (outcome && std::holds_alternative<Stale>(*outcome)) {
-              const Result<NodeConfig> read = read_config(seat, **store, attempt->by);
-              if (!read) outcome = read.error();
-            }
-          } else {
-            outcome = store.error();
-          }
-          Node::Trouble trouble;
-          if (!outcome) trouble = outcome.error();
-          std::unique_lock lock(attempt->mutex);
-          if (attempt->decided) {
-            lock.unlock();
-            late(*attempt, seat, std::move(outcome));
-          } else {
-            attempt->answers[seat] = {std::move(outcome), BootClock::now()};
-            attempt->changed.notify_all();
-          }
-          return trouble;
-        });
+    nodes_[seat]->ask(attempt->by, Urgency::usual, even_if_down,
+                      [this, attempt, seat, is_lead, there, version, least, will_wait,
+                       ends_with_process](const Result<Backend*>& store) -> Node::Trouble {
+                        Result<AcquireOutcome> outcome = Error{};
+                        if (store) {
+                          AcquireRequest part;
+                          part.set = &attempt->set;
+                          part.permits = attempt->permits;
+                          part.config_version = version;
+                          // Names that each node kept for other waiters would be kept from
+                          // everybody.
+                          part.max_overtakes = unlimited_overtakes;
+                          part.token = attempt->tag.token;
+                          part.owner = &attempt->owner;
+                          part.lease = attempt->lease;
+                          part.min_stamp = least;
+                          part.will_wait = will_wait && is_lead;
+                          part.ticket = there;
+                          part.ends_with_process = ends_with_process;
+                          part.by = attempt->by;
+                          outcome = (*store)->try_acquire(part);
+                          if (outcome && std::holds_alternative<Stale>(*outcome)) {
+                            const Result<NodeConfig> read = read_config(seat, **store, attempt->by);
+                            if (!read) outcome = read.error();
+                          }
+                        } else {
+                          outcome = store.error();
+                        }
+                        Node::Trouble trouble;
+                        if (!outcome) trouble = outcome.error();
+                        std::unique_lock lock(attempt->mutex);
+                        if (attempt->decided) {
+                          lock.unlock();
+                          late(*attempt, seat, std::move(outcome));
+                        } else {
+                          attempt->answers[seat] = {std::move(outcome), BootClock::now()};
+                          attempt->changed.notify_all();
+                        }
+                        return trouble;
+                      });
   }
 }
 
@@ -332,50 +330,53 @@ std::size_t QuorumBackend::raise(const Attempt& attempt, const View& view, const
                                  Stamp level, std::size_t wanted) {
   // Not by asking for the part again: in between, the node would be free for others, and the order
   // of the stamps would be lost. A hold on a name of its own draws a stamp as well.
-  const auto alone = std::make_shared<const LockSet>(*LockSet::make(
-      {write("@quorum:" + attempt.tag.token.hex())}, LockSet::Names::reserved_too));
+  const auto alone = std::make_shared<const LockSet>(
+      *LockSet::make({write("@quorum:" + attempt.tag.token.hex())}, LockSet::Names::reserved_too));
   std::vector<std::int64_t> versions;
-  for (const View::Seat& seat : view.seats) versions.push_back(seat.read ? seat.read->config.version : 0);
+  for (const View::Seat& seat : view.seats)
+    versions.push_back(seat.read ? seat.read->config.version : 0);
   const auto owner = std::make_shared<const Owner>(attempt.plain_owner);
   const TimePoint by = attempt.by;
   const Duration lease = std::min(raise_lease, attempt.lease);
-  const auto gather = ask<Grant>(
-      seats, by, Urgency::usual,
-      [this, alone, owner, versions, level, by, lease](std::size_t seat,
-                                                       Backend& store) -> Result<Grant> {
-        const std::uint32_t permits[] = {1};
-        AcquireRequest request;
-        request.set = alone.get();
-        request.permits = permits;
-        request.config_version = versions[seat];
-        request.max_overtakes = unlimited_overtakes;
-        request.token = Token::random();
-        request.owner = owner.get();
-        request.lease = lease;
-        request.min_stamp = level;
-        request.by = by;
-        Result<AcquireOutcome> outcome = store.try_acquire(request);
-        if (!outcome) {
-          if (outcome.error().may_have_applied()) {
-            tidy(seat, {*alone, *owner, request.token, {}, 0}, later(later(by, lease), milliseconds(500)));
-          }
-          return std::move(outcome).error();
-        }
-        Grant* const grant = std::get_if<Grant>(&*outcome);
-        if (grant == nullptr) return Error{Errc::unavailable, "its configuration was changed"};
-        tidy(seat, {*alone, *owner, request.token, grant->stamp, grant->store_time_us},
-             later(BootClock::now(), lease));
-        return std::move(*grant);
-      });
-  const auto answers = gather->wait(by, [&](const Gather<Grant>::Answers& so_far) {
-    return good_ones<Grant>(so_far) >= wanted;
-  });
+  const auto gather =
+      ask<Grant>(seats, by, Urgency::usual,
+                 [this, alone, owner, versions, level, by, lease](std::size_t seat,
+                                                                  Backend& store) -> Result<Grant> {
+                   const std::uint32_t permits[] = {1};
+                   AcquireRequest request;
+                   request.set = alone.get();
+                   request.permits = permits;
+                   request.config_version = versions[seat];
+                   request.max_overtakes = unlimited_overtakes;
+                   request.token = Token::random();
+                   request.owner = owner.get();
+                   request.lease = lease;
+                   request.min_stamp = level;
+                   request.by = by;
+                   Result<AcquireOutcome> outcome = store.try_acquire(request);
+                   if (!outcome) {
+                     if (outcome.error().may_have_applied()) {
+                       tidy(seat, {*alone, *owner, request.token, {}, 0},
+                            later(later(by, lease), milliseconds(500)));
+                     }
+                     return std::move(outcome).error();
+                   }
+                   Grant* const grant = std::get_if<Grant>(&*outcome);
+                   if (grant == nullptr)
+                     return Error{Errc::unavailable, "its configuration was changed"};
+                   tidy(seat, {*alone, *owner, request.token, grant->stamp, grant->store_time_us},
+                        later(BootClock::now(), lease));
+                   return std::move(*grant);
+                 });
+  const auto answers = gather->wait(
+      by, [&](const Gather<Grant>::Answers& so_far) { return good_ones<Grant>(so_far) >= wanted; });
   return good_ones<Grant>(answers);
 }
 
 Result<AcquireOutcome> QuorumBackend::granted(Attempt& attempt, const AcquireRequest& request,
                                               Stamp whole) {
-  Held held{.tag = attempt.tag, .app = attempt.owner.app, .parts = std::vector<Part>(nodes_.size())};
+  Held held{
+      .tag = attempt.tag, .app = attempt.owner.app, .parts = std::vector<Part>(nodes_.size())};
   std::vector<Duration> leases;
   std::vector<QuorumTime::Reading> readings;
   Grant result;
@@ -413,10 +414,14 @@ Result<AcquireOutcome> QuorumBackend::granted(Attempt& attempt, const AcquireReq
   std::sort(leases.begin(), leases.end(), std::greater<>());
   result.lease = leases[majority() - 1];
   result.store_time_us = time_.shown(readings);
+  {
+    const std::lock_guard lock(mutex_);
+    names_.insert_or_assign(attempt.tag.token, Name{whole, true});
+  }
   book_.note(whole, std::move(held));
-  book_.note_attempt(request.token, {.token = attempt.tag.token,
-                                     .granted = whole,
-                                     .until = later(attempt.until, doubts_last)});
+  book_.note_attempt(
+      request.token,
+      {.token = attempt.tag.token, .granted = whole, .until = later(attempt.until, doubts_last)});
   const std::lock_guard lock(attempt.mutex);
   attempt.granted = whole;
   return AcquireOutcome(std::move(result));
@@ -442,9 +447,8 @@ std::size_t QuorumBackend::give_back(Attempt& attempt, TimePoint by) {
   // What its own work finds not to be confirmed goes to the caretaker, even after this call.
   const auto hold = std::make_shared<const KnownHold>(attempt.part({}));
   const TimePoint until = attempt.until;
-  const auto gather = ask<bool>(
-      parts, by, Urgency::usual,
-      [by, hold, stamps](std::size_t seat, Backend& store) {
+  const auto gather =
+      ask<bool>(parts, by, Urgency::usual, [by, hold, stamps](std::size_t seat, Backend& store) {
         HoldRef part = hold->ref();
         part.stamp = stamps[seat];
         return store.release(part, hold->owner.app, by);
@@ -479,7 +483,10 @@ std::pair<Result<AcquireOutcome>, QuorumBackend::Split> QuorumBackend::refused(
     Gather<AcquireOutcome>::Answers answers(nodes_.size());
     for (std::size_t seat = 0; seat < nodes_.size(); ++seat) {
       answers[seat] = attempt->answers[seat].outcome;
-      if (!attempt->asked[seat]) answers[seat] = Result<AcquireOutcome>(Error{Errc::misconfigured, view.seats[seat].trouble.empty() ? "it was not read yet" : view.seats[seat].trouble});
+      if (!attempt->asked[seat])
+        answers[seat] = Result<AcquireOutcome>(Error{
+            Errc::misconfigured,
+            view.seats[seat].trouble.empty() ? "it was not read yet" : view.seats[seat].trouble});
     }
     Error error = no_majority<AcquireOutcome>(answers);
     if (left >= needed) {
@@ -512,7 +519,7 @@ std::pair<Result<AcquireOutcome>, QuorumBackend::Split> QuorumBackend::refused(
     busy.holder = before->holder;
     busy.holder_label = before->holder_label;
   } else {
-    Result<Inspection> there = 
+    Result<Inspection> there =
         show({InspectQuery::Match::name, busy.name}, request.by, Patience::for_most);
     const HoldInfo* in_way = nullptr;
     if (there) {
@@ -570,9 +577,8 @@ Result<std::optional<Grant>> QuorumBackend::resolve(const HoldRef& attempt, Time
   for (std::size_t seat = 0; seat < nodes_.size(); ++seat) seats[seat] = held->parts[seat].live();
   const Token token = known->token;
   const auto gather = ask<std::optional<Grant>>(
-      seats, by, Urgency::usual, [token, by](std::size_t, Backend& store) {
-        return store.resolve(HoldRef(token), by);
-      });
+      seats, by, Urgency::usual,
+      [token, by](std::size_t, Backend& store) { return store.resolve(HoldRef(token), by); });
   const auto found = [](const Gather<std::optional<Grant>>::Answers& answers) {
     return static_cast<std::size_t>(
         std::count_if(answers.begin(), answers.end(),
@@ -582,7 +588,8 @@ Result<std::optional<Grant>> QuorumBackend::resolve(const HoldRef& attempt, Time
     return found(so_far) >= majority();
   });
   if (found(answers) < majority()) {
-    const std::size_t parts = static_cast<std::size_t>(std::count(seats.begin(), seats.end(), true));
+    const std::size_t parts =
+        static_cast<std::size_t>(std::count(seats.begin(), seats.end(), true));
     const std::size_t gone = good_ones<std::optional<Grant>>(answers) - found(answers);
     if (parts - gone < majority()) return std::optional<Grant>();
     return no_majority<std::optional<Grant>>(answers);

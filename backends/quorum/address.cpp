@@ -33,8 +33,7 @@ Result<Addresses> addresses_of(const Url& url) {
   if (url.has_authority || !url.path.empty()) return bad("it has no host and no path");
   const std::size_t count = url.nodes.size();
   if (count < fewest || count > most || count % 2 == 0) {
-    return bad("it names " + std::to_string(count) +
-               (count == 1 ? " lock space" : " lock spaces") +
+    return bad("it names " + std::to_string(count) + (count == 1 ? " lock space" : " lock spaces") +
                ", and a quorum has 3, 5, 7 or 9, so that a majority is clear");
   }
   std::set<std::string> seen;

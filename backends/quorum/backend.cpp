@@ -72,8 +72,7 @@ Status QuorumBackend::open(TimePoint by) {
   return {};
 }
 
-Result<std::unique_ptr<Backend>> open_quorum_backend(std::vector<NodeAddress> nodes,
-                                                     TimePoint by) {
+Result<std::unique_ptr<Backend>> open_quorum_backend(std::vector<NodeAddress> nodes, TimePoint by) {
   auto backend = std::make_unique<QuorumBackend>(std::move(nodes));
   if (Status status = backend->open(by); !status) return std::move(status).error();
   return std::unique_ptr<Backend>(std::move(backend));
@@ -102,9 +101,9 @@ Result<std::size_t> QuorumBackend::reclaim(std::string_view /*app*/, std::int64_
 
 Result<std::size_t> QuorumBackend::sweep(TimePoint by) {
   const Now view = now();
-  const auto gather = ask<std::size_t>(
-      counting(*view), by, Urgency::usual,
-      [by](std::size_t, Backend& store) { return store.sweep(by); });
+  const auto gather =
+      ask<std::size_t>(counting(*view), by, Urgency::usual,
+                       [by](std::size_t, Backend& store) { return store.sweep(by); });
   const auto answers = gather->wait_for_all(by);
   // The parts of a hold are removed by sweeps of their own: it is counted where most are.
   std::size_t removed = 0;

@@ -2,6 +2,7 @@
 // knows backends, and nothing about their kinds. ADR 0073 describes the protocol and proves it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -119,7 +120,7 @@ class QuorumBackend final : public Backend {
   };
   Result<Seen> look(const InspectQuery& query, TimePoint by, Patience patience);
   Result<Inspection> show(const InspectQuery& query, TimePoint by, Patience patience);
-  static void name_stamp(Sighting& sighting, const View& view, std::size_t missing);
+  void name_stamp(Sighting& sighting, const View& view, std::size_t missing);
   Result<std::optional<Held>> look_for(Stamp whole, TimePoint by);
   Result<std::optional<Grant>> look_for_attempt(const Token& token, const InspectQuery& query,
                                                 TimePoint by);
@@ -135,6 +136,13 @@ class QuorumBackend final : public Backend {
   std::vector<std::optional<NodeConfig>> configs_;
   Now now_;
   std::int64_t last_version_ = 0;
+  // How holds are called that this client has seen.
+  struct Name {
+    Stamp whole;
+    bool certain = false;
+  };
+  static constexpr std::size_t most_names = 10'000;
+  std::map<Token, Name> names_;
   Stamp seen_;       // the greatest stamp that any node gave this client, unless it is far ahead
   Duration lead_{};  // by how much proposals are ahead of the calendar
 };
@@ -153,8 +161,7 @@ std::shared_ptr<Gather<T>> QuorumBackend::ask(const Seats& seats, TimePoint by, 
     if (!seats[seat]) continue;
     nodes_[seat]->ask(by, urgency, even_if_down,
                       [gather, seat, call](const Result<Backend*>& store) -> Node::Trouble {
-                        Result<T> answer =
-                            store ? call(seat, **store) : Result<T>(store.error());
+                        Result<T> answer = store ? call(seat, **store) : Result<T>(store.error());
                         Node::Trouble trouble;
                         if (!answer) trouble = answer.error();
                         gather->put(seat, std::move(answer));

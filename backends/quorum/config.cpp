@@ -137,7 +137,9 @@ Result<SpaceConfig> QuorumBackend::change_all(const ConfigChange& change, const 
     if (BootClock::now() >= by) {
       return Error{Errc::unavailable, "another change of the quorum's configuration is under way"};
     }
-    if (!turn) sleep_until(BootClock::now() + thread_random().between(milliseconds(1), milliseconds(10)), {});
+    if (!turn)
+      sleep_until(BootClock::now() + thread_random().between(milliseconds(1), milliseconds(10)),
+                  {});
   }
   bool changed = false;
   std::optional<Error> trouble;

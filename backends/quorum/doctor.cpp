@@ -52,8 +52,8 @@ Result<std::vector<Finding>> examine(const Addresses& addresses, TimePoint by) {
     const TimePoint until = share(by, count - seat);
     Result<std::vector<Finding>> found = examine_space(addresses.of[seat], until);
     if (!found) {
-      all.push_back(findings::warning(name, node_name(seat, addresses.of[seat]) + " can't be asked: " +
-                                                found.error().message));
+      all.push_back(findings::warning(
+          name, node_name(seat, addresses.of[seat]) + " can't be asked: " + found.error().message));
       continue;
     }
     for (Finding& each : *found) {
@@ -79,8 +79,9 @@ Result<std::vector<Finding>> examine(const Addresses& addresses, TimePoint by) {
   }
   const std::string text = std::to_string(counting) + " of " + std::to_string(count) +
                            " nodes count; " + std::to_string(view.majority()) + " are needed";
-  all.push_back(findings::good_if(counting == count, counting < view.majority() ? Level::unsafe : Level::warning, "majority",
-                                  text, text));
+  all.push_back(findings::good_if(counting == count,
+                                  counting < view.majority() ? Level::unsafe : Level::warning,
+                                  "majority", text, text));
   if (counting > 0) agreement(view, all);
   return all;
 }

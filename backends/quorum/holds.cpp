@@ -92,23 +92,24 @@ Result<RenewReply> QuorumBackend::renew(const Owner& owner, std::span<const Rene
     RenewReply reply;
     TimePoint at;
   };
-  const auto gather = ask<Here>(
-      seats, by, Urgency::renewal, [this, work, by](std::size_t seat, Backend& store) -> Result<Here> {
-        const Renewing::Share& share = work->shares[seat];
-        Result<RenewReply> there = store.renew(work->owner, share.requests, by);
-        if (!there) return std::move(there).error();
-        if (there->renewals.size() != share.requests.size()) {
-          return Error{Errc::internal, "the node answered for another number of holds"};
-        }
-        const TimePoint at = BootClock::now();
-        for (std::size_t k = 0; k < share.of.size(); ++k) {
-          if (!there->renewals[k] || !there->answered(k)) continue;
-          const TimePoint until = later(at, there->renewals[k]->lease);
-          book_.update(work->all[share.of[k]].whole, seat,
-                       [&](Part& part) { part.until = std::max(part.until, until); });
-        }
-        return Here{*std::move(there), at};
-      });
+  const auto gather =
+      ask<Here>(seats, by, Urgency::renewal,
+                [this, work, by](std::size_t seat, Backend& store) -> Result<Here> {
+                  const Renewing::Share& share = work->shares[seat];
+                  Result<RenewReply> there = store.renew(work->owner, share.requests, by);
+                  if (!there) return std::move(there).error();
+                  if (there->renewals.size() != share.requests.size()) {
+                    return Error{Errc::internal, "the node answered for another number of holds"};
+                  }
+                  const TimePoint at = BootClock::now();
+                  for (std::size_t k = 0; k < share.of.size(); ++k) {
+                    if (!there->renewals[k] || !there->answered(k)) continue;
+                    const TimePoint until = later(at, there->renewals[k]->lease);
+                    book_.update(work->all[share.of[k]].whole, seat,
+                                 [&](Part& part) { part.until = std::max(part.until, until); });
+                  }
+                  return Here{*std::move(there), at};
+                });
   // For each request: the lefts that nodes confirmed, and how many said that the part is gone.
   struct Tally {
     std::vector<Duration> lefts;
@@ -205,8 +206,8 @@ Result<bool> QuorumBackend::end(const HoldRef& whole, std::string_view app, Time
   Seats others(nodes_.size(), false);
   for (std::size_t seat = 0; seat < nodes_.size(); ++seat) {
     if (!held->parts[seat].stamp) continue;
-    const bool lower = deciding == nodes_.size() ||
-                       view->seats[seat].index < view->seats[deciding].index;
+    const bool lower =
+        deciding == nodes_.size() || view->seats[seat].index < view->seats[deciding].index;
     if (held->parts[seat].live()) others[seat] = true;
     if (lower) deciding = seat;
   }

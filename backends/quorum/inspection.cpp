@@ -24,8 +24,8 @@ struct QuorumBackend::Sighting {
   std::vector<std::optional<HoldInfo>> parts;  // one for each seat
 
   [[nodiscard]] std::size_t count() const {
-    return static_cast<std::size_t>(
-        std::count_if(parts.begin(), parts.end(), [](const auto& part) { return part.has_value(); }));
+    return static_cast<std::size_t>(std::count_if(
+        parts.begin(), parts.end(), [](const auto& part) { return part.has_value(); }));
   }
   // How many nodes drew just what was proposed.
   [[nodiscard]] std::size_t exact() const {
@@ -45,26 +45,27 @@ struct QuorumBackend::Sighting {
   }
 };
 
-// The stamp as granted() made it: by the proposal if a majority drew just that, else by the greatest
-// stamp and the lowest index with it. While nodes do not answer, it may be another one.
+// The stamp as the attempt made it: by the proposal if a majority drew just that, else the greatest
+// that any of the parts makes. Where a part is missing it may be another one, unless this client
+// has seen the hold before.
 void QuorumBackend::name_stamp(Sighting& sighting, const View& view, std::size_t missing) {
   const std::size_t exact = sighting.exact();
+  Name name{{}, exact >= view.majority() || sighting.count() == sighting.parts.size()};
   if (exact > 0 && exact + missing >= view.majority()) {
-    sighting.whole = whole_stamp(sighting.tag.proposal, agreed);
-    return;
-  }
-  Stamp greatest;
-  int index = 0;
-  for (std::size_t seat = 0; seat < sighting.parts.size(); ++seat) {
-    const auto& part = sighting.parts[seat];
-    if (!part) continue;
-    const int here = view.seats[seat].index;
-    if (part->stamp > greatest || (part->stamp == greatest && here < index)) {
-      greatest = part->stamp;
-      index = here;
+    name.whole = whole_stamp(sighting.tag.proposal, agreed);
+  } else {
+    for (std::size_t seat = 0; seat < sighting.parts.size(); ++seat) {
+      const auto& part = sighting.parts[seat];
+      if (!part) continue;
+      name.whole = std::max(name.whole, whole_stamp(part->stamp, view.seats[seat].index));
     }
   }
-  sighting.whole = whole_stamp(greatest, index);
+  const std::lock_guard lock(mutex_);
+  if (names_.size() > most_names) names_.clear();
+  const auto [known, fresh] = names_.try_emplace(sighting.tag.token, name);
+  const bool better = name.certain || name.whole > known->second.whole;
+  if (!fresh && !known->second.certain && better) known->second = name;
+  sighting.whole = known->second.whole;
 }
 
 struct QuorumBackend::Seen {
@@ -98,7 +99,7 @@ struct QuorumBackend::Seen {
 };
 
 Result<QuorumBackend::Seen> QuorumBackend::look(const InspectQuery& query, TimePoint by,
-                                                 Patience patience) {
+                                                Patience patience) {
   Seen seen;
   seen.view = now();
   if (!seen.view || seen.view->refusal) {
@@ -148,8 +149,7 @@ Result<Inspection> QuorumBackend::inspect(const InspectQuery& query, TimePoint b
   return show(query, by, Patience::for_all);
 }
 
-Result<Inspection> QuorumBackend::show(const InspectQuery& query, TimePoint by,
-                                       Patience patience) {
+Result<Inspection> QuorumBackend::show(const InspectQuery& query, TimePoint by, Patience patience) {
   Result<Seen> seen = look(query, half_way(by), patience);
   if (!seen) return std::move(seen).error();
   Inspection result;
@@ -197,9 +197,9 @@ Result<std::optional<Held>> QuorumBackend::look_for(Stamp whole, TimePoint by) {
   const std::optional<std::size_t> seat =
       index == agreed ? std::nullopt : seen->view->seat_of(index);
   const bool silent = index != agreed && (!seat || !seen->answered[*seat]);
-  const bool perhaps = std::any_of(
-      seen->holds.begin(), seen->holds.end(),
-      [&](const Sighting& one) { return seen->counts(one) && one.whole < whole; });
+  const bool perhaps =
+      std::any_of(seen->holds.begin(), seen->holds.end(),
+                  [&](const Sighting& one) { return seen->counts(one) && one.whole < whole; });
   if (several || (silent && perhaps)) {
     return Error{Errc::unavailable,
                  "a node of the quorum does not answer, and without it it is not known which hold "

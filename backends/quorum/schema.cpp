@@ -1,7 +1,7 @@
 #include "backends/quorum/schema.h"
 
 #include <algorithm>
-#include <array>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <set>
@@ -42,7 +42,8 @@ Result<std::vector<Founding>> open_all(const std::vector<NodeAddress>& addresses
     node.store = *std::move(store);
     const Traits traits = node.store->traits();
     if (!traits.can_migrate || traits.session_leases) {
-      return named(node, {Errc::unsupported, "this kind of lock space can't be a node of a quorum"});
+      return named(node,
+                   {Errc::unsupported, "this kind of lock space can't be a node of a quorum"});
     }
     if (Status status = read(node, by); !status) return std::move(status).error();
     if (!node.mark && node.config.migration_phase != 0) {
@@ -83,8 +84,8 @@ Status set_mark(Founding& node, const QuorumMark& mark, TimePoint by) {
   return read(node, by);
 }
 
-// The node has what the others have, as far as it has to.
-Status copy_config(Founding& node, const SpaceConfig& from, TimePoint by) {
+// The node has what the others have, as far as it has to. Its stamps are greater than `above`.
+Status copy_config(Founding& node, const SpaceConfig& from, Stamp above, TimePoint by) {
   std::vector<ConfigChange> changes;
   if (node.config.max_lease != from.max_lease) changes.emplace_back(SetMaxLease{from.max_lease});
   for (const auto& [name, entry] : from.permits) {
@@ -94,7 +95,7 @@ Status copy_config(Founding& node, const SpaceConfig& from, TimePoint by) {
     if (here.read != entry.read) changes.emplace_back(SetPermits{name, Mode::read, entry.read});
     if (here.write != entry.write) changes.emplace_back(SetPermits{name, Mode::write, entry.write});
   }
-  changes.emplace_back(RaiseStampBase{from.stamp_base});
+  changes.emplace_back(RaiseStampBase{above});
   for (const ConfigChange& change : changes) {
     if (Result<SpaceConfig> done = node.store->change_config(change, by); !done) {
       return named(node, done.error());
@@ -103,10 +104,10 @@ Status copy_config(Founding& node, const SpaceConfig& from, TimePoint by) {
   return read(node, by);
 }
 
-// Until it ends, which the node's own clock decides, the node does not count.
-Status start_waiting(Founding& node, Duration longest, TimePoint by) {
-  const LockSet set =
-      *LockSet::make({write(std::string(joining_name))}, LockSet::Names::reserved_too);
+// A hold on a reserved name of the node; unset: somebody has it.
+Result<std::optional<Stamp>> hold_alone(Founding& node, std::string_view name, Duration lease,
+                                        TimePoint by) {
+  const LockSet set = *LockSet::make({write(std::string(name))}, LockSet::Names::reserved_too);
   const Owner owner{"lockset", "a node that joins a quorum", 0, "a node that joins a quorum"};
   const std::uint32_t permits[] = {1};
   AcquireRequest request;
@@ -116,13 +117,29 @@ Status start_waiting(Founding& node, Duration longest, TimePoint by) {
   request.max_overtakes = unlimited_overtakes;
   request.token = Token::random();
   request.owner = &owner;
-  request.lease = longest;
+  request.lease = lease;
   request.by = by;
   const Result<AcquireOutcome> outcome = node.store->try_acquire(request);
   if (!outcome) return named(node, outcome.error());
-  // Busy: it waits already, since an earlier run that did not come to its end.
-  if (std::holds_alternative<Grant>(*outcome) || std::holds_alternative<Busy>(*outcome)) return {};
+  if (const Grant* grant = std::get_if<Grant>(&*outcome)) return std::optional(grant->stamp);
+  if (std::holds_alternative<Busy>(*outcome)) return std::optional<Stamp>();
   return named(node, {Errc::unavailable, "its configuration was changed meanwhile: try again"});
+}
+
+// Until it ends, which the node's own clock decides, the node does not count.
+Status start_waiting(Founding& node, Duration longest, TimePoint by) {
+  // Taken already: it waits since an earlier run that did not come to its end.
+  const Result<std::optional<Stamp>> waits = hold_alone(node, joining_name, longest, by);
+  return waits ? Status() : Status(waits.error());
+}
+
+// A stamp above all that this node has drawn.
+Result<Stamp> draw(Founding& node, TimePoint by) {
+  const std::string name = "@quorum:" + Token::random().hex();
+  const Result<std::optional<Stamp>> drawn = hold_alone(node, name, std::chrono::seconds(1), by);
+  if (!drawn) return drawn.error();
+  static_cast<void>(node.store->release(HoldRef(**drawn), "lockset", by).ok());
+  return **drawn;
 }
 
 Status found(std::vector<Founding>& nodes, std::optional<QuorumMark> mark, TimePoint by) {
@@ -166,10 +183,19 @@ Status join(std::vector<Founding>& nodes, QuorumMark mark, TimePoint by) {
     mark.index = node.mark->index;
     if (Status status = set_mark(node, mark, by); !status) return status;
   }
+  // Stamps may be ahead of the calendar, so an empty node would draw lower ones than it once did.
+  // Of each majority of before, one node at least has not forgotten how far they are.
+  Stamp greatest;
+  for (Founding& node : nodes) {
+    if (!node.mark) continue;
+    const Result<Stamp> drawn = draw(node, by);
+    if (!drawn) return drawn.error();
+    greatest = std::max(greatest, *drawn);
+  }
   for (Founding& node : nodes) {
     if (node.mark) continue;
     if (configured != nullptr) {
-      if (Status status = copy_config(node, *configured, by); !status) return status;
+      if (Status status = copy_config(node, *configured, greatest, by); !status) return status;
     }
     if (Status status = start_waiting(node, longest, by); !status) return status;
     mark.state = State::joining;

@@ -42,12 +42,11 @@ Status allow_in_quorum(const quorum::Addresses& addresses, Role role, std::strin
 
 }  // namespace
 
-const Scheme quorum_scheme{
-    .name = "quorum",
-    .example = quorum_example,
-    .open = with_options<quorum::addresses_of, open_quorum>,
-    .init = with_options<quorum::addresses_of, init_quorum>,
-    .examine = with_options<quorum::addresses_of, quorum::examine>,
-    .allow = with_options<quorum::addresses_of, allow_in_quorum>};
+const Scheme quorum_scheme{.name = "quorum",
+                           .example = quorum_example,
+                           .open = with_options<quorum::addresses_of, open_quorum>,
+                           .init = with_options<quorum::addresses_of, init_quorum>,
+                           .examine = with_options<quorum::addresses_of, quorum::examine>,
+                           .allow = with_options<quorum::addresses_of, allow_in_quorum>};
 
 }  // namespace lockset

@@ -118,8 +118,8 @@ View put_together(const std::vector<std::optional<NodeConfig>>& read) {
       seat.trouble = "it is the same lock space as another node of this address";
     }
     if (!seat.trouble.empty()) {
-      troubles += (troubles.empty() ? "node " : "; node ") + std::to_string(i + 1) + ": " +
-                  seat.trouble;
+      troubles +=
+          (troubles.empty() ? "node " : "; node ") + std::to_string(i + 1) + ": " + seat.trouble;
       continue;
     }
     seat.counts = true;
@@ -128,10 +128,10 @@ View put_together(const std::vector<std::optional<NodeConfig>>& read) {
     bases.push_back(read[i]->config.stamp_base.value);
   }
   if (counted.size() < view.majority()) {
-    view.refusal = troubles.empty()
-                       ? Error{Errc::unavailable, "no majority of the quorum's nodes answered"}
-                       : Error{Errc::misconfigured,
-                               "no majority of the quorum's nodes counts: " + troubles};
+    view.refusal =
+        troubles.empty()
+            ? Error{Errc::unavailable, "no majority of the quorum's nodes answered"}
+            : Error{Errc::misconfigured, "no majority of the quorum's nodes counts: " + troubles};
     return view;
   }
   lower_permits(view.together, counted);

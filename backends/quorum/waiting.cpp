@@ -19,7 +19,8 @@ Status QuorumBackend::await_change(WaitTicket& ticket, TimePoint until, std::sto
   auto& mine = static_cast<Ticket&>(ticket);
   Backend* const store = nodes_[mine.seat]->opened();
   if (mine.over || !mine.there || store == nullptr || nodes_[mine.seat]->is_down()) {
-    sleep_until(std::min(until, BootClock::now() + thread_random().between(pause / 2, pause)), stop);
+    sleep_until(std::min(until, BootClock::now() + thread_random().between(pause / 2, pause)),
+                stop);
     return {};
   }
   return store->await_change(*mine.there, until, std::move(stop));

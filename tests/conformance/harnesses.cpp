@@ -24,45 +24,45 @@ namespace lockset::conformance {
 
 std::span<Harness* const> all_harnesses() {
   static Harness* const harnesses[] = {
-      &memory_harness(),
+    &memory_harness(),
 #ifdef LOCKSET_HAS_SQLITE
-      &sqlite_harness(),
+    &sqlite_harness(),
 #endif
 #ifdef LOCKSET_HAS_POSTGRESQL
-      &postgresql_advisory_harness(),
-      &postgresql_serializable_harness(),
-      &postgresql_session_harness(),
+    &postgresql_advisory_harness(),
+    &postgresql_serializable_harness(),
+    &postgresql_session_harness(),
 #endif
 #ifdef LOCKSET_HAS_MYSQL
-      &mariadb_select_for_update_harness(),
-      &mariadb_unique_index_harness(),
-      &mysql_select_for_update_harness(),
-      &mysql_unique_index_harness(),
-      &mariadb_session_harness(),
-      &mysql_session_harness(),
+    &mariadb_select_for_update_harness(),
+    &mariadb_unique_index_harness(),
+    &mysql_select_for_update_harness(),
+    &mysql_unique_index_harness(),
+    &mariadb_session_harness(),
+    &mysql_session_harness(),
 #endif
 #ifdef LOCKSET_HAS_REDIS
-      &redis_harness(),
+    &redis_harness(),
 #endif
 #ifdef LOCKSET_HAS_ZOOKEEPER
-      &zookeeper_harness(),
+    &zookeeper_harness(),
 #endif
-      &migrate_old_only_harness(),
-      &migrate_dual_old_harness(),
-      &migrate_dual_new_harness(),
-      &migrate_new_only_harness(),
+    &migrate_old_only_harness(),
+    &migrate_dual_old_harness(),
+    &migrate_dual_new_harness(),
+    &migrate_new_only_harness(),
 #ifdef LOCKSET_HAS_SQLITE
-      &migrate_files_harness(),
+    &migrate_files_harness(),
 #endif
-      &quorum_memory_harness(),
+    &quorum_memory_harness(),
 #ifdef LOCKSET_HAS_SQLITE
-      &quorum_files_harness(),
+    &quorum_files_harness(),
 #endif
 #ifdef LOCKSET_HAS_REDIS
-      &quorum_redis_harness(),
+    &quorum_redis_harness(),
 #endif
 #if defined(LOCKSET_HAS_SQLITE) && defined(LOCKSET_HAS_REDIS) && defined(LOCKSET_HAS_POSTGRESQL)
-      &quorum_mixed_harness(),
+    &quorum_mixed_harness(),
 #endif
   };
   return harnesses;

@@ -63,8 +63,7 @@ class MemoryTrioHarness final : public Harness {
 // Of the addresses of other spaces, which live as long as this one.
 class QuorumSpace : public Space {
  public:
-  explicit QuorumSpace(std::vector<std::string> addresses)
-      : url_(quorum::quorum_url(addresses)) {
+  explicit QuorumSpace(std::vector<std::string> addresses) : url_(quorum::quorum_url(addresses)) {
     init_space(url_, test::soon()).value();
   }
   Result<std::unique_ptr<Backend>> open() override { return open_backend(url_, test::soon()); }

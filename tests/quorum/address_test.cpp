@@ -17,7 +17,8 @@ Error refusal(const std::vector<std::string>& of) {
 }
 
 TEST(QuorumAddress, NamesItsNodes) {
-  const std::vector<std::string> of{"redis://:pw@a/x?space=1", "sqlite:/b&c.db", "postgresql://c/d"};
+  const std::vector<std::string> of{"redis://:pw@a/x?space=1", "sqlite:/b&c.db",
+                                    "postgresql://c/d"};
   const Result<Addresses> parsed = addresses_of(Url::parse(quorum_url(of)).value());
   ASSERT_TRUE(parsed);
   EXPECT_EQ(parsed->of, of);
@@ -60,8 +61,9 @@ TEST(QuorumAddress, ShowsNoSecret) {
 
 // Nobody listens there: a message names the node, and not its password.
 TEST(QuorumAddress, AnUnreachableMajorityIsNamed) {
-  const std::string url = quorum_url({"redis://:secret@127.0.0.1:1/", "redis://:secret@127.0.0.1:2/",
-                                      "redis://:secret@127.0.0.1:3/"});
+  const std::string url =
+      quorum_url({"redis://:secret@127.0.0.1:1/", "redis://:secret@127.0.0.1:2/",
+                  "redis://:secret@127.0.0.1:3/"});
   for (const Scheme& scheme : builtin_schemes()) {
     if (scheme.name != "redis") continue;
     const auto opened = open_backend(url, test::soon());

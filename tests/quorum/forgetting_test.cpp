@@ -95,6 +95,24 @@ TEST(QuorumForgetting, ANodeCountsAgainOnceTheLeasesOfBeforeHaveEnded) {
   EXPECT_EQ(mark_in(nodes, 1)->state, State::member);
 }
 
+// SEM 8. Stamps are ahead of the calendar, and the node that both majorities share forgot by how
+// much.
+TEST(QuorumForgetting, StampsGoUpAllTheSame) {
+  Nodes nodes;
+  const Process one = nodes.open({2});
+  Client first = Nodes::client(one);
+  const Stamp start = first.take({write("x")}).stamp;
+  const Stamp day{start.value + (std::int64_t{16} * 86'400'000'000)};
+  const Stamp before = first.take(a, {.min_stamp = day}).stamp;
+  ASSERT_GE(before, day);
+  nodes.wipe(1);
+  nodes.init().value();
+  nodes.clocks[1]->advance(11min);
+  const Process two = nodes.open({0});
+  Client second = Nodes::client(two);
+  EXPECT_GT(second.take({write("y")}).stamp, before);
+}
+
 TEST(QuorumForgetting, ANodeThatWasWipedUnderARunningClientDoesNotCount) {
   Nodes nodes;
   const Process process = nodes.open();
@@ -184,7 +202,8 @@ TEST(QuorumMarks, ComeBackFromANumberThatEveryStoreKeeps) {
       EXPECT_GT(mark.encode(), 0);
     }
   }
-  for (const std::int64_t other : {std::int64_t{0}, std::int64_t{17 << 8 | 2}, std::int64_t{16}, std::int64_t{-1}}) {
+  for (const std::int64_t other :
+       {std::int64_t{0}, std::int64_t{17 << 8 | 2}, std::int64_t{16}, std::int64_t{-1}}) {
     EXPECT_FALSE(QuorumMark::decode(other)) << other;
   }
 }
@@ -220,8 +239,8 @@ TEST(QuorumConfiguration, AChangeNeedsEveryNode) {
 TEST(QuorumConfiguration, PermitsThatAMajorityCannotCountAreRefused) {
   Nodes nodes;
   const Process process = nodes.open();
-  for (const ConfigChange& change :
-       {ConfigChange(SetPermits{"a", Mode::write, 2}), ConfigChange(SetPermits{"a", Mode::read, 5})}) {
+  for (const ConfigChange& change : {ConfigChange(SetPermits{"a", Mode::write, 2}),
+                                     ConfigChange(SetPermits{"a", Mode::read, 5})}) {
     const Result<SpaceConfig> refused = process.backend->change_config(change, soon());
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, Errc::unsupported);
