@@ -29,7 +29,7 @@ const Scheme schemes[] = {
 #ifdef LOCKSET_HAS_MEMCACHED
     memcached_scheme,
 #endif
-    migrate_scheme,
+    migrate_scheme,    quorum_scheme,
 };
 
 // What people call a store that has another name here.

@@ -13,6 +13,8 @@ extern const Scheme memcached_scheme;
 extern const Scheme migrate_scheme;
 extern const Scheme mysql_scheme;  // and MariaDB
 extern const Scheme postgresql_scheme;
+// An odd number of lock spaces, of which a majority grants: "quorum:?of=ADDRESS&of=...".
+extern const Scheme quorum_scheme;
 extern const Scheme redis_scheme;
 extern const Scheme sqlite_scheme;
 extern const Scheme zookeeper_scheme;

@@ -16,6 +16,11 @@ Result<MigrationMark> MigrationMark::decode(std::int64_t phase) {
   if (phase == 0) return MigrationMark{};
   const std::int64_t step = phase & step_mask;
   const std::int64_t migration = phase >> step_bits;
+  if (step == MigrationMark::node_of_quorum) {
+    return Error{Errc::misconfigured,
+                 "this lock space is a node of a quorum, and locks taken here alone would not "
+                 "count: use the address of the quorum (quorum:?of=...)"};
+  }
   if (!known(step) || migration <= 0 || migration > UINT32_MAX) {
     return Error{Errc::misconfigured,
                  "the lock space takes part in a migration that this version of Lockset does not "

@@ -26,12 +26,15 @@ struct MigrationMark {
     open = 9,      // holds are here only
     done = 10,     // as open, and there is no way back: an ordinary store again
   };
+  // The lowest byte of a number that says something else: core/quorum_mark.h.
+  static constexpr std::int64_t node_of_quorum = 16;
+
   Step step = Step::none;
   // The same in both stores of one migration, drawn at its start; positive, 32 bits. 0 without one.
   std::uint32_t migration = 0;
 
-  // Reads SpaceConfig::migration_phase. Errc::misconfigured for a number that this version does not
-  // know: a newer version wrote it.
+  // Reads SpaceConfig::migration_phase. Errc::misconfigured for a node of a quorum, and for a
+  // number that this version does not know: a newer version wrote it.
   static Result<MigrationMark> decode(std::int64_t phase);
   // At most 2^48, which every store keeps exactly.
   [[nodiscard]] std::int64_t encode() const noexcept;

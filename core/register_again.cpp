@@ -45,4 +45,25 @@ Result<std::optional<Renewal>> register_again(Backend& backend, const Owner& own
                "changes all the time"};
 }
 
+void register_forgotten(Backend& store, const Owner& owner, std::span<const RenewRequest> requests,
+                        RenewReply& reply, TimePoint by) {
+  std::optional<SpaceConfig> config;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (!reply.may_be_forgotten(i)) continue;
+    if (!config) {
+      Result<SpaceConfig> present = store.load_config(by);
+      if (present) config = *std::move(present);
+    }
+    Result<std::optional<Renewal>> outcome = std::optional<Renewal>();
+    if (config) outcome = register_again(store, owner, requests[i], *config, by);
+    if (config && outcome) {
+      reply.renewals[i] = *outcome;
+    } else {
+      reply.unanswered.resize(requests.size(), false);
+      reply.unanswered[i] = true;
+    }
+  }
+  reply.forgotten.clear();
+}
+
 }  // namespace lockset

@@ -59,10 +59,16 @@ std::size_t end_of_user_part(std::string_view body) {
                                                                              : late;
 }
 
-// A parameter of "migrate:?from=ADDRESS&to=ADDRESS". A part that is neither may be the rest of a
-// password that was not escaped.
-std::string two_addresses_redacted(std::string_view key, std::optional<std::string_view> value) {
-  if (!value || (key != "from" && key != "to")) return "***";
+// Schemes whose parameters are addresses: "migrate:?from=ADDRESS&to=ADDRESS" and
+// "quorum:?of=ADDRESS&of=ADDRESS&of=ADDRESS".
+bool is_address_key(std::string_view scheme, std::string_view key) {
+  return scheme == "migrate" ? key == "from" || key == "to" : key == "of";
+}
+
+// A part that is no such parameter may be the rest of a password that was not escaped.
+std::string address_redacted(std::string_view scheme, std::string_view key,
+                             std::optional<std::string_view> value) {
+  if (!value || !is_address_key(scheme, key)) return "***";
   const auto address = percent_decoded(*value);
   return std::string(key) + "=" + (address ? redact_url(*address) : "***");
 }
@@ -101,8 +107,9 @@ std::string redact_url(std::string_view text) {
     auto [key, value] = split(param, '=');
     result += separator;
     const bool secret = is_secret_key(percent_decoded(key).value_or(std::string(key)));
-    if (lower_case(scheme) == "migrate") {
-      result += two_addresses_redacted(key, value);
+    const std::string kind = lower_case(scheme);
+    if (kind == "migrate" || kind == "quorum") {
+      result += address_redacted(kind, key, value);
     } else {
       result += key;
       if (value) result += secret ? "=***" : "=" + std::string(*value);
@@ -160,7 +167,9 @@ Result<Url> Url::parse(std::string_view text) {
     const auto decoded_value = percent_decoded(value.value_or(""));
     if (!decoded_key || !decoded_value) return bad("a % in the parameters begins no %XX code");
     if (!value || decoded_key->empty()) return bad("parameters are written key=value");
-    if (!url.params.emplace(*decoded_key, *decoded_value).second) {
+    if (url.scheme == "quorum" && *decoded_key == "of") {
+      url.nodes.push_back(*decoded_value);
+    } else if (!url.params.emplace(*decoded_key, *decoded_value).second) {
       return bad("the parameter " + in_quotes(*decoded_key) + " is given twice");
     }
     left = next;

@@ -56,7 +56,6 @@ class MigrateBackend final : public Backend {
   enum class Which : std::uint8_t { old_store, new_store };
   struct Renewing;  // one call of renew(), holds.cpp
   struct RenewingHalf;
-  void register_forgotten(Backend& store, const Owner& owner, RenewingHalf& half, TimePoint by);
 
   // --- configuration.cpp ---
   [[nodiscard]] Now now() const;

@@ -155,29 +155,6 @@ struct MigrateBackend::Renewing {
   RenewingHalf halves[2];
 };
 
-// A store that has forgotten a part is told it again here, by that store's own configuration. A
-// part whose outcome is not known is unanswered.
-void MigrateBackend::register_forgotten(Backend& store, const Owner& owner, RenewingHalf& half,
-                                        TimePoint by) {
-  RenewReply& reply = *half.reply;
-  std::optional<SpaceConfig> config;
-  for (std::size_t k = 0; k < half.requests.size(); ++k) {
-    if (!reply.may_be_forgotten(k)) continue;
-    if (!config) {
-      Result<SpaceConfig> present = store.load_config(by);
-      if (present) config = *std::move(present);
-    }
-    Result<std::optional<Renewal>> part = std::optional<Renewal>();
-    if (config) part = register_again(store, owner, half.requests[k], *config, by);
-    if (config && part) {
-      reply.renewals[k] = *part;
-    } else {
-      reply.unanswered.resize(half.requests.size(), false);
-      reply.unanswered[k] = true;
-    }
-  }
-}
-
 Result<RenewReply> MigrateBackend::renew(const Owner& owner, std::span<const RenewRequest> requests,
                                          TimePoint by) {
   const TimePoint sent = BootClock::now();
@@ -235,7 +212,7 @@ Result<RenewReply> MigrateBackend::renew(const Owner& owner, std::span<const Ren
       time = which == Which::old_store ? store_time_.of_old(half.reply->store_time_us)
                                        : store_time_.of_new(half.reply->store_time_us);
     }
-    register_forgotten(**store, owner, half, by);
+    register_forgotten(**store, owner, half.requests, *half.reply, by);
     for (std::size_t k = 0; k < half.of.size(); ++k) {
       if (!half.reply->answered(k)) {
         reply.unanswered[half.of[k]] = true;

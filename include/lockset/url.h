@@ -23,6 +23,9 @@ struct Url {
   std::string hosts;     // as given: "host:port,host:port"
   std::string path;      // decoded; without the scheme's colon, with its leading slash if any
   std::map<std::string, std::string> params;  // decoded
+  // Decoded, in the order given: "of" of the scheme "quorum", which is given several times. It is
+  // none of the params.
+  std::vector<std::string> nodes;
 
   // Errc::invalid, with the faulty part, for a text without a scheme, a bad percent code or a
   // parameter given twice. No message shows a password.

@@ -74,6 +74,11 @@ struct HarnessTraits {
   bool works_during_exit = true;
   // A child may open the space even if an earlier process had it open when it forked.
   bool opens_after_fork = true;
+  // How many stamps there are for each microsecond of the clock from which they are seeded. Where
+  // there are several, a stamp base is raised to the next microsecond.
+  std::int64_t stamps_per_us = 1;
+  // The configuration's version is the sum of the versions of at most so many stores.
+  int stores = 1;
 };
 
 class Harness {

@@ -56,6 +56,7 @@ class MemoryPairHarness final : public Harness {
   MemoryPairHarness(std::string name, Marks marks) : name_(std::move(name)), marks_(marks) {}
   [[nodiscard]] std::string name() const override { return name_; }
   [[nodiscard]] std::string scheme() const override { return "migrate"; }
+  [[nodiscard]] HarnessTraits harness_traits() const override { return {.stores = 2}; }
   std::unique_ptr<Space> new_space() override { return std::make_unique<MemoryPair>(marks_); }
 
  private:
@@ -117,7 +118,7 @@ class FilePairHarness final : public Harness {
   [[nodiscard]] std::string name() const override { return "migrate_files"; }
   [[nodiscard]] std::string scheme() const override { return "migrate"; }
   [[nodiscard]] HarnessTraits harness_traits() const override {
-    return {.opens_after_fork = false};
+    return {.opens_after_fork = false, .stores = 2};
   }
   std::unique_ptr<Space> new_space() override { return std::make_unique<FilePair>(); }
 };

@@ -20,6 +20,10 @@ contains 'README: a line for the shell' "$out" 'unpack 1'
 contains 'README: unless changed' "$out" 'save 1'
 true_that 'README: the stamp was released' free export
 
+run_block backends/quorum/quorum.sh
+contains 'quorum: the job ran' "$out" 'a majority granted it'
+contains 'quorum: doctor' "$out" '3 of 3 nodes count'
+
 run_block guide/1-run-a-job-under-a-lock.sh
 same 'guide 1: both jobs ran' 2 "$(printf '%s\n' "$out" | grep -c '^nightly-report 1')"
 run_block guide/2-let-readers-share.sh

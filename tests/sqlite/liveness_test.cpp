@@ -163,9 +163,9 @@ TEST_F(SqliteLiveness, AConvertedHoldEndsWithItsProcessIfTheOldOneDid) {
       Client client(std::shared_ptr<Backend>(open_backend(url_, soon()).value()), "holder");
       const auto old = client.ask({write("x")}, {.lease = lease, .ends_with_process = ends});
       if (!old || !std::holds_alternative<Grant>(*old)) ::_exit(1);
-      const auto next = client.ask({read("x")}, {.lease = lease,
-                                                 .replaces = std::get<Grant>(*old).stamp,
-                                                 .ends_with_process = !ends});
+      const auto next = client.ask(
+          {read("x")},
+          {.lease = lease, .replaces = std::get<Grant>(*old).stamp, .ends_with_process = !ends});
       if (!next || !std::holds_alternative<Grant>(*next)) ::_exit(2);
       ready();
     });
