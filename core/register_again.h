@@ -16,9 +16,9 @@ Result<std::optional<Renewal>> register_again(Backend& backend, const Owner& own
                                               const RenewRequest& request, SpaceConfig& config,
                                               TimePoint by);
 
-// The same for each renewal of this reply that may be missing because `store` forgot the hold, by the
-// configuration of that store: for a backend over several stores. What could not be found out is
-// unanswered afterwards.
+// The same for each renewal of this reply that may be missing because `store` forgot the hold, by
+// the configuration of that store: for a backend over several stores. What could not be found out
+// is unanswered afterwards.
 void register_forgotten(Backend& store, const Owner& owner, std::span<const RenewRequest> requests,
                         RenewReply& reply, TimePoint by);
 

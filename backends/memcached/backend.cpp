@@ -49,6 +49,14 @@ Result<RenewReply> MemcachedBackend::renew(const Owner& owner,
       [&](Step& step) { return Result<RenewReply>(step.renew(owner, requests)); });
 }
 
+Result<ReregisterOutcome> MemcachedBackend::reregister(const Owner& /*owner*/,
+                                                       const ReregisterRequest& request,
+                                                       TimePoint by) {
+  return store_->run<ReregisterOutcome>(
+      {.by = by, .lane = Lane::renewal, .exact_time = true},
+      [&](Step& step) { return Result<ReregisterOutcome>(step.reregister(request)); });
+}
+
 Result<bool> MemcachedBackend::release(const HoldRef& hold, std::string_view app, TimePoint by) {
   return store_->run<bool>({.by = by},
                            [&](Step& step) { return Result<bool>(step.end(hold, app)); });

@@ -18,6 +18,8 @@ class MemcachedBackend final : public Backend {
   Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) override;
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                            TimePoint by) override;
+  Result<ReregisterOutcome> reregister(const Owner& owner, const ReregisterRequest& request,
+                                       TimePoint by) override;
   Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override;
   Result<std::vector<bool>> release_all(std::span<const HoldRef> holds, std::string_view app,
                                         TimePoint by) override;

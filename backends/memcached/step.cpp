@@ -174,43 +174,34 @@ RenewReply Step::renew(const Owner& owner, std::span<const RenewRequest> request
   reply.store_time_us = now.shown_us;
   for (const RenewRequest& request : requests) {
     const Hold hold = find_live(request.hold.stamp);
-    std::optional<Duration> left;
-    if (hold == state.holds.end()) {
-      if (in_quarantine()) left = reregister(owner, request);
-    } else if (hold->owner.app == owner.app) {
-      count_end(*hold, request.lease);
-      left = microseconds(hold->lease_us);
-      changed = true;
-    }
-    reply.renewals.push_back(left ? std::optional(Renewal{*left}) : std::nullopt);
+    std::optional<Renewal>& renewal = reply.renewals.emplace_back();
+    // In quarantine: the state was lost, or the last renewals of this hold were.
+    reply.forgotten.push_back(hold == state.holds.end() && in_quarantine());
+    if (hold == state.holds.end() || hold->owner.app != owner.app) continue;
+    count_end(*hold, request.lease);
+    renewal = Renewal{microseconds(hold->lease_us)};
+    changed = true;
   }
   return reply;
 }
 
-// In quarantine: the state was lost, or the last renewals of this hold were.
-std::optional<Duration> Step::reregister(const Owner& owner, const RenewRequest& request) {
-  const HoldRef& known = request.hold;
-  if (!known.known() || known.owner->app != owner.app) return {};
-  if (has(state.ended, known.stamp) || state.holds.size() >= most_holds) return {};
-  // SEM 12: a newer instance had ended it. (The hold on the application's id was granted before the
-  // epoch that is its stamp began.)
-  const auto epoch = state.config.epochs.find(owner.app);
-  if (epoch != state.config.epochs.end() && known.owner->epoch < epoch->second &&
-      known.stamp.value != epoch->second) {
-    return {};
-  }
+ReregisterOutcome Step::reregister(const ReregisterRequest& request) {
+  const HoldRef& known = request.renewal.hold;
+  if (request.config_version != state.config.version) return Stale{};
+  if (!in_quarantine()) return Gone{};
+  if (has(state.ended, known.stamp) || state.holds.size() >= most_holds) return Gone{};
   // A reader and a writer were never held at once, so the one with the lower stamp had ended: only
   // its registration came first, or its end was lost.
   std::vector<Stamp> give_way;
-  for (const LockRequest& item : known.set->items()) {
+  for (std::size_t i = 0; i < known.set->items().size(); ++i) {
+    const LockRequest& item = known.set->items()[i];
     const OnName on = others(item.name, known.stamp);
     const auto& same = on.of(item.mode);
-    const std::uint32_t permits = state.config.permits_of(item.name).of(item.mode);
     // The permits may have been lowered since. Who is refused learns it now; who gave way would
     // not.
-    if (same.size() >= permits) return {};
+    if (same.size() >= request.permits[i]) return Gone{};
     for (const HoldRecord* const hold : on.against(item.mode)) {
-      if (hold->stamp > known.stamp) return {};
+      if (hold->stamp > known.stamp) return Gone{};
       give_way.push_back(hold->stamp);
     }
   }
@@ -223,11 +214,11 @@ std::optional<Duration> Step::reregister(const Owner& owner, const RenewRequest&
                   .owner = *known.owner,
                   .items = {known.set->items().begin(), known.set->items().end()},
                   .since_us = known.stamp.value};
-  count_end(hold, request.lease);
+  count_end(hold, request.renewal.lease);
   state.last_stamp = std::max(state.last_stamp, hold.stamp);
-  const Duration left = microseconds(hold.lease_us);
+  const Renewal renewal{microseconds(hold.lease_us)};
   put_in(std::move(hold));
-  return left;
+  return renewal;
 }
 
 bool Step::end(const HoldRef& hold, std::optional<std::string_view> app) {

@@ -36,6 +36,7 @@ class Step {
   Result<AcquireOutcome> acquire(const AcquireRequest& request);
   [[nodiscard]] std::optional<Grant> resolve(const Token& token) const;
   RenewReply renew(const Owner& owner, std::span<const RenewRequest> requests);
+  ReregisterOutcome reregister(const ReregisterRequest& request);
   // Of this application; unset: of any. True if it ended.
   bool end(const HoldRef& hold, std::optional<std::string_view> app);
   [[nodiscard]] Inspection inspect(const InspectQuery& query) const;
@@ -59,7 +60,6 @@ class Step {
   [[nodiscard]] OnName others(const std::string& name, Stamp except) const;
   [[nodiscard]] Grant grant_of(const HoldRecord& hold) const;
   [[nodiscard]] std::optional<Busy> blocker(const AcquireRequest& request) const;
-  std::optional<Duration> reregister(const Owner& owner, const RenewRequest& request);
   void put_in(HoldRecord hold);
   void count_end(HoldRecord& hold, Duration lease);
   void limit_leases(Duration before);

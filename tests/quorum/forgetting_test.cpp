@@ -127,6 +127,39 @@ TEST(QuorumForgetting, ANodeThatWasWipedUnderARunningClientDoesNotCount) {
   EXPECT_FALSE(process.backend->load_config(soon()));
 }
 
+// As the core does with a hold in one store, the quorum does with a part.
+TEST(QuorumForgetting, ANodeInQuarantineIsToldOfItsPartAgain) {
+  Nodes nodes;
+  const Process process = nodes.open();
+  Client c = Nodes::client(process);
+  const Grant grant = c.take(a);
+  for (const std::size_t node : {0, 1}) process.to[node]->forgets = true;
+  EXPECT_TRUE(c.renew(grant.stamp, 1min));
+  for (const std::size_t node : {0, 1}) {
+    EXPECT_EQ(Stamp{process.to[node]->registered}, nodes.in(node).at(0).stamp);
+  }
+  EXPECT_EQ(process.to[2]->registered, 0);
+}
+
+TEST(QuorumForgetting, APartThatHadEndedDoesNotComeBack) {
+  Nodes nodes;
+  const Process process = nodes.open();
+  Client c = Nodes::client(process);
+  const Grant grant = c.take(a, {.lease = 500ms});
+  // Node 2 is not asked for long, and the lease of its part ends.
+  process.to[1]->down = true;
+  ASSERT_TRUE(c.renew(grant.stamp, 10min));
+  linger(600ms);
+  process.to[1]->down = false;
+  process.to[1]->forgets = true;
+  EXPECT_TRUE(eventually([&] {
+    const std::size_t before = process.to[1]->calls;
+    EXPECT_TRUE(c.renew(grant.stamp, 10min)) << "a majority has it";
+    return process.to[1]->calls > before;
+  }));
+  EXPECT_EQ(process.to[1]->registered, 0);
+}
+
 // --- lists of nodes that differ ---
 
 TEST(QuorumMarks, ASpaceCanBeANodeOnlyOnce) {

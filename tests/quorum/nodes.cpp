@@ -58,7 +58,21 @@ Result<std::optional<Grant>> Way::resolve(const HoldRef& attempt, TimePoint by) 
 }
 Result<RenewReply> Way::renew(const Owner& owner, std::span<const RenewRequest> requests,
                               TimePoint by) {
-  return send(by, [&] { return ForwardingBackend::renew(owner, requests, by); });
+  return send(by, [&] {
+    Result<RenewReply> reply = ForwardingBackend::renew(owner, requests, by);
+    if (reply && forgets) {
+      reply->renewals.assign(requests.size(), std::nullopt);
+      reply->forgotten.assign(requests.size(), true);
+    }
+    return reply;
+  });
+}
+Result<ReregisterOutcome> Way::reregister(const Owner& /*owner*/, const ReregisterRequest& request,
+                                          TimePoint by) {
+  return send(by, [&]() -> Result<ReregisterOutcome> {
+    registered = request.renewal.hold.stamp.value;
+    return ReregisterOutcome(Renewal{request.renewal.lease});
+  });
 }
 Result<bool> Way::release(const HoldRef& hold, std::string_view app, TimePoint by) {
   return send(by, [&] { return ForwardingBackend::release(hold, app, by); });

@@ -47,8 +47,12 @@ class Way final : public ForwardingBackend {
 
   // Each call ends at once, and nothing arrives.
   std::atomic<bool> down = false;
-  std::atomic<std::size_t> calls = 0;     // of all kinds, whether or not they arrived
-  std::atomic<std::size_t> acquires = 0;  // of these, those that arrived and were answered
+  std::atomic<std::size_t> calls = 0;  // of all kinds, whether or not they arrived
+  // The node finds no hold when one is renewed, for it has forgotten them all, and is in
+  // quarantine.
+  std::atomic<bool> forgets = false;
+  std::atomic<std::int64_t> registered = 0;  // the stamp of the last part that it was told again
+  std::atomic<std::size_t> acquires = 0;     // of these, those that arrived and were answered
 
   // From now on calls arrive, and their answers wait for let_answers_through() or the deadline.
   void hold_answers_back();
@@ -61,6 +65,8 @@ class Way final : public ForwardingBackend {
   Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) override;
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                            TimePoint by) override;
+  Result<ReregisterOutcome> reregister(const Owner& owner, const ReregisterRequest& request,
+                                       TimePoint by) override;
   Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override;
   Result<bool> break_hold(const HoldRef& hold, TimePoint by) override;
   Result<Inspection> inspect(const InspectQuery& query, TimePoint by) override;
