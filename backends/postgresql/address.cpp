@@ -48,6 +48,8 @@ Parameters parameters_of(Options& options, std::string& conninfo) {
       {"strategy", one_of(options.strategy, {{"advisory", Strategy::advisory},
                                              {"serializable", Strategy::serializable},
                                              {"session", Strategy::session}})},
+      {"failover", one_of(options.failover, {{"quarantine", FailoverMeans::quarantine},
+                                             {"synchronous", FailoverMeans::synchronous}})},
       {"pool", pool_size(options.pool)},
       {"connect_timeout", connect_timeout(options.connect_timeout)},
       {"pooler", on_or_off(options.pooler)},

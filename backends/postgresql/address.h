@@ -20,6 +20,9 @@ struct Options {
   // For messages: "app@db.example:5432/prod, space lockset".
   std::string shown;
   std::string space = "lockset";
+  // What a failover means for the space; `init` sets it. Unset: what was set, at first a
+  // quarantine.
+  std::optional<FailoverMeans> failover;
   std::optional<Strategy> strategy;  // unset: the one that the space was made with
   std::size_t pool = 16;
   Duration connect_timeout = std::chrono::seconds(5);

@@ -149,7 +149,7 @@ class Examination {
     }
     const Result<pqxx::result> about =
         ask("SELECT split_part(a, chr(31), 1)::int, split_part(a, chr(31), 2), "
-            "split_part(a, chr(31), 3) FROM \"" +
+            "split_part(a, chr(31), 3), split_part(a, chr(31), 4) FROM \"" +
             options_.space + "\".about() a");
     if (!about) {
       const bool denied = failure_.sqlstate == "42501";
@@ -172,6 +172,7 @@ class Examination {
                      (version > schema_version ? ": use a newer program" : ": run lockset init")));
       return;
     }
+    trusts_standbys_ = (*about)[0][3].as<std::string>("") == to_string(FailoverMeans::synchronous);
     const Strategy made = strategy_from(strategy).value_or(Strategy::advisory);
     strategy_ = made;
     warn_unless(
@@ -240,6 +241,12 @@ class Examination {
                   "standbys follow: a failover, a synchronous one too, ends all holds before their "
                   "holders notice, so that a name may be granted twice");
       return;
+    }
+    if (trusts_standbys_ && !synchronous) {
+      add(warning("failover",
+                  "the space has failover=synchronous, but synchronous_standby_names is empty: a "
+                  "failover grants names twice; set it, or have the owner run lockset init with "
+                  "failover=quarantine"));
     }
     warn_unless(
         synchronous || !followed, "replication",
@@ -318,6 +325,7 @@ class Examination {
   Connection& connection_;
   const TimePoint by_;
   Strategy strategy_ = Strategy::advisory;  // of the space, as far as known
+  bool trusts_standbys_ = false;
   CallFailure failure_;
   std::vector<Finding> findings_;
 };

@@ -205,6 +205,10 @@ std::string_view to_string(Strategy strategy) noexcept {
   return strategy == Strategy::advisory ? "advisory" : "serializable";
 }
 
+std::string_view to_string(FailoverMeans failover) noexcept {
+  return failover == FailoverMeans::synchronous ? "synchronous" : "quarantine";
+}
+
 std::optional<Strategy> strategy_from(std::string_view name) noexcept {
   for (const Strategy one : {Strategy::advisory, Strategy::serializable, Strategy::session}) {
     if (name == to_string(one)) return one;
@@ -269,6 +273,11 @@ std::string install_script(const std::string& space, Strategy strategy) {
   return body(space, strategy) + "\nUPDATE \"" + space +
          "\".meta SET schema_version = " + std::to_string(schema_version) + ", script = '" +
          script_digest(space, strategy) + "';\n";
+}
+
+std::string failover_script(const std::string& space, FailoverMeans failover) {
+  return "\nUPDATE \"" + space + "\".meta SET synchronous_failover = " +
+         (failover == FailoverMeans::synchronous ? "true" : "false") + ";\n";
 }
 
 }  // namespace lockset::postgresql

@@ -16,6 +16,12 @@ namespace lockset::postgresql {
 
 enum class Strategy { advisory, serializable, session };
 
+// What it means that a standby has taken over: its last grants may be missing, or it has all.
+enum class FailoverMeans { quarantine, synchronous };
+
+// As in an address.
+std::string_view to_string(FailoverMeans failover) noexcept;
+
 // As in an address: "advisory".
 std::string_view to_string(Strategy strategy) noexcept;
 // Unset: a strategy that this program does not know.
@@ -42,6 +48,9 @@ inline constexpr int most_name_locks = 64;
 // Makes the space, or upgrades it: statements for one transaction, without its BEGIN and COMMIT.
 // Harmless if there is nothing to do. REQUIRES: `space` has been checked.
 std::string install_script(const std::string& space, Strategy strategy);
+
+// Says what a failover means: a statement for the same transaction, behind install_script().
+std::string failover_script(const std::string& space, FailoverMeans failover);
 
 // Gives an account its role: statements for one transaction, without its BEGIN and COMMIT.
 // REQUIRES: `account` has been checked.

@@ -83,6 +83,7 @@ constexpr std::chrono::seconds look_for_at_most{1};
 struct About {
   int version = -1;  // -1: the schema has its functions, and no rows
   std::string strategy;
+  std::string failover;  // empty: a space of an older program
 };
 
 About parse_about(const std::string& text) {
@@ -92,6 +93,8 @@ About parse_about(const std::string& text) {
   if (first == std::string::npos || second == std::string::npos) return about;
   std::from_chars(text.data(), text.data() + first, about.version);
   about.strategy = text.substr(first + 1, second - first - 1);
+  const std::size_t third = text.find('\x1F', second + 1);
+  if (third != std::string::npos) about.failover = text.substr(third + 1);
   return about;
 }
 
@@ -353,6 +356,13 @@ Status Store::set_up(Connection& connection, Isolation isolation, TimePoint by, 
                                           ", which this program does not know: use a newer one"};
   }
   made_with_ = *made_with;
+  if (options_.failover && about.failover != to_string(*options_.failover)) {
+    return Error{Errc::misconfigured,
+                 "PostgreSQL (" + options_.shown + "): the space has failover=" +
+                     (about.failover.empty() ? "(none)" : about.failover) +
+                     ", which all its users share: leave failover= out, or have its owner run "
+                     "lockset init with this address"};
+  }
   if (*made_with == Strategy::session) {
     if (Status status = fit_for_sessions(settings.version, options_); !status) return status;
   }

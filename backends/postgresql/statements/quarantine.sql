@@ -41,8 +41,16 @@ BEGIN
   IF _known.identity <> _here THEN
     -- One of those who see it at the same time writes it down. (A transaction that sees an older
     -- state fails here, and is repeated.)
-    SELECT m.identity, m.quarantine_until INTO _known FROM "@space@".meta m FOR NO KEY UPDATE;
-    IF _known.identity <> _here THEN
+    SELECT m.identity, m.quarantine_until, m.synchronous_failover INTO _known
+      FROM "@space@".meta m FOR NO KEY UPDATE;
+    IF _known.identity <> _here AND _known.synchronous_failover
+       AND regexp_replace(_known.identity, '/[0-9A-F]{8}/', '/')
+           = regexp_replace(_here, '/[0-9A-F]{8}/', '/') THEN
+      -- Only the timeline is another one: a standby has taken over, and nothing is missing. `home`
+      -- is left to a later step: it would stay set if this one is rolled back.
+      UPDATE "@space@".meta m SET identity = _here;
+      RETURN 0;
+    ELSIF _known.identity <> _here THEN
       -- Lost stamps are below the clock by the end of the quarantine, unless they ran ahead of it.
       SELECT s.last_value + 1000000000 INTO _stamp FROM "@space@".stamps s
        WHERE s.last_value > (date_part('epoch', clock_timestamp()) * 1000000)::bigint;

@@ -147,10 +147,12 @@ BEGIN
   END IF;
   IF NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = '"@space@".meta'::regclass
                     AND a.attname = 'identity') THEN
-    -- Of the server that the space was last used on. `lost`: when that last became another one.
+    -- Of the server that the space was last used on. `synchronous_failover`: a promoted standby has
+    -- every grant that was answered, as the operator says. `lost`: when that last became another one.
     -- `lost_stamp`: drawn then. `longest`: the end of leases that are longer than max_lease.
     ALTER TABLE "@space@".meta
       ADD COLUMN identity text NOT NULL DEFAULT '',
+      ADD COLUMN synchronous_failover boolean NOT NULL DEFAULT false,
       ADD COLUMN quarantine_until timestamptz NOT NULL DEFAULT '-infinity',
       ADD COLUMN lost timestamptz,
       ADD COLUMN lost_stamp bigint NOT NULL DEFAULT 0,
