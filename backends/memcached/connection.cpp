@@ -154,6 +154,12 @@ Result<std::map<std::string, std::string>> Connection::stats(const std::string& 
   const memcached_return_t code = ::memcached_stat_execute(
       client_.get(), what.empty() ? nullptr : what.c_str(), take_stat, &stats);
   if (code != MEMCACHED_SUCCESS) return failure(code, Sent::reading);
+  if (const memcached_return_t error = ::memcached_last_error(client_.get());
+      error != MEMCACHED_SUCCESS) {
+    return failure(error, Sent::reading);
+  }
+  // A connection that was reset may also look like a success.
+  if (stats.empty()) return failure(MEMCACHED_READ_FAILURE, Sent::reading);
   return stats;
 }
 

@@ -111,7 +111,8 @@ Status ServerTime::ask(Connection& connection, TimePoint by) {
   };
   const std::int64_t second = number("time");
   if (second <= 0) {
-    return Error{Errc::misconfigured, "memcached: the server's stats tell no time"};
+    // A connection that was reset loses the rest of an answer.
+    return Error{Errc::unavailable, "memcached: the server's stats tell no time"};
   }
   const std::string process =
       std::to_string(number("pid")) + "@" + std::to_string(second - number("uptime"));

@@ -37,6 +37,9 @@ Status refuse_unsafe(const std::map<std::string, std::string>& settings, const O
   const auto misconfigured = [&](const char* why) {
     return Error{Errc::misconfigured, options.shown() + ": " + why};
   };
+  if (setting(settings, "cas_enabled").empty()) {
+    return Error{Errc::unavailable, options.shown() + ": the server's settings are incomplete"};
+  }
   if (setting(settings, "cas_enabled") != "yes") {
     return misconfigured("the server has no cas: start it without -C");
   }
@@ -88,13 +91,20 @@ Result<Store::View> Store::look(Connection& connection, TimePoint by) {
   View view;
   // The life that is known is the present one, nearly always.
   std::string life = known ? known->life : std::string();
-  for (int tries = 0; tries < 5; ++tries) {
+  bool missing = false;
+  for (int tries = 0; tries < 6; ++tries) {
     std::vector<std::string> keys = {pointer};
     if (!life.empty()) keys.push_back(state_key(options_.space, life));
     Result<std::map<std::string, Item>> items = connection.get(keys, by);
     if (!items) return items.error();
     const auto named = items->find(pointer);
-    if (named == items->end()) return View{};
+    if (named == items->end()) {
+      // A connection that was reset looks the same.
+      if (missing) return View{};
+      missing = true;
+      if (const auto stats = connection.stats("", by); !stats) return stats.error();
+      continue;
+    }
     if (named->second.value != life) {
       life = named->second.value;
       if (life.empty()) break;

@@ -66,6 +66,8 @@ struct HarnessTraits {
   // A step that changes something reads the state first, and then changes it by a request that
   // begins with this. "": a step is one request.
   std::string_view changes_by = {};
+  // How much later than its lease a hold may end, because the store's clock is coarse.
+  Duration coarse_by{};
   // Many holds are released in one round trip. Otherwise they are released over several connections
   // at a time.
   bool releases_together = true;

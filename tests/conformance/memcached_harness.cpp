@@ -51,7 +51,8 @@ class MemcachedHarness final : public Harness {
     return {.has_server = true,
             .quarantines = true,
             .keeps_after_restart = false,
-            .changes_by = "cas "};
+            .changes_by = "cas ",
+            .coarse_by = std::chrono::seconds(3)};
   }
   [[nodiscard]] bool always_available() const override { return false; }
   [[nodiscard]] std::optional<std::string> unavailable() override {

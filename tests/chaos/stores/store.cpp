@@ -30,6 +30,9 @@ const std::vector<Kind>& kinds() {
 #ifdef LOCKSET_HAS_ZOOKEEPER
     add(zookeeper_kinds());
 #endif
+#ifdef LOCKSET_HAS_MEMCACHED
+    add(memcached_kinds());
+#endif
     return made;
   }();
   return all;
