@@ -189,8 +189,9 @@ std::pair<Result<AcquireOutcome>, QuorumBackend::Split> QuorumBackend::attempt(
       mine.changed, lock, request.by, [&] { return mine.count().pending == 0; },
       [&] {
         const Attempt::Count count = mine.count();
-        return count.exact >= needed || count.granted >= needed ||
-               count.granted + count.pending < needed;
+        const bool refused = count.granted + count.pending < needed &&
+                             count.granted + count.busy + count.stale >= needed;
+        return refused || count.granted >= needed;
       });
   const Attempt::Count count = mine.count();
   mine.decided = true;
