@@ -24,8 +24,7 @@ namespace {
 // Whether the address shows a password.
 bool has_secret(const std::string& url) {
   const Result<Url> parsed = Url::parse(url);
-  const bool of_addresses =
-      parsed && (parsed->scheme == "migrate" || parsed->scheme == "quorum");
+  const bool of_addresses = parsed && (parsed->scheme == "migrate" || parsed->scheme == "quorum");
   if (!of_addresses) return redact_url(url) != url;
   // The redacted text has the inner addresses decoded, so it always differs. A part that belongs to
   // none of the addresses may be the rest of a password that was not escaped.

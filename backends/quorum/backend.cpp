@@ -106,10 +106,10 @@ Result<std::size_t> QuorumBackend::sweep(TimePoint by) {
       ask<std::size_t>(counting(*view), by, Urgency::usual,
                        [by](std::size_t, Backend& store) { return store.sweep(by); });
   const auto answers = gather->wait_for_all(by);
-  // The parts of a hold are removed by sweeps of their own: it is counted where most are.
+  // Parts, not holds: which of them belong together nobody knows any more.
   std::size_t removed = 0;
   for (const auto& answer : answers) {
-    if (answer && answer->ok()) removed = std::max(removed, **answer);
+    if (answer && answer->ok()) removed += **answer;
   }
   if (good_ones<std::size_t>(answers) < majority()) return no_majority<std::size_t>(answers);
   return removed;

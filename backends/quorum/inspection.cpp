@@ -84,11 +84,12 @@ struct QuorumBackend::Seen {
   [[nodiscard]] bool counts(const Sighting& hold) const {
     return hold.count() + missing() >= view->majority();
   }
-  // It may be the hold with this stamp, and if all nodes answered, it is.
+  // It may be the hold with this stamp; if all nodes answered, it is. A node never draws a stamp
+  // again, so one of its parts identifies a hold even where other parts show a greater stamp: a
+  // part that came late and is just being given back.
   [[nodiscard]] bool may_be(const Sighting& hold, Stamp whole) const {
     if (!counts(hold)) return false;
     if (hold.whole == whole) return true;
-    if (missing() == 0) return false;
     const int index = drawn_by(whole);
     if (index == agreed) {
       return hold.tag.proposal == part_of_stamp(whole) && hold.exact() > 0 &&
