@@ -244,8 +244,8 @@ void QuorumBackend::send(const std::shared_ptr<Attempt>& attempt, const View& vi
                          const AcquireRequest& request, std::optional<std::size_t> lead) {
   const auto ticket = std::dynamic_pointer_cast<Ticket>(request.ticket);
   const bool will_wait = request.will_wait;
-  // Only if all nodes can tell: otherwise the core does not know that a detached hold has to be told
-  // so, and it would lose the parts in those that can.
+  // Only if all nodes can tell: otherwise the core does not know that a detached hold has to be
+  // told so, and it would lose the parts in those that can.
   const bool ends_with_process = request.ends_with_process && traits_.ends_with_process;
   const Stamp floor = least_part(request.min_stamp);
   const bool even_if_down = !majority_is_up();
