@@ -69,6 +69,11 @@ std::string percent_encoded(std::string_view text) {
 std::string with_password_from(const std::string& path, const std::string& origin,
                                const std::string& url) {
   const Result<Url> parsed = Url::parse(url);
+  if (parsed && parsed->scheme == "quorum") {
+    throw Failure(exit_config, origin +
+                                   ": a quorum has an address for each node; write the "
+                                   "parameter password_file into those that need a password");
+  }
   // A bad address is reported where it is used. An address without // names no server that could
   // ask for a password; nor does the address of a file, sqlite:///PATH. A server's address may give
   // the host in a parameter: mysql://user@/db?socket=PATH.

@@ -24,11 +24,14 @@ namespace {
 // Whether the address shows a password.
 bool has_secret(const std::string& url) {
   const Result<Url> parsed = Url::parse(url);
-  if (!parsed || parsed->scheme != "migrate") return redact_url(url) != url;
+  const bool of_addresses = parsed && (parsed->scheme == "migrate" || parsed->scheme == "quorum");
+  if (!of_addresses) return redact_url(url) != url;
   // The redacted text has the inner addresses decoded, so it always differs. A part that belongs to
-  // neither address may be the rest of a password that was not escaped.
-  return std::any_of(parsed->params.begin(), parsed->params.end(), [](const auto& param) {
-    const bool inner = param.first == "from" || param.first == "to";
+  // none of the addresses may be the rest of a password that was not escaped.
+  if (std::any_of(parsed->nodes.begin(), parsed->nodes.end(), has_secret)) return true;
+  return std::any_of(parsed->params.begin(), parsed->params.end(), [&](const auto& param) {
+    const bool inner =
+        parsed->scheme == "migrate" && (param.first == "from" || param.first == "to");
     return !inner || has_secret(param.second);
   });
 }

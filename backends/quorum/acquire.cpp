@@ -189,8 +189,9 @@ std::pair<Result<AcquireOutcome>, QuorumBackend::Split> QuorumBackend::attempt(
       mine.changed, lock, request.by, [&] { return mine.count().pending == 0; },
       [&] {
         const Attempt::Count count = mine.count();
-        return count.exact >= needed || count.granted >= needed ||
-               count.granted + count.pending < needed;
+        const bool refused = count.granted + count.pending < needed &&
+                             count.granted + count.busy + count.stale >= needed;
+        return refused || count.granted >= needed;
       });
   const Attempt::Count count = mine.count();
   mine.decided = true;
@@ -243,7 +244,9 @@ void QuorumBackend::send(const std::shared_ptr<Attempt>& attempt, const View& vi
                          const AcquireRequest& request, std::optional<std::size_t> lead) {
   const auto ticket = std::dynamic_pointer_cast<Ticket>(request.ticket);
   const bool will_wait = request.will_wait;
-  const bool ends_with_process = request.ends_with_process;
+  // Only if all nodes can tell: otherwise the core does not know that a detached hold has to be
+  // told so, and it would lose the parts in those that can.
+  const bool ends_with_process = request.ends_with_process && traits_.ends_with_process;
   const Stamp floor = least_part(request.min_stamp);
   const bool even_if_down = !majority_is_up();
   const Seats asked = attempt->asked;

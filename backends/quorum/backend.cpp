@@ -18,6 +18,7 @@ Traits common_traits(const std::vector<std::unique_ptr<Node>>& nodes) {
   result.push_wakeup = true;
   result.holds_outlive_process = true;
   result.shared_between_processes = true;
+  result.ends_with_process = true;
   bool first = true;
   for (const auto& node : nodes) {
     const Backend* const store = node->opened();
@@ -27,7 +28,7 @@ Traits common_traits(const std::vector<std::unique_ptr<Node>>& nodes) {
     result.holds_outlive_process = result.holds_outlive_process && one.holds_outlive_process;
     result.shared_between_processes =
         result.shared_between_processes && one.shared_between_processes;
-    result.ends_with_process = result.ends_with_process || one.ends_with_process;
+    result.ends_with_process = result.ends_with_process && one.ends_with_process;
     result.renew_chunk = std::min(result.renew_chunk, one.renew_chunk);
     result.clock = first || result.clock == one.clock ? one.clock : nullptr;
     first = false;
@@ -105,10 +106,10 @@ Result<std::size_t> QuorumBackend::sweep(TimePoint by) {
       ask<std::size_t>(counting(*view), by, Urgency::usual,
                        [by](std::size_t, Backend& store) { return store.sweep(by); });
   const auto answers = gather->wait_for_all(by);
-  // The parts of a hold are removed by sweeps of their own: it is counted where most are.
+  // Parts, not holds: which of them belong together nobody knows any more.
   std::size_t removed = 0;
   for (const auto& answer : answers) {
-    if (answer && answer->ok()) removed = std::max(removed, **answer);
+    if (answer && answer->ok()) removed += **answer;
   }
   if (good_ones<std::size_t>(answers) < majority()) return no_majority<std::size_t>(answers);
   return removed;

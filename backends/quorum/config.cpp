@@ -62,9 +62,10 @@ Result<QuorumBackend::Now> QuorumBackend::refresh(TimePoint by) {
   const auto gather = ask<NodeConfig>(
       all_seats(), by, Urgency::usual,
       [this, by](std::size_t seat, Backend& store) { return read_config(seat, store, by); });
-  const auto answers = gather->wait(by, [this](const Gather<NodeConfig>::Answers& so_far) {
+  const auto enough = [this](const Gather<NodeConfig>::Answers& so_far) {
     return good_ones<NodeConfig>(so_far) >= majority();
-  });
+  };
+  const auto answers = gather->wait(by, enough, long_grace);
   if (good_ones<NodeConfig>(answers) < majority()) return no_majority<NodeConfig>(answers);
   Now view = now();
   if (view->refusal) return *view->refusal;

@@ -21,15 +21,19 @@ inline Duration grace(Duration so_far) {
   return std::clamp<Duration>(3 * so_far, milliseconds(2), milliseconds(100));
 }
 
-// Waits until all nodes answered, but not beyond `by`, and only a little once it is `enough`.
+// The same where every node's answer is wanted: one that does not answer for so long hangs.
+inline constexpr Duration long_grace = std::chrono::seconds(2);
+
+// Waits until all nodes answered, but not beyond `by`, and only a little once it is `enough`: for
+// grace(), or for `least` if that is longer.
 // REQUIRES: `lock` is locked; both conditions are asked under it.
 template <class All, class Enough>
 void wait_for_most(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
-                   TimePoint by, All all, Enough enough) {
+                   TimePoint by, All all, Enough enough, Duration least = {}) {
   const TimePoint began = BootClock::now();
   if (!wait_until(changed, lock, by, [&] { return all() || enough(); }) || all()) return;
   const TimePoint now = BootClock::now();
-  wait_until(changed, lock, std::min(by, now + grace(now - began)), all);
+  wait_until(changed, lock, std::min(by, now + std::max(least, grace(now - began))), all);
 }
 
 // Thread-safe. Shared by the call that asks and the work that answers, which may come later.
@@ -53,11 +57,11 @@ class Gather {
   }
   // A copy of the answers so far; unset: none yet.
   template <class Enough>
-  Answers wait(TimePoint by, Enough enough) {
+  Answers wait(TimePoint by, Enough enough, Duration least_grace = {}) {
     std::unique_lock lock(mutex_);
     wait_for_most(
         changed_, lock, by, [&] { return answered_ == expected_; },
-        [&] { return enough(std::as_const(answers_)); });
+        [&] { return enough(std::as_const(answers_)); }, least_grace);
     return answers_;
   }
   Answers wait_for_all(TimePoint by) {

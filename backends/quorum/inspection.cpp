@@ -10,6 +10,9 @@
 namespace lockset::quorum {
 namespace {
 
+// Without all nodes a hold may be shown by another of its stamps.
+constexpr Duration short_grace = std::chrono::milliseconds(100);
+
 // A node that hangs must not use up the time that is left for others.
 TimePoint half_way(TimePoint by) {
   const TimePoint now = BootClock::now();
@@ -81,11 +84,12 @@ struct QuorumBackend::Seen {
   [[nodiscard]] bool counts(const Sighting& hold) const {
     return hold.count() + missing() >= view->majority();
   }
-  // It may be the hold with this stamp, and if all nodes answered, it is.
+  // It may be the hold with this stamp; if all nodes answered, it is. A node never draws a stamp
+  // again, so one of its parts identifies a hold even where other parts show a greater stamp: a
+  // part that came late and is just being given back.
   [[nodiscard]] bool may_be(const Sighting& hold, Stamp whole) const {
     if (!counts(hold)) return false;
     if (hold.whole == whole) return true;
-    if (missing() == 0) return false;
     const int index = drawn_by(whole);
     if (index == agreed) {
       return hold.tag.proposal == part_of_stamp(whole) && hold.exact() > 0 &&
@@ -111,9 +115,11 @@ Result<QuorumBackend::Seen> QuorumBackend::look(const InspectQuery& query, TimeP
   const auto gather = ask<Inspection>(
       counting(*seen.view), by, Urgency::usual,
       [shared, by](std::size_t, Backend& store) { return store.inspect(*shared, by); });
-  const auto answers = gather->wait(by, [&](const Gather<Inspection>::Answers& so_far) {
-    return patience == Patience::for_most && good_ones<Inspection>(so_far) >= majority();
-  });
+  const auto enough = [this](const Gather<Inspection>::Answers& so_far) {
+    return good_ones<Inspection>(so_far) >= majority();
+  };
+  const auto answers =
+      gather->wait(by, enough, patience == Patience::for_all ? long_grace : short_grace);
   if (good_ones<Inspection>(answers) < majority()) return no_majority<Inspection>(answers);
 
   seen.answered.resize(nodes_.size(), false);
@@ -212,7 +218,7 @@ Result<std::optional<Held>> QuorumBackend::look_for(Stamp whole, TimePoint by) {
 Result<std::optional<Grant>> QuorumBackend::look_for_attempt(const Token& token,
                                                              const InspectQuery& query,
                                                              TimePoint by) {
-  const Result<Seen> seen = look(query, by, Patience::for_most);
+  const Result<Seen> seen = look(query, half_way(by), Patience::for_all);
   if (!seen) return seen.error();
   for (const Sighting& sighting : seen->holds) {
     if (sighting.tag.token != token || sighting.count() < majority()) continue;

@@ -79,6 +79,8 @@ struct HarnessTraits {
   // How many stamps there are for each microsecond of the clock from which they are seeded. Where
   // there are several, a stamp base is raised to the next microsecond.
   std::int64_t stamps_per_us = 1;
+  // A hold has parts in several stores. A sweep counts parts, and some may have ended before.
+  bool sweeps_parts = false;
   // The configuration's version is the sum of the versions of at most so many stores.
   int stores = 1;
 };

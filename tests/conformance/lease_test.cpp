@@ -280,12 +280,18 @@ TEST_P(Leases, ASweepRemovesWhatNobodyAsksFor) {
   // Inspection alone shows when all leases are over: it removes nothing.
   ASSERT_TRUE(eventually([&] { return c.holds().size() == 1; }));
   std::size_t removed = 0;
+  const bool parts = harness().harness_traits().sweeps_parts;
   // A hold in two stores may end in one of them slightly later than inspection shows.
   ASSERT_TRUE(eventually([&] {
     removed += backend()->sweep(soon()).value();
-    return removed >= count && space().look().size() == 1;
+    return (parts || removed >= count) && space().look().size() == 1;
   }));
-  EXPECT_EQ(removed + backend()->sweep(soon()).value(), count);
+  if (parts) {
+    EXPECT_GT(removed, 0U);
+    EXPECT_TRUE(eventually([&] { return backend()->sweep(soon()).value() == 0; }));
+  } else {
+    EXPECT_EQ(removed + backend()->sweep(soon()).value(), count);
+  }
   EXPECT_EQ(space().look()[0].stamp, stays.stamp);
 }
 

@@ -55,7 +55,7 @@ class MemoryTrioHarness final : public Harness {
   [[nodiscard]] std::string name() const override { return "quorum_memory"; }
   [[nodiscard]] std::string scheme() const override { return "quorum"; }
   [[nodiscard]] HarnessTraits harness_traits() const override {
-    return {.stamps_per_us = 16, .stores = 3};
+    return {.stamps_per_us = 16, .sweeps_parts = true, .stores = 3};
   }
   std::unique_ptr<Space> new_space() override { return std::make_unique<MemoryTrio>(); }
 };
@@ -112,7 +112,7 @@ class FileTrioHarness final : public Harness {
   [[nodiscard]] std::string name() const override { return "quorum_files"; }
   [[nodiscard]] std::string scheme() const override { return "quorum"; }
   [[nodiscard]] HarnessTraits harness_traits() const override {
-    return {.opens_after_fork = false, .stamps_per_us = 16, .stores = 3};
+    return {.opens_after_fork = false, .stamps_per_us = 16, .sweeps_parts = true, .stores = 3};
   }
   std::unique_ptr<Space> new_space() override { return std::make_unique<FileTrio>(); }
 };
@@ -149,7 +149,7 @@ class RedisTrioHarness final : public Harness {
   [[nodiscard]] std::string name() const override { return "quorum_redis"; }
   [[nodiscard]] std::string scheme() const override { return "quorum"; }
   [[nodiscard]] HarnessTraits harness_traits() const override {
-    return {.stamps_per_us = 16, .stores = 3};
+    return {.stamps_per_us = 16, .sweeps_parts = true, .stores = 3};
   }
   [[nodiscard]] bool always_available() const override { return false; }
   [[nodiscard]] std::optional<std::string> unavailable() override {
@@ -189,12 +189,8 @@ class MixedTrioHarness final : public Harness {
   [[nodiscard]] std::string name() const override { return "quorum_mixed"; }
   [[nodiscard]] std::string scheme() const override { return "quorum"; }
   [[nodiscard]] HarnessTraits harness_traits() const override {
-    HarnessTraits traits;
-    traits.works_during_exit = postgresql_advisory_harness().harness_traits().works_during_exit;
-    traits.opens_after_fork = false;
-    traits.stamps_per_us = 16;
-    traits.stores = 3;
-    return traits;
+    // A child that the file refuses has the other two nodes.
+    return {.stamps_per_us = 16, .sweeps_parts = true, .stores = 3};
   }
   [[nodiscard]] bool always_available() const override { return false; }
   [[nodiscard]] std::optional<std::string> unavailable() override {
