@@ -52,9 +52,10 @@ std::string first_line(const std::string& path, const std::string& origin) {
 std::string percent_encoded(std::string_view text) {
   constexpr std::string_view digits = "0123456789ABCDEF";
   std::string result;
-  for (const unsigned char c : text) {
+  for (const char each : text) {
+    const auto c = static_cast<unsigned char>(each);
     if (std::isalnum(c) != 0) {
-      result += static_cast<char>(c);
+      result += each;
     } else {
       result += '%';
       result += digits[c >> 4];

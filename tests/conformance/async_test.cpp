@@ -55,12 +55,12 @@ TEST_P(Async, WaitersAreServedOneByOne) {
   // One after the other is granted, and is released here: whichever it is.
   std::vector<bool> served(many);
   for (int turn = 0; turn < many; ++turn) {
-    int who = -1;
+    std::size_t who = many;
     ASSERT_TRUE(eventually([&] {
-      for (int i = 0; i < many && who < 0; ++i) {
+      for (std::size_t i = 0; i < many && who == many; ++i) {
         if (!served[i] && waiting[i].wait_for(0s) == std::future_status::ready) who = i;
       }
-      return who >= 0;
+      return who != many;
     })) << "turn "
         << turn;
     served[who] = true;

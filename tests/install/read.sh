@@ -9,6 +9,8 @@ done
 for page in $pages; do
   name=${page%(*} section=${page#*(}
   man --warnings "${section%)}" "$name" >/tmp/page 2>/tmp/said
+  # Long addresses and paths can't be broken: groff says so, and the page is readable.
+  sed -i '/cannot adjust line/d' /tmp/said
   test ! -s /tmp/said || { echo "$page:" && cat /tmp/said && exit 1; }
   grep -q '^NAME' /tmp/page
 done
