@@ -58,7 +58,7 @@ for shell in bash zsh fish; do
   same "$shell: an option" --no-wait "$(completes $shell run job --no)"
   same "$shell: an option of a group" --copy-permits "$(completes $shell migrate plan --copy)"
   same "$shell: behind help" status "$(completes $shell help stat)"
-  same "$shell: a store" memory: "$(completes $shell status --url me)"
+  same "$shell: a store" memory: "$(completes $shell status --url memo)"
   same "$shell: a word" 'ignore' "$(completes $shell run x --on-lost i)"
   same "$shell: a form of the log" 'json' "$(completes $shell status --log j)"
   same "$shell: a phase" 'dual-new dual-old' "$(completes $shell migrate advance --to d)"
@@ -68,7 +68,7 @@ for shell in bash zsh fish; do
   same "$shell: a count is no name" '' "$(completes $shell permits set x --read l)"
 done
 same "bash: a name with a blank" 'db/prod\ one' "$(completes bash status d)"
-same "bash: --url=me" memory: "$(completes bash status --url = me)"
+same "bash: --url=memo" memory: "$(completes bash status --url = memo)"
 same "bash: behind --" '' "$(completes bash run job -- ru)"
 if command -v zsh >/dev/null; then
   true_that "zsh: the script" zsh -n completion.zsh

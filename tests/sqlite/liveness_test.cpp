@@ -160,6 +160,8 @@ TEST_F(SqliteLiveness, AHoldWithoutALeaseOutlivesItsProcess) {
 TEST_F(SqliteLiveness, AConvertedHoldEndsWithItsProcessIfTheOldOneDid) {
   for (const bool ends : {true, false}) {
     Holder holder([&](const Holder::Ready& ready) {
+      // Makes the file, if it is the first one.
+      if (!lockset::open(url_, {.app = "holder"})) ::_exit(5);
       Client client(std::shared_ptr<Backend>(open_backend(url_, soon()).value()), "holder");
       const auto old = client.ask({write("x")}, {.lease = lease, .ends_with_process = ends});
       if (!old || !std::holds_alternative<Grant>(*old)) ::_exit(1);
