@@ -82,8 +82,9 @@ class Holder {
 class SqliteLiveness : public testing::Test {
  protected:
   // A single try.
-  [[nodiscard]] bool is_free() const {
-    Client client(std::shared_ptr<Backend>(open_backend(url_, soon()).value()), "other");
+  [[nodiscard]] bool is_free() const { return is_free(url_); }
+  [[nodiscard]] static bool is_free(const std::string& url) {
+    Client client(std::shared_ptr<Backend>(open_backend(url, soon()).value()), "other");
     return client.try_take({write("x")}).has_value();
   }
 
@@ -159,10 +160,11 @@ TEST_F(SqliteLiveness, AHoldWithoutALeaseOutlivesItsProcess) {
 // SEM 29: whatever the request says
 TEST_F(SqliteLiveness, AConvertedHoldEndsWithItsProcessIfTheOldOneDid) {
   for (const bool ends : {true, false}) {
+    const std::string url = folder_.url(ends ? "ends.db" : "stays.db");
     Holder holder([&](const Holder::Ready& ready) {
       // Makes the file, if it is the first one.
-      if (!lockset::open(url_, {.app = "holder"})) ::_exit(5);
-      Client client(std::shared_ptr<Backend>(open_backend(url_, soon()).value()), "holder");
+      if (!lockset::open(url, {.app = "holder"})) ::_exit(5);
+      Client client(std::shared_ptr<Backend>(open_backend(url, soon()).value()), "holder");
       const auto old = client.ask({write("x")}, {.lease = lease, .ends_with_process = ends});
       if (!old || !std::holds_alternative<Grant>(*old)) ::_exit(1);
       const auto next = client.ask(
@@ -172,7 +174,7 @@ TEST_F(SqliteLiveness, AConvertedHoldEndsWithItsProcessIfTheOldOneDid) {
       ready();
     });
     holder.kill();
-    EXPECT_EQ(is_free(), ends);
+    EXPECT_EQ(is_free(url), ends);
   }
 }
 
