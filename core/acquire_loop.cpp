@@ -16,6 +16,9 @@ struct Polling {
   Duration most;
 };
 constexpr Polling with_push{milliseconds(250), seconds(5)};
+// In a line, each release wakes the next waiter. If many waiters poll soon, the store is busy with
+// their polls, and the woken one waits behind them.
+constexpr Duration first_in_line = seconds(2);
 constexpr Polling without_push{milliseconds(10), seconds(1)};
 constexpr Polling after_trouble{milliseconds(20), seconds(1)};
 
@@ -90,6 +93,8 @@ AcquireLoop::Action AcquireLoop::busy(Busy busy, TimePoint now) {
                                            : " is kept by " + busy.holder_label;
     return Finish(Error{Errc::timeout, "the wait ended: " + in_quotes(busy.name) + holder});
   }
+  const bool stands_in_line = settings_.queued_wakeup && busy.ticket;
+  if (stands_in_line) next_poll_ = std::max(next_poll_, first_in_line);
   Duration pause = jittered(next_poll_, random_);
   next_poll_ = grown(next_poll_, (settings_.push_wakeup ? with_push : without_push).most);
   if (busy.retry_after && *busy.retry_after < pause) {

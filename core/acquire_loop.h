@@ -25,6 +25,8 @@ class AcquireLoop {
     Duration patience{};
     // The store announces releases: polling is only the safety net.
     bool push_wakeup = false;
+    // It announces them to the next waiter in line, so polling can begin later.
+    bool queued_wakeup = false;
   };
 
   // Send one attempt with this token.

@@ -119,6 +119,7 @@ Status Manager::prepare(std::optional<Call>& call, std::optional<Owner>& labelle
   settings.deadline = single_try ? TimePoint::max() : later(now, options.wait);
   settings.patience = options_.store_patience;
   settings.push_wakeup = traits_.push_wakeup && clock_.is_machines();
+  settings.queued_wakeup = settings.push_wakeup && traits_.queued_wakeup;
   call.emplace(set, labelled ? *labelled : owner_, lease, options.stop, settings,
                Stamp{high_water_.load()}, now, random);
   call->known_config = std::move(config);

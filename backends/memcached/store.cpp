@@ -25,7 +25,7 @@ std::string setting(const std::map<std::string, std::string>& settings, const ch
   return one == settings.end() ? std::string() : one->second;
 }
 
-// Of a change that is not what the caller asked for.
+// The error of a change that the caller did not ask for: its own request was not sent.
 Error unapplied(Error error) {
   if (error.code == Errc::indeterminate) error.code = Errc::unavailable;
   return error;

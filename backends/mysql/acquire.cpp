@@ -62,7 +62,9 @@ std::string acquire_text(const Store& store, const AcquireRequest& request, cons
   const LockRequest& first = items.front();
   const Strategy strategy = store.options().strategy;
   const bool converts = request.replaces != nullptr;
-  const bool one = items.size() == 1 && request.unchanged_since.empty() && !converts;
+  // The short procedure is for names that nobody waits for; a waiter would pass through it in vain.
+  const bool one =
+      items.size() == 1 && request.unchanged_since.empty() && !converts && ears.waiter == 0;
   CallText call(
       store.name(converts ? convert_procedure_name(strategy) : acquire_procedure_name(strategy)) +
       (one ? "_one" : ""));

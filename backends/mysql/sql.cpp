@@ -140,6 +140,7 @@ void fill_in_conversion(std::string& text, bool converts) {
 std::string acquire_procedure_text(Strategy strategy, bool converts) {
   const bool key = strategy == Strategy::unique_index;
   std::string text(statements::acquire_sql);
+  replace_all(text, "{judge}", "\n" + std::string(statements::judge_sql));
   replace_all(text, "{judged}", judged());
   fill_in_conversion(text, converts);
   // On lines of its own, because it has more than one statement.

@@ -20,7 +20,7 @@ KnownHold QuorumBackend::part_of(const HoldRef& whole, const Held& held, std::si
                                  std::string_view app) {
   const Stamp stamp = held.parts[seat].stamp;
   if (!whole.known()) {
-    // Of a hold that another process took only the stamp is known: there is no token.
+    // Another process took the hold, so only its stamp is known, not its token.
     KnownHold part{*LockSet::make({write("unknown")}), {}, {}, stamp};
     part.owner.app = app;
     return part;

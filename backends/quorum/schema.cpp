@@ -184,7 +184,7 @@ Status join(std::vector<Founding>& nodes, QuorumMark mark, TimePoint by) {
     if (Status status = set_mark(node, mark, by); !status) return status;
   }
   // Stamps may be ahead of the calendar, so an empty node would draw lower ones than it once did.
-  // Of each majority of before, one node at least has not forgotten how far they are.
+  // At least one node of each earlier majority still knows how far they are.
   Stamp greatest;
   for (Founding& node : nodes) {
     if (!node.mark) continue;

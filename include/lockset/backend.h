@@ -352,7 +352,8 @@ class Backend {
   //     - if the hold was ended since it was granted, by whomever: a release, a break, a reclaim, a
   //       conversion. So a store that forgets notes each end of which the holder may not know;
   //     - if a live hold that it conflicts with has a later stamp, or there are permits for several
-  //       and all are taken. One with an earlier stamp had ended, and ends here.
+  //       and all are taken. One with an earlier stamp had ended, and ends here. (If both have the
+  //       same mode, a store may answer Gone instead: perhaps the permits were lowered since.)
   //  3. The hold is recorded, or renewed if it is there. Later stamps are greater than its own.
   // The caller was granted the hold, and knows of no end. Doing it twice is harmless. The default
   // serves a store that never reports a forgotten hold.

@@ -60,7 +60,7 @@ class MemoryTrioHarness final : public Harness {
   std::unique_ptr<Space> new_space() override { return std::make_unique<MemoryTrio>(); }
 };
 
-// Of the addresses of other spaces, which live as long as this one.
+// A quorum over the spaces at these addresses. They live as long as this one.
 class QuorumSpace : public Space {
  public:
   explicit QuorumSpace(std::vector<std::string> addresses) : url_(quorum::quorum_url(addresses)) {

@@ -54,7 +54,7 @@ TEST_F(Refusals, AServerThatWantsAPassword) {
   expect(refused(other.admin_url(), Errc::unavailable), "login");
 }
 
-// Of the largest sets of the longest names, there is room for a few.
+// There is room for a few of the largest sets with the longest names.
 TEST_F(Refusals, ASpaceThatIsFull) {
   if (!start_with_space()) return;
   Client c = client();

@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "backends/line_times.h"
 #include "tests/mysql/fixture.h"
 #include "tests/support/without_threads.h"
 
@@ -100,6 +101,43 @@ TEST_P(Waking, AReleaseWakesAFewOfACrowd) {
   const int in_vain = looks->busy - before;
   RecordProperty("looks_in_vain", in_vain);
   EXPECT_LT(in_vain, waiters * waiters / 6);
+}
+
+// While a name is kept for a woken waiter, those behind it look one by one if it does not come. In
+// a long line that looked at once, the woken one would wait behind their looks.
+TEST_P(Waking, WhoStandsFarBackLooksLate) {
+  constexpr std::size_t far_back = 20;
+  Client c = client();
+  c.change(SetMaxOvertakes{0});
+  const auto retries = [&]() -> std::optional<std::pair<Duration, Duration>> {
+    const Stamp stamp = c.take({write("a")}).stamp;
+    std::vector<std::shared_ptr<WaitTicket>> tickets;
+    for (std::size_t i = 0; i <= far_back; ++i) {
+      tickets.push_back(c.meet_busy({write("a")}, {.will_wait = true}).ticket);
+    }
+    EXPECT_TRUE(c.release(stamp));
+    std::optional<Duration> near;
+    std::optional<Duration> far;
+    // Once the woken one is too late, the name is granted.
+    const auto look = [&](std::size_t at, std::optional<Duration>& result) {
+      const auto answer = c.ask({write("a")}, {.will_wait = true, .ticket = tickets[at]}).value();
+      if (const Busy* busy = std::get_if<Busy>(&answer)) {
+        result = busy->retry_after;
+      } else {
+        EXPECT_TRUE(c.release(std::get<Grant>(answer).stamp));
+      }
+    };
+    look(1, near);
+    if (near) look(far_back, far);
+    for (const auto& ticket : tickets) c.backend().end_wait(*ticket, soon());
+    if (!near || !far) return {};
+    return std::pair(*near, *far);
+  };
+  std::optional<std::pair<Duration, Duration>> seen;
+  EXPECT_TRUE(eventually([&] { return (seen = retries()).has_value(); }));
+  ASSERT_TRUE(seen);
+  EXPECT_LE(seen->first, comes_within);
+  EXPECT_GT(seen->second, comes_within * (far_back / 2));
 }
 
 // Errors are values, including this one.

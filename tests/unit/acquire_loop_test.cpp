@@ -107,6 +107,24 @@ TEST_F(AcquireLoopTest, AStaleConfigurationDoesNotRenewThePatienceOfATry) {
   EXPECT_EQ(error_code(l.attempted(fails(Errc::indeterminate), at(4s))), Errc::indeterminate);
 }
 
+// SEM 13: the store wakes who stands in line, so many waiters need not poll soon
+TEST_F(AcquireLoopTest, WhoStandsInLinePollsLater) {
+  const auto first_poll = [&](bool queued, std::shared_ptr<WaitTicket> ticket) {
+    auto settings = waiting(TimePoint::max());
+    settings.queued_wakeup = queued;
+    auto l = loop(settings);
+    l.begin(at(0s));
+    auto answer = busy();
+    std::get<Busy>(*answer).ticket = std::move(ticket);
+    return expect<AcquireLoop::Wait>(l.attempted(std::move(answer), at(0s))).until;
+  };
+  const auto ticket = std::make_shared<WaitTicket>();
+  EXPECT_GE(first_poll(true, ticket), at(1500ms));
+  EXPECT_LE(first_poll(true, ticket), at(2500ms));
+  EXPECT_LE(first_poll(true, nullptr), at(320ms));  // it has no place in the line
+  EXPECT_LE(first_poll(false, ticket), at(320ms));
+}
+
 // SEM 28: a broken condition never mends
 TEST_F(AcquireLoopTest, ABrokenConditionEndsAWait) {
   auto l = loop(waiting(TimePoint::max()));

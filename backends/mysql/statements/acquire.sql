@@ -56,6 +56,7 @@
 -- #   {conditions}: the last writes that it expects, as a table
 -- #   {judged}: the same, with how many hold each name, and for how many waiters it is kept
 -- #   {kept}: the condition that names are kept for the waiter (n, w)
+-- #   {judge}: judge.sql
 -- #   {life}: how long a waiter counts that is not heard of, in microseconds
 -- #   {comes_within}: how soon a woken waiter comes, in microseconds
 -- #   {prod_after}: after which time a waiter shows that it lives, in microseconds
@@ -76,7 +77,8 @@ main: BEGIN
   DECLARE v_began BIGINT DEFAULT {now};
   DECLARE v_now, v_version, v_base, v_low, v_stamp, v_target, v_seen, v_twin BIGINT;
   DECLARE v_least_low, v_most_low, v_holder, v_first_end, v_end, v_waits, v_waiter BIGINT;
-  DECLARE v_enough, v_expires, v_woken, v_overtaken, v_permits, v_held, v_calls, v_called BIGINT;
+  DECLARE v_enough, v_expires, v_woken, v_overtaken, v_ahead, v_permits, v_held BIGINT;
+  DECLARE v_calls, v_called BIGINT;
   DECLARE v_blocked, v_kept, v_done, v_traced, v_conditional INT;
   DECLARE v_mode, v_holder_mode TINYINT;
   DECLARE v_lease_at VARBINARY(255);
@@ -225,32 +227,52 @@ main: BEGIN
   END IF;
 
   IF v_waits IS NOT NULL AND p_overtakes < {unlimited} THEN
-    SAVEPOINT not_counted;
-    UPDATE {items} j
+    -- First a look without counting: what is kept already needs no count of all in line.
+    SET v_enough = p_overtakes, v_waiter = NULL;
+    SELECT n.id INTO v_waiter
+      FROM {items} j
       STRAIGHT_JOIN {space}_waiter_names n ON n.name = CAST(j.name AS BINARY)
       STRAIGHT_JOIN {space}_waiters w ON w.id = n.id
-      SET w.overtaken = w.overtaken + 1
-      WHERE (p_waiter = 0 OR n.id < p_waiter) AND w.expires > v_now
-        AND (w.woken IS NULL OR w.woken > v_now - {comes_within});
-    IF ROW_COUNT() > 0 THEN
-      SET v_enough = p_overtakes + 1;
-      SELECT MIN(t.ord) INTO v_blocked FROM {judged} t
-        WHERE IF(t.mode = 1, t.reading + t.kept_reads > 0 OR t.writing + t.kept_writes >= t.permits,
-                             t.writing + t.kept_writes > 0 OR t.reading + t.kept_reads >= t.permits);
+     WHERE {kept} LIMIT 1;
+    IF v_waiter IS NOT NULL THEN
+      {judge}
+    END IF;
+    IF v_blocked IS NULL THEN
+      SAVEPOINT not_counted;
+      UPDATE {items} j
+        STRAIGHT_JOIN {space}_waiter_names n ON n.name = CAST(j.name AS BINARY)
+        STRAIGHT_JOIN {space}_waiters w ON w.id = n.id
+        SET w.overtaken = w.overtaken + 1
+        WHERE (p_waiter = 0 OR n.id < p_waiter) AND w.expires > v_now
+          AND (w.woken IS NULL OR w.woken > v_now - {comes_within});
+      IF ROW_COUNT() > 0 THEN
+        SET v_enough = p_overtakes + 1;
+        {judge}
+        SET v_enough = p_overtakes;
+      END IF;
+      IF v_blocked IS NOT NULL THEN
+        ROLLBACK TO SAVEPOINT not_counted;
+      END IF;
     END IF;
     IF v_blocked IS NOT NULL THEN
-      -- Undoes the counts and keeps their locks: so the waiter in the way can't leave before
-      -- this one is registered behind it.
-      ROLLBACK TO SAVEPOINT not_counted;
-      SET v_kept = 1, v_enough = p_overtakes, v_holder = 0;
-      SELECT t.name, IF(IF(t.mode = 1, t.writing + t.kept_writes >= t.permits,
-                                       t.writing + t.kept_writes > 0), 1, 0)
-        INTO v_name, v_holder_mode FROM {judged} t WHERE t.ord = v_blocked;
-      SELECT w.id, CONCAT('the queue, for ', w.label), w.expires, w.woken
-        INTO v_waiter, v_label, v_expires, v_woken
+      SET v_kept = 1, v_holder = 0, v_expires = NULL;
+      SELECT n.id INTO v_waiter
         FROM {space}_waiter_names n STRAIGHT_JOIN {space}_waiters w ON w.id = n.id
        WHERE n.name = v_name AND {kept} ORDER BY n.id LIMIT 1;
-      SET v_first_end = COALESCE(v_woken + {comes_within}, v_expires);
+      -- Its lock: the waiter in the way can't leave before this one is registered behind it.
+      SELECT CONCAT('the queue, for ', label), expires, woken
+        INTO v_label, v_expires, v_woken
+        FROM {space}_waiters WHERE id = v_waiter FOR UPDATE;
+      IF v_expires IS NULL THEN
+        -- It has left since the look.
+        ROLLBACK;
+        ITERATE settle;
+      END IF;
+      -- If it does not come in time, the next in line is to look, and the others one by one after
+      -- that: a long line that looks at once would hold up who comes.
+      SELECT COUNT(*) INTO v_ahead FROM {space}_waiter_names
+        WHERE name = v_name AND id > v_waiter AND (p_waiter = 0 OR id < p_waiter);
+      SET v_first_end = COALESCE(v_woken + {comes_within} * (1 + v_ahead), v_expires);
       -- Others want what is kept for it: does it still live?
       IF v_woken IS NULL AND v_now - (v_expires - {life}) >= {prod_after} THEN
         CALL {space}_wake(v_name, v_waiter - 1, NULL);

@@ -4,6 +4,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "core/machine.h"
 #include "lockset/lockset.h"
 #include "tests/chaos/stores/dice.h"
 #include "tests/chaos/stores/kinds.h"
@@ -37,7 +38,7 @@ class MemcachedStore final : public ServerStore {
     keeper_ = std::jthread([client](const std::stop_token& stop) {
       while (!stop.stop_requested()) {
         static_cast<void>(client->load_config(BootClock::now() + 1s).ok());
-        std::this_thread::sleep_for(50ms);
+        sleep_until(BootClock::now() + 50ms, stop);
       }
     });
   }
