@@ -29,6 +29,7 @@ same "the last line" "programs may rely on the store sqlite:$work/locks.db" "${o
 contains "permits" "$out" 'read 3, write 1'
 contains "the role" "$out" 'its owner alone may write it, and so may do everything, as operators'
 contains "longest lease" "$out" 'at most 10m'
+contains "durability" "$out" 'lease: what outlives its process'
 contains "holds" "$out" '1 hold, 1 without a lease, 0 waiters'
 exits 0 "$lockset" init --max-lease 20s
 exits 0 "$lockset" doctor
@@ -42,7 +43,6 @@ exits 0 "$lockset" doctor --json --url memory:
 contains "memory is for tests" "$out" '"worst": "warning"'
 contains "memory is for tests" "$out" 'for tests'
 
-contains "durability" "$out" 'lease: what outlives its process'
 exits 0 "$lockset" doctor --url "sqlite:$work/locks.db?durability=full"
 contains "durability" "$out" 'full: every answer outlives a power cut'
 
