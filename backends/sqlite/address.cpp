@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 #include "backends/parameters.h"
@@ -59,10 +60,18 @@ Result<Options> parse_address(const Url& url) {
     return Error{Errc::misconfigured, "can't make " + in_quotes(*path) + " absolute: " +
                                           failed.message() + "; write sqlite:/abs/path"};
   }
+  std::optional<bool> durability;
+  std::optional<bool> synchronous;  // what it was called before
   Status read = addresses::read_parameters(
-      url, {{"synchronous",
-             addresses::one_of(options.synchronous_full, {{"full", true}, {"normal", false}})}});
+      url, {{"durability", addresses::one_of(durability, {{"lease", false}, {"full", true}})},
+            {"synchronous", addresses::one_of(synchronous, {{"full", true}, {"normal", false}})}});
   if (!read) return read.error();
+  if (durability && synchronous && *durability != *synchronous) {
+    return addresses::invalid(
+        "durability and synchronous say different things: synchronous is the older word; leave it "
+        "out");
+  }
+  options.sync_all = durability.value_or(synchronous.value_or(false));
   return options;
 }
 

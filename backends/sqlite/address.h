@@ -11,7 +11,9 @@ namespace lockset::sqlite {
 struct Options {
   std::string path;           // absolute
   bool default_path = false;  // the address names no path: missing directories may be made
-  bool synchronous_full = true;
+  // Each commit is on the disk before it is answered, not only those that have to survive a power
+  // cut (Transaction::must_survive).
+  bool sync_all = false;
 };
 
 // Errc::invalid for a malformed address.

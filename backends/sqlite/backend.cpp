@@ -30,9 +30,18 @@ constexpr std::size_t sweep_removes = 500;
 // How often a waiter looks whether the holders in its way live.
 constexpr Duration watch_every = std::chrono::milliseconds(20);
 
+// Then there is nothing to write.
+bool is_permanent(Transaction& transaction, std::string_view app, const RenewRequest& request) {
+  Query query = transaction.db.use(
+      "SELECT 1 FROM holds WHERE stamp = ? AND app = ? AND expires_boot_us IS NULL "
+      "AND life_byte IS NULL");
+  return query.bind(request.hold.stamp.value, Text{app}).next();
+}
+
 std::optional<Renewal> renew_one(Transaction& transaction, std::string_view app,
                                  const RenewRequest& request) {
   const std::int64_t lease_us = duration_cast<microseconds>(request.lease).count();
+  if (request.permanent && is_permanent(transaction, app, request)) return Renewal{Duration::max()};
   std::optional<std::int64_t> boot_us;  // NULL: for ever
   std::optional<std::int64_t> wall_us;
   if (!request.permanent) {
@@ -45,12 +54,13 @@ std::optional<Renewal> renew_one(Transaction& transaction, std::string_view app,
       "expires_wall_us = max(expires_wall_us, ?2), lease_us = max(lease_us, ?3), "
       "life_byte = CASE WHEN ?7 THEN NULL ELSE life_byte END "
       "WHERE stamp = ?4 AND app = ?5 AND (expires_boot_us IS NULL OR expires_boot_us > ?6) "
-      "RETURNING expires_boot_us");
+      "RETURNING expires_boot_us, life_byte");
   query.bind(boot_us, wall_us, lease_us, request.hold.stamp.value, Text{app}, transaction.now_us,
              std::int64_t{request.permanent || request.outlives_process});
   std::optional<Renewal> renewal;
   if (query.next()) {
     const std::optional<std::int64_t> ends_us = query.optional_integer(0);
+    if (query.is_null(1)) transaction.must_survive = true;
     renewal =
         Renewal{ends_us ? Duration(microseconds(*ends_us - transaction.now_us)) : Duration::max()};
     query.run();  // to its end, otherwise the change does not count as finished
@@ -299,6 +309,7 @@ Result<std::size_t> SqliteBackend::reclaim(std::string_view app, std::int64_t ep
     }
     for (const Stamp stamp : old) wake_for(transaction, remove_hold(transaction, stamp));
     wake_all(transaction);
+    transaction.must_survive = true;  // also where the epoch was known already
     return live;
   });
 }

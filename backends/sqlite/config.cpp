@@ -60,6 +60,7 @@ SpaceConfig apply(Transaction& transaction, const ConfigChange& change) {
   config = changed(std::move(config), change);
   if (config.version == before) return config;  // refused: nothing is written
   config.version = std::max(config.version, transaction.wall_us);
+  transaction.must_survive = true;
   transaction.db
       .use(
           "UPDATE space SET config_version = ?, max_lease_us = ?, migration_phase = ?, "
@@ -74,6 +75,7 @@ SpaceConfig apply(Transaction& transaction, const ConfigChange& change) {
 }
 
 void set_epoch(Transaction& transaction, std::string_view app, std::int64_t epoch) {
+  transaction.must_survive = true;
   transaction.db.use("INSERT OR REPLACE INTO epochs VALUES (?,?)").bind(Text{app}, epoch).run();
   transaction.db.use("UPDATE space SET config_version = max(config_version + 1, ?)")
       .bind(transaction.wall_us)

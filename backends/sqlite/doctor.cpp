@@ -18,6 +18,7 @@
 #include "backends/sqlite/errors.h"
 #include "backends/sqlite/file_system.h"
 #include "backends/sqlite/schema.h"
+#include "backends/sqlite/store_clock.h"
 #include "lockset/lock_set.h"
 
 namespace lockset::sqlite {
@@ -85,11 +86,16 @@ Finding look_at_permissions(const std::string& path, const struct stat& file) {
                                  " may write it, and so may do everything, as operators");
 }
 
-Finding look_at_synchronous(const Options& options) {
-  return good_if(options.synchronous_full, Level::warning, "synchronous",
-                 "full: what was answered outlives a power cut",
-                 "normal: after a power cut the last grants and releases may be undone; leave "
-                 "synchronous=normal out of the address if holds guard more than this host");
+Finding look_at_durability(const Options& options) {
+  if (!StoreClock::make().knows_boot()) {
+    return good(
+        "durability",
+        "full: every answer outlives a power cut, because this host does not tell its boots "
+        "apart");
+  }
+  return good("durability", options.sync_all
+                                ? "full: every answer outlives a power cut"
+                                : "lease: what outlives its process outlives a power cut, too");
 }
 
 Finding look_at_version() {
@@ -165,7 +171,7 @@ Result<Findings> examine(const Options& options, TimePoint by) {
     findings.push_back(permissions);
   }
   findings.push_back(look_at_file_system(directory));
-  findings.push_back(look_at_synchronous(options));
+  findings.push_back(look_at_durability(options));
   findings.push_back(look_at_free_space(directory));
   findings.push_back(look_at_version());
   return findings;

@@ -110,6 +110,7 @@ NameState look_at_name(Transaction& transaction, std::string_view name, std::vec
 }
 
 void add_hold(Transaction& transaction, const NewHold& hold) {
+  if (!hold.life) transaction.must_survive = true;
   const std::string items = packed(hold.set.items());
   transaction.db.use("INSERT INTO holds VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?)")
       .bind(hold.stamp.value, Blob{bytes_of(hold.token)}, Text{hold.owner.app},
@@ -136,10 +137,11 @@ std::optional<std::int64_t> take_place(Transaction& transaction, Stamp from, Sta
         "lease_us = max(holds.lease_us, old.lease_us), "
         "life_file = old.life_file, life_byte = old.life_byte "
         "FROM (SELECT * FROM holds WHERE stamp = ?1) AS old WHERE holds.stamp = ?2 "
-        "RETURNING expires_boot_us");
+        "RETURNING expires_boot_us, life_byte");
     query.bind(from.value, to.value);
     if (query.next()) {
       ends_us = query.optional_integer(0);
+      if (query.is_null(1)) transaction.must_survive = true;
       query.run();  // to its end, otherwise the change does not count as finished
     }
   }
@@ -150,9 +152,13 @@ std::optional<std::int64_t> take_place(Transaction& transaction, Stamp from, Sta
 Items remove_hold(Transaction& transaction, Stamp stamp) {
   Items items;
   {
-    Query query = transaction.db.use("SELECT items FROM holds WHERE stamp = ?");
+    Query query =
+        transaction.db.use("SELECT items, life_byte, expires_boot_us FROM holds WHERE stamp = ?");
     if (!query.bind(stamp.value).next()) return items;
     items = unpacked(query.bytes(0));
+    const std::optional<std::int64_t> ends_us = query.optional_integer(2);
+    const bool ended = ends_us && *ends_us <= transaction.now_us;
+    if (query.is_null(1) && !ended) transaction.must_survive = true;
   }
   transaction.db.use("DELETE FROM holds WHERE stamp = ?").bind(stamp.value).run();
   for (const LockRequest& item : items) {
@@ -161,6 +167,19 @@ Items remove_hold(Transaction& transaction, Stamp stamp) {
         .run();
   }
   return items;
+}
+
+void remove_holds_of_the_dead(Transaction& transaction) {
+  std::vector<Stamp> over;
+  {
+    Census census(transaction);
+    Query query = transaction.db.use(
+        "SELECT stamp, life_file, life_byte FROM holds WHERE life_byte IS NOT NULL");
+    while (query.next()) {
+      if (census.is_over(life_of(query, 1))) over.push_back(Stamp{query.integer(0)});
+    }
+  }
+  for (const Stamp stamp : over) remove_hold(transaction, stamp);
 }
 
 std::optional<StoredHold> find_hold(Transaction& transaction, Stamp stamp) {

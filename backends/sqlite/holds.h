@@ -58,6 +58,7 @@ struct NewHold {
   std::int64_t lease_us = 0;
   std::optional<Life> life = {};  // unset: only its lease ends it
 };
+// One that outlives its process must survive.
 void add_hold(Transaction& transaction, const NewHold& hold);
 
 // Gives the hold `to` what `from` has besides its set: its lease, if that ends later, and whether
@@ -65,8 +66,11 @@ void add_hold(Transaction& transaction, const NewHold& hold);
 std::optional<std::int64_t> take_place(Transaction& transaction, Stamp from, Stamp to);
 
 // Removes the hold with all its names, live or not. Returns its items; none if there is no such
-// hold.
+// hold. The end of a live one that outlives its process must survive: it must not come back.
 Items remove_hold(Transaction& transaction, Stamp stamp);
+
+// Removes the holds that ended with their processes, whatever their leases say.
+void remove_holds_of_the_dead(Transaction& transaction);
 
 struct StoredHold {
   std::string app;

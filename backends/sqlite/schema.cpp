@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "backends/sqlite/errors.h"
+#include "backends/sqlite/holds.h"
 #include "backends/sqlite/statements.h"
 #include "lockset/lock_set.h"
 #include "lockset/space_config.h"
@@ -12,7 +13,7 @@ namespace lockset::sqlite {
 namespace {
 
 constexpr std::int64_t application_id = 0x4C4B5354;  // "LKST"
-constexpr std::int64_t schema_version = 3;
+constexpr std::int64_t schema_version = 4;
 
 Error misfit(const std::string& path, const std::string& why) {
   return Error{Errc::misconfigured, in_quotes(path) + " " + why};
@@ -65,7 +66,7 @@ Result<bool> is_lock_space(Db& db, const std::string& path) {
   return verdict;
 }
 
-Status set_up_connection(Db& db, const std::string& path, bool synchronous_full, TimePoint by) {
+Status set_up_connection(Db& db, const std::string& path, bool sync_all, TimePoint by) {
   db.wait_until(by);
   // Takes effect while the file is empty. A commit writes whole pages to the log, and a grant
   // touches three small rows: with small pages there is less to write.
@@ -81,7 +82,7 @@ Status set_up_connection(Db& db, const std::string& path, bool synchronous_full,
     db.clear();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  db.execute(synchronous_full ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+  db.execute(sync_all ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
   db.execute(
       "PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; "
       // A burst must not leave a large log for ever.
@@ -100,7 +101,7 @@ Status make_schema(Db& db, const std::string& path, const StoreClock& clock) {
   if (made && !*made) {
     db.execute(std::string(statements::tables_sql));
     db.execute(std::string(statements::traces_sql));
-    db.use("INSERT INTO space VALUES (1, 1, 0, 0, ?, 0, ?, ?)")
+    db.use("INSERT INTO space VALUES (1, 1, 0, 0, ?, 0, ?, ?, 0)")
         .bind(
             std::chrono::duration_cast<std::chrono::microseconds>(SpaceConfig().max_lease).count(),
             Text{clock.boot_id()}, std::int64_t{default_max_overtakes})
@@ -125,7 +126,8 @@ void upgrade(Db& db) {
     script.replace(script.find(gap), gap.size(), std::to_string(default_max_overtakes));
     db.execute(script);
   }
-  db.execute(std::string(statements::traces_sql));
+  if (version <= 2) db.execute(std::string(statements::traces_sql));
+  db.execute(std::string(statements::upgrade_from_3_sql));
   db.execute("PRAGMA user_version = " + std::to_string(schema_version));
   // A transaction without a changed row is rolled back.
   db.use("UPDATE space SET boot_id = boot_id").run();
@@ -136,17 +138,26 @@ bool knows_boot(Db& db, const std::string& boot_id) {
   return query.bind(Text{boot_id}).next();
 }
 
-bool adopt_boot(Db& db, const std::string& boot_id, std::int64_t now_us, std::int64_t wall_us) {
+bool adopt_boot(Transaction& transaction, const std::string& boot_id) {
+  Db& db = transaction.db;
   if (knows_boot(db, boot_id)) return false;
+  transaction.must_survive = true;
+  remove_holds_of_the_dead(transaction);
   // Never more than the lease, no matter what the wall clock did in between.
   db.use(
         "UPDATE holds SET expires_boot_us = ?1 + "
         "max(0, min(expires_wall_us - ?2, lease_us)) WHERE expires_boot_us IS NOT NULL")
-      .bind(now_us, wall_us)
+      .bind(transaction.now_us, transaction.wall_us)
       .run();
+  // A write that was lost must not make an observation of before true again.
+  db.use("DELETE FROM traces WHERE (SELECT stamp_ceiling FROM space) > 0").run();
   db.use("DELETE FROM waiters").run();
   db.use("DELETE FROM waiter_names").run();
-  db.use("UPDATE space SET boot_id = ?").bind(Text{boot_id}).run();
+  db.use(
+        "UPDATE space SET boot_id = ?, last_stamp = max(last_stamp, stamp_ceiling), "
+        "stamp_ceiling = 0")
+      .bind(Text{boot_id})
+      .run();
   return true;
 }
 

@@ -12,12 +12,16 @@ struct SpaceRow {
   std::int64_t version = 0;
   std::int64_t last_stamp = 0;
   std::int64_t stamp_base = 0;
+  // On the disk: no stamp above it was given in a commit that may be lost. 0: all such commits are
+  // on the disk.
+  std::int64_t stamp_ceiling = 0;
 };
 
 // A read transaction is enough.
 SpaceRow read_space(Transaction& transaction);
 
-// A new stamp, which is at least `at_least`. In a write transaction that has read `space`.
-Stamp draw_stamp(Transaction& transaction, const SpaceRow& space, Stamp at_least = {});
+// A new stamp, which is at least `at_least`. In a write transaction that has read `space`; keeps it
+// up to date.
+Stamp draw_stamp(Transaction& transaction, SpaceRow& space, Stamp at_least = {});
 
 }  // namespace lockset::sqlite

@@ -32,16 +32,14 @@ Status Store::connect(const Options& options, TimePoint by) {
     // and does not wait for writers.
     FileGate::Pass pass;
     if (!*ready) pass = gate_->enter(by);
-    if (Status status = set_up_connection(writer_, path_, options.synchronous_full, by); !status) {
-      return status;
-    }
+    if (Status status = set_up_connection(writer_, path_, true, by); !status) return status;
     if (!*ready) {
       writer_.execute("BEGIN IMMEDIATE");
       if (Status status = make_schema(writer_, path_, clock_); !status) return status;
     }
   }
   if (Status status = reader_.open(path_); !status) return status;
-  if (Status status = set_up_connection(reader_, path_, options.synchronous_full, by); !status) {
+  if (Status status = set_up_connection(reader_, path_, options.sync_all, by); !status) {
     return status;
   }
   if (Status status = identity_.record(path_); !status) return status;
@@ -49,12 +47,32 @@ Status Store::connect(const Options& options, TimePoint by) {
     return !is_outdated(transaction.db) && knows_boot(transaction.db, clock_.boot_id());
   });
   if (!known) return known.error();
-  if (*known) return {};
-  const Result<bool> adopted = write<bool>(by, [&](Transaction& transaction) -> Result<bool> {
-    upgrade(transaction.db);
-    return adopt_boot(transaction.db, clock_.boot_id(), transaction.now_us, transaction.wall_us);
-  });
-  return adopted ? Status() : adopted.error();
+  if (!*known) {
+    const Result<bool> adopted = write<bool>(by, [&](Transaction& transaction) -> Result<bool> {
+      upgrade(transaction.db);
+      return adopt_boot(transaction, clock_.boot_id());
+    });
+    if (!adopted) return adopted.error();
+  }
+  // Where boots can't be told apart, nobody knows whether commits were lost.
+  sync_all_ = options.sync_all || !clock_.knows_boot();
+  sync(sync_all_);
+  return {};
+}
+
+void Store::sync(bool each) {
+  if (syncs_ == each) return;
+  writer_.execute(each ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+  // If it failed, the next transaction tells; meanwhile too much is synced, not too little.
+  syncs_ = each || writer_.code() != SQLITE_OK;
+}
+
+Status Store::begin_synced(TimePoint by) {
+  if (Status status = roll_back(writer_); !status) return status;
+  sync(true);
+  if (writer_.code() == SQLITE_OK) return begin(writer_, "BEGIN IMMEDIATE", by);
+  syncs_ = false;
+  return roll_back(writer_);
 }
 
 Status Store::begin(Db& db, const char* sql, TimePoint by) {
@@ -75,6 +93,8 @@ Status Store::begin(Db& db, const char* sql, TimePoint by) {
 }
 
 Status Store::begin_in_turn(FileGate::Pass& pass, Line line, TimePoint by) {
+  writer_.clear();
+  sync(sync_all_);
   // SQLite's own wait is not fair. On a busy machine, a pause of the process inside may let a
   // caller pass the gate; that caller returns to the gate.
   constexpr Duration before_the_next_look = std::chrono::milliseconds(500);
@@ -116,7 +136,7 @@ Status Store::roll_back(Db& db) {
 }
 
 Transaction Store::describe(Db& db) const {
-  return Transaction{db, clock_.now_us(), StoreClock::wall_us(), *liveness_};
+  return Transaction{db, clock_.now_us(), StoreClock::wall_us(), *liveness_, sync_all_};
 }
 
 Error Store::late() const {

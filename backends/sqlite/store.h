@@ -30,6 +30,11 @@ struct Transaction {
   std::int64_t now_us;
   std::int64_t wall_us;
   const Liveness& liveness;
+  // Every commit is synced, whatever the step says.
+  bool syncs_all = false;
+  // A step sets this if its commit has to be on the disk before it is answered or seen. A power cut
+  // ends every process that knows of the others: see docs/adr/0076-sqlite-horizon.md.
+  bool must_survive = false;
   // To wake once the transaction is committed.
   std::vector<std::uint32_t> wakes = {};
 };
@@ -44,8 +49,9 @@ class Store {
 
   // Runs body(Transaction&) -> Result<T> in a transaction that holds SQLite's write lock from its
   // first statement on. Commits if rows were changed and the body returned no error, and rolls back
-  // otherwise: so a busy answer costs no fsync. Sets `crowded` if it fails only because others kept
-  // going first.
+  // otherwise: so a busy answer costs no fsync. A step that must survive a power cut is undone and
+  // done again with a synced commit, so the body must do no harm when it runs twice. Sets `crowded`
+  // if it fails only because others kept going first.
   template <class T, class Body>
   Result<T> write(TimePoint by, Body&& body, Line line = Line::all, bool* crowded = nullptr) {
     std::vector<std::uint32_t> wakes;
@@ -91,20 +97,31 @@ class Store {
       crowded = status.error().code == Errc::unavailable && gate_->passages() != passages;
       return crowded ? crowd() : status.error();
     }
-    Transaction transaction = describe(writer_);
-    const int changes = writer_.total_changes();
-    Result<T> result = body(transaction);
-    const bool keep = result.ok() && writer_.total_changes() != changes;
-    if (Status status = keep ? commit(by) : roll_back(writer_); !status) return status.error();
-    if (keep) wakes = std::move(transaction.wakes);
-    return result;
+    for (;;) {
+      Transaction transaction = describe(writer_);
+      const int changes = writer_.total_changes();
+      Result<T> result = body(transaction);
+      const bool keep = result.ok() && writer_.total_changes() != changes;
+      if (keep && transaction.must_survive && !syncs_) {
+        if (Status status = begin_synced(by); !status) return status.error();
+        continue;
+      }
+      if (Status status = keep ? commit(by) : roll_back(writer_); !status) return status.error();
+      if (keep) wakes = std::move(transaction.wakes);
+      return result;
+    }
   }
 
   Status connect(const Options& options, TimePoint by);
   Status begin(Db& db, const char* sql, TimePoint by);
   // Begins a write transaction, in turn behind the gate, or past a gate that does not move.
   Status begin_in_turn(FileGate::Pass& pass, Line line, TimePoint by);
+  // Begins the write transaction anew, so that its commit is synced. SQLite changes that only
+  // outside a transaction.
+  Status begin_synced(TimePoint by);
   Status commit(TimePoint by);
+  // Whether the commits of writer_ are synced from now on.
+  void sync(bool each);
   Status roll_back(Db& db);
   [[nodiscard]] Transaction describe(Db& db) const;
   [[nodiscard]] Error late() const;
@@ -118,6 +135,8 @@ class Store {
   std::optional<Liveness> liveness_;
   TurnQueue writer_turn_;
   Db writer_;
+  bool sync_all_ = true;
+  bool syncs_ = true;  // what writer_ does now
   TurnQueue reader_turn_;
   Db reader_;
   // side_file_ is opened before the store is returned to anybody.

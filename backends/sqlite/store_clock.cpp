@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <string_view>
 
 #include "lockset/clock.h"
 
@@ -23,15 +24,19 @@ std::int64_t time_namespace_offset_us() {
   return 0;
 }
 
+constexpr std::string_view unknown = "unknown";
+
 }  // namespace
 
 StoreClock StoreClock::make() {
   StoreClock clock;
   std::ifstream file("/proc/sys/kernel/random/boot_id");
-  if (!std::getline(file, clock.boot_id_)) clock.boot_id_ = "unknown";
+  if (!std::getline(file, clock.boot_id_)) clock.boot_id_ = unknown;
   clock.offset_us_ = time_namespace_offset_us();
   return clock;
 }
+
+bool StoreClock::knows_boot() const noexcept { return boot_id_ != unknown; }
 
 std::int64_t StoreClock::now_us() const noexcept {
   return duration_cast<microseconds>(BootClock::now().time_since_epoch()).count() - offset_us_;

@@ -20,6 +20,9 @@ class StoreClock {
   // Identifies this boot of this host; readings of different boots can't be compared.
   [[nodiscard]] const std::string& boot_id() const noexcept { return boot_id_; }
 
+  // False: nobody can say whether two boots are the same.
+  [[nodiscard]] bool knows_boot() const noexcept;
+
   // Microseconds since 1970: for stamps, for people, and to convert holds after a reboot.
   [[nodiscard]] static std::int64_t wall_us() noexcept;
 

@@ -68,9 +68,9 @@ ObserveOutcome observe(Transaction& transaction, const ObserveRequest& request) 
       Query note = transaction.db.use("UPDATE traces SET observed_wall_us = ? WHERE name = ?");
       note.bind(transaction.wall_us, Blob{name}).run();
       if (transaction.db.changes() == 0) {
-        space.last_stamp = draw_stamp(transaction, space).value;
+        const Stamp drawn = draw_stamp(transaction, space);
         transaction.db.use("INSERT INTO traces VALUES (?,?,'',NULL,?)")
-            .bind(Blob{name}, space.last_stamp, transaction.wall_us)
+            .bind(Blob{name}, drawn.value, transaction.wall_us)
             .run();
       }
     }

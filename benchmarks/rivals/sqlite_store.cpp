@@ -35,13 +35,19 @@ void check(const Db& db) {
   if (db.code() != SQLITE_OK) throw std::runtime_error("SQLite: " + db.message());
 }
 
-// The same settings as Lockset's own connections.
+// The floor waits for the disk at each commit, as everybody else's lock would; in an address with
+// synchronous=normal it does not.
+bool floor_syncs(const Url& url) {
+  const auto said = url.params.find("synchronous");
+  return said == url.params.end() || said->second != "normal";
+}
+
+// Otherwise the same settings as Lockset's own connections.
 void open_floor(Db& db, const Url& url) {
   db.open(floor_file(url)).value();
   check(db);
   sqlite3_busy_timeout(db.handle(), 60'000);
-  db.execute(options_of(url).synchronous_full ? "PRAGMA synchronous = FULL"
-                                              : "PRAGMA synchronous = NORMAL");
+  db.execute(floor_syncs(url) ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
   check(db);
 }
 
@@ -136,7 +142,8 @@ constexpr std::array rivals{
 
 nlohmann::ordered_json settings(const Url& url) {
   return {{"server", std::string("SQLite ") + sqlite3_libversion()},
-          {"synchronous", options_of(url).synchronous_full ? "full" : "normal"},
+          {"durability", options_of(url).sync_all ? "full" : "lease"},
+          {"synchronous", floor_syncs(url) ? "full" : "normal"},  // of the floor
           {"journal_mode", "wal"},
           {"page_size", std::to_string(sqlite_page_size(url))}};
 }

@@ -20,7 +20,7 @@ exits 0 "$lockset" permits set '*' --read 3
 exits 0 "$lockset" acquire --write a --write b --lease none
 exits 0 "$lockset" doctor
 same "nothing on standard error" "" "$err"
-for subject in space 'journal mode' permissions 'file system' synchronous 'free space' version \
+for subject in space 'journal mode' permissions 'file system' durability 'free space' version \
   'round trip' 'clock rate' permits leases waiting holds; do
   same "$subject" ok "$(level "$subject")"
 done
@@ -29,6 +29,7 @@ same "the last line" "programs may rely on the store sqlite:$work/locks.db" "${o
 contains "permits" "$out" 'read 3, write 1'
 contains "the role" "$out" 'its owner alone may write it, and so may do everything, as operators'
 contains "longest lease" "$out" 'at most 10m'
+contains "durability" "$out" 'lease: what outlives its process'
 contains "holds" "$out" '1 hold, 1 without a lease, 0 waiters'
 exits 0 "$lockset" init --max-lease 20s
 exits 0 "$lockset" doctor
@@ -42,14 +43,14 @@ exits 0 "$lockset" doctor --json --url memory:
 contains "memory is for tests" "$out" '"worst": "warning"'
 contains "memory is for tests" "$out" 'for tests'
 
-# A setting that weakens a promise is a warning with its remedy.
-exits 0 "$lockset" doctor --url "sqlite:$work/locks.db?synchronous=normal"
-same "synchronous" warning "$(level synchronous)"
-contains "the last line" "${out##*$'\n'}" 'see the warning'
-contains "synchronous" "$out" 'power cut'
+exits 0 "$lockset" doctor --url "sqlite:$work/locks.db?durability=full"
+contains "durability" "$out" 'full: every answer outlives a power cut'
+
+# What weakens a promise is a warning with its remedy.
 chmod o+w locks.db
 exits 0 "$lockset" doctor
 same "writable by all" warning "$(level permissions)"
+contains "the last line" "${out##*$'\n'}" 'see the warning'
 contains "writable by all" "$out" 'chmod o-w'
 chmod o-w locks.db
 cp locks.db other.db

@@ -11,7 +11,7 @@ contains "where the file is" "$file" '/etc/lockset.conf'
 lacks "what is no key" "$file" 'older\-than'
 stores=$(cat pages/lockset-backends.7)
 contains "a store" "$stores" '.B sqlite:'
-contains "its parameters" "$stores" 'Parameters: synchronous'
+contains "its parameters" "$stores" 'Parameters: durability, synchronous'
 for page in lockset-run lockset-status lockset-permits-list lockset-migrate-release-new; do
   true_that "$page" test -s "pages/$page.1"
 done

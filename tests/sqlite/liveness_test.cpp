@@ -249,6 +249,7 @@ TEST_F(SqliteLiveness, AnOlderFileIsUpgraded) {
   Database database(folder_.file("locks.db"));
   for (const char* change :
        {"DROP TRIGGER trace_write", "DROP TABLE traces",
+        "ALTER TABLE space DROP COLUMN stamp_ceiling",
         "ALTER TABLE space DROP COLUMN max_overtakes", "ALTER TABLE holds DROP COLUMN life_file",
         "ALTER TABLE holds DROP COLUMN life_byte", "ALTER TABLE waiters DROP COLUMN overtaken",
         "PRAGMA user_version = 1",

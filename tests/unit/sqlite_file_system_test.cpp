@@ -58,8 +58,16 @@ TEST(SqliteAddress, NamesAFile) {
   EXPECT_EQ(parse("sqlite:/var/lib/a.db").value().path, "/var/lib/a.db");
   EXPECT_EQ(parse("sqlite:///var/lib/a%20b.db").value().path, "/var/lib/a b.db");
   EXPECT_THAT(parse("sqlite:sub/a.db").value().path, testing::MatchesRegex("/.*sub/a\\.db"));
-  EXPECT_TRUE(parse("sqlite:/a").value().synchronous_full);
-  EXPECT_FALSE(parse("sqlite:/a?synchronous=normal").value().synchronous_full);
+  EXPECT_FALSE(parse("sqlite:/a").value().sync_all);
+  EXPECT_FALSE(parse("sqlite:/a?durability=lease").value().sync_all);
+  EXPECT_TRUE(parse("sqlite:/a?durability=full").value().sync_all);
+}
+
+// What addresses of before said
+TEST(SqliteAddress, KnowsTheOlderWord) {
+  EXPECT_TRUE(parse("sqlite:/a?synchronous=full").value().sync_all);
+  EXPECT_FALSE(parse("sqlite:/a?synchronous=normal").value().sync_all);
+  EXPECT_TRUE(parse("sqlite:/a?synchronous=full&durability=full").value().sync_all);
 }
 
 TEST(SqliteAddress, WithoutAPathIsTheStateFolder) {
@@ -78,12 +86,13 @@ TEST(SqliteAddress, WithoutAPathIsTheStateFolder) {
 
 TEST(SqliteAddress, RefusesWhatCantBeMeant) {
   for (const char* text : {"sqlite://host/a.db", "sqlite::memory:", "sqlite:/a?sync=full",
-                           "sqlite:/a?synchronous=off", "sqlite:/a%00b"}) {
+                           "sqlite:/a?synchronous=off", "sqlite:/a?durability=none",
+                           "sqlite:/a?durability=lease&synchronous=full", "sqlite:/a%00b"}) {
     const Result<Options> options = parse(text);
     ASSERT_FALSE(options.ok()) << text;
     EXPECT_EQ(options.error().code, Errc::invalid) << text;
   }
-  EXPECT_THAT(parse("sqlite:/a?sync=full").error().message, HasSubstr("known is synchronous"));
+  EXPECT_THAT(parse("sqlite:/a?sync=full").error().message, HasSubstr("durability"));
   EXPECT_THAT(parse("sqlite:/a?synchronous=off").error().message, HasSubstr("full or normal"));
 }
 

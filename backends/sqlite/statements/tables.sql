@@ -12,7 +12,9 @@ CREATE TABLE space(
   max_lease_us INTEGER NOT NULL,
   migration_phase INTEGER NOT NULL,
   boot_id TEXT NOT NULL,
-  max_overtakes INTEGER NOT NULL
+  max_overtakes INTEGER NOT NULL,
+  -- No commit that may be lost has given a stamp above it (space_row.h).
+  stamp_ceiling INTEGER NOT NULL
 );
 CREATE TABLE holds(
   stamp INTEGER PRIMARY KEY,
