@@ -19,6 +19,10 @@ namespace {
 // might not fit into a request.
 constexpr std::size_t most_overtaken = 1000;
 
+// As many of each line are asked at first. Of many waiters, mostly one of the longest waiting keeps
+// the name, so that nobody need ask the others.
+constexpr std::size_t first_asked = 4;
+
 // A name's data: whether somebody may be in line for it.
 std::string mark(bool marked) { return marked ? std::string(in_line_mark) : std::string(); }
 
@@ -269,7 +273,7 @@ Result<bool> Acquire::read_names() {
   if (config_->read_at < connection_) config_ = space_.config.confirm(*config_, read_at);
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const Reply& reply = (*replies)[2 + items_.size() + i];
-    if (reply.ok() || reply.code == ZNONODE) names_[lines[i]].line = line_of(reply.children);
+    if (reply.ok() || reply.code == ZNONODE) names_[lines[i]].line = line_of(reply);
   }
   return judge_condition(std::span(*replies).subspan(first_trace));
 }
@@ -323,7 +327,7 @@ Status Acquire::read_lines() {
   const Result<Replies> replies = read(std::move(requests));
   if (!replies) return replies.error();
   for (std::size_t i = 0; i < unread.size(); ++i) {
-    names_[unread[i]].line = line_of((*replies)[i].children);
+    names_[unread[i]].line = line_of((*replies)[i]);
   }
   return {};
 }
@@ -355,47 +359,83 @@ Acquire::Round Acquire::look_at_lines(bool cached) {
   looks_again_ = false;
   const std::string own = ticket_ ? ticket_->token() : std::string();
   std::vector<std::vector<InLine>> before(items_.size());
-  std::vector<std::string> tokens;
+  std::vector<std::string> longest;  // the first of each line
+  std::vector<std::string> others;
   for (std::size_t i = 0; i < items_.size(); ++i) {
     if (!names_[i].line) continue;
     before[i] = names_[i].line->before(own);
-    for (const InLine& waiter : before[i]) tokens.push_back(waiter.token);
+    for (std::size_t place = 0; place < before[i].size(); ++place) {
+      (place < first_asked ? longest : others).push_back(before[i][place].token);
+    }
   }
-  if (tokens.empty()) return std::optional<AcquireOutcome>();
-  std::vector<std::string> each = tokens;
-  std::sort(each.begin(), each.end());
-  each.erase(std::unique(each.begin(), each.end()), each.end());
+  std::vector<Keeper> keepers;
+  for (std::vector<std::string>* tokens : {&longest, &others}) {
+    std::sort(tokens->begin(), tokens->end());
+    tokens->erase(std::unique(tokens->begin(), tokens->end()), tokens->end());
+    std::erase_if(*tokens, [&](const std::string& token) {
+      return tokens == &others && std::binary_search(longest.begin(), longest.end(), token);
+    });
+    if (tokens->empty()) continue;
+    // The line was read in another session, whose server may be ahead.
+    const bool behind = cached && tokens == &longest;
+    if (Status asked = ask_waiters(*tokens, behind, keepers); !asked) return asked.error();
+    Round kept = who_keeps(before, keepers, cached);
+    if (!kept || *kept || looks_again_) return kept;
+  }
+  return std::optional<AcquireOutcome>();
+}
+
+// How often these were overtaken, and which of them keep their names. The rest is overtaken.
+Status Acquire::ask_waiters(const std::vector<std::string>& tokens, bool behind,
+                            std::vector<Keeper>& keepers) {
   std::vector<Request> requests;
-  requests.reserve(each.size() + 1);
-  for (const std::string& token : each) requests.push_back(get(space_.paths.waiter(token)));
-  // The line was read in another session, whose server may be ahead.
-  if (cached) requests.insert(requests.begin(), sync(space_.paths.root()));
+  requests.reserve(2 * tokens.size() + 1);
+  if (behind) requests.push_back(sync(space_.paths.root()));
+  for (const std::string& token : tokens) requests.push_back(get(space_.paths.waiter(token)));
+  const bool few = tokens.size() <= first_asked;  // one round trip less
+  if (few) {
+    for (const std::string& token : tokens) requests.push_back(exists(space_.paths.call(token)));
+  }
   Result<Replies> replies = read(std::move(requests));
   if (!replies) return replies.error();
-  if (cached) replies->erase(replies->begin());
+  const std::span<Reply> answers = std::span(*replies).subspan(behind ? 1 : 0);
   std::vector<Keeper> due;
-  for (std::size_t i = 0; i < each.size(); ++i) {
-    Reply& reply = (*replies)[i];
+  std::vector<Reply> calls;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    Reply& reply = answers[i];
     if (!reply.ok()) continue;  // it has just left
     const auto times = static_cast<std::uint32_t>(reply.stat.version);
     if (times >= request_.max_overtakes) {
-      due.push_back({each[i], std::move(reply.text)});
+      due.push_back({tokens[i], std::move(reply.text)});
+      if (few) calls.push_back(std::move(answers[tokens.size() + i]));
     } else if (overtaken_.size() < most_overtaken) {
-      overtaken_.push_back({each[i], std::move(reply.text), reply.stat.version});
+      overtaken_.push_back({tokens[i], std::move(reply.text), reply.stat.version});
     }
   }
-  if (due.empty()) return std::optional<AcquireOutcome>();
-  Result<std::vector<Keeper>> keepers = those_who_come(std::move(due));
-  if (!keepers) return keepers.error();
+  if (due.empty()) return {};
+  if (!few) {
+    requests.clear();
+    for (const Keeper& keeper : due) requests.push_back(exists(space_.paths.call(keeper.token)));
+    Result<Replies> found = read(std::move(requests));
+    if (!found) return found.error();
+    calls = *std::move(found);
+  }
+  those_who_come(std::move(due), calls, keepers);
+  return {};
+}
+
+// Refused, if one of these keeps a name from the request.
+Acquire::Round Acquire::who_keeps(const std::vector<std::vector<InLine>>& before,
+                                  std::vector<Keeper>& keepers, bool cached) {
   for (std::size_t i = 0; i < items_.size(); ++i) {
     std::size_t own_mode = names_[i].holders.size();
     bool other_mode = false;
     Keeper* first = nullptr;
     for (const InLine& waiter : before[i]) {
-      const auto keeper = std::find_if(keepers->begin(), keepers->end(), [&](const Keeper& one) {
+      const auto keeper = std::find_if(keepers.begin(), keepers.end(), [&](const Keeper& one) {
         return one.token == waiter.token;
       });
-      if (keeper == keepers->end()) continue;
+      if (keeper == keepers.end()) continue;
       if (first == nullptr) first = &*keeper;
       if (waiter.mode == items_[i].mode) {
         ++own_mode;
@@ -409,21 +449,17 @@ Acquire::Round Acquire::look_at_lines(bool cached) {
       return again();
     }
     const Mode other = items_[i].mode == Mode::read ? Mode::write : Mode::read;
-    return kept(i, other_mode ? other : items_[i].mode, std::move(*first));
+    const std::size_t between = before[i].size() - std::min(before[i].size(), first_asked);
+    return kept(i, other_mode ? other : items_[i].mode, std::move(*first), between);
   }
   return std::optional<AcquireOutcome>();
 }
 
 // Without those who were called and did not come.
-Result<std::vector<Acquire::Keeper>> Acquire::those_who_come(std::vector<Keeper> due) {
-  std::vector<Request> requests;
-  requests.reserve(due.size());
-  for (const Keeper& keeper : due) requests.push_back(exists(space_.paths.call(keeper.token)));
-  const Result<Replies> replies = read(std::move(requests));
-  if (!replies) return replies.error();
-  std::vector<Keeper> keepers;
+void Acquire::those_who_come(std::vector<Keeper> due, const std::vector<Reply>& calls,
+                             std::vector<Keeper>& keepers) const {
   for (std::size_t i = 0; i < due.size(); ++i) {
-    const Reply& reply = (*replies)[i];
+    const Reply& reply = calls[i];
     if (!reply.ok()) continue;  // it has just left
     Keeper& keeper = due[i];
     keeper.called = reply.stat.data_bytes != 0;
@@ -433,14 +469,17 @@ Result<std::vector<Acquire::Keeper>> Acquire::those_who_come(std::vector<Keeper>
     if (keeper.called && keeper.silent >= comes_within) continue;
     keepers.push_back(std::move(keeper));
   }
-  return keepers;
 }
 
 // Refused: the name is kept for a waiter. If that was not heard of lately, or if no release wakes
-// it, it is called.
-Acquire::Round Acquire::kept(std::size_t item, Mode mode, Keeper keeper) {
+// it, it is called. Of many, those who came first ask again first, so that a waiter that is dead
+// keeps the name no longer for that, and a crowd does not ask all the time.
+Acquire::Round Acquire::kept(std::size_t item, Mode mode, Keeper keeper, std::size_t between) {
   const bool is_woken = names_[item].line->next == keeper.token;
-  if (!keeper.called && (keeper.silent >= prod_after || (request_.will_wait && !is_woken))) {
+  // The release that wakes it may just have been: the next attempt tells.
+  const bool may_come = request_.will_wait && is_woken && !waited_for(keeper);
+  if (!keeper.called && !may_come &&
+      (keeper.silent >= prod_after || (request_.will_wait && !is_woken))) {
     const Result<Replies> called = seat_->session()->run(
         {set(space_.paths.call(keeper.token), "?", keeper.call_version)}, request_.by);
     if (!called) return called.error();
@@ -453,7 +492,9 @@ Acquire::Round Acquire::kept(std::size_t item, Mode mode, Keeper keeper) {
   }
   Busy busy{items_[item].name, mode, {}, "the queue, for " + keeper.label, {}, {}, collisions_};
   const Duration counts = keeper.called ? comes_within : prod_after + comes_within;
-  busy.retry_after = std::max<Duration>(counts - keeper.silent, std::chrono::milliseconds(1));
+  const Duration least = may_come ? comes_within / 2 : std::chrono::milliseconds(1);
+  busy.retry_after =
+      std::max<Duration>(counts - keeper.silent, least) + (between / first_asked) * comes_within;
   if (Status queued = queue_up(busy, item, keeper.token); !queued) return queued.error();
   return std::optional<AcquireOutcome>(std::move(busy));
 }
@@ -506,18 +547,23 @@ Status Acquire::queue_up(Busy& busy, std::size_t item, const std::string& keeper
   Record waiter;
   waiter.owner = *request_.owner;
   waiter.items.assign(items_.begin(), items_.end());
-  Result<std::shared_ptr<Ticket>> ticket = waiting_.queue_up(
-      ticket_, {items_[item], request_.permits[item], config_->version, bounded(), keeper}, waiter,
-      request_.by);
+  std::vector<std::string> unmarked;
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    if (!names_[i].marked) unmarked.push_back(items_[i].name);
+  }
+  Result<std::shared_ptr<Ticket>> ticket =
+      waiting_.queue_up(ticket_,
+                        {items_[item], request_.permits[item], config_->version, bounded(), keeper,
+                         std::move(unmarked)},
+                        waiter, request_.by);
   if (!ticket) return ticket.error();
   busy.ticket = *std::move(ticket);
   return {};
 }
 
-bool Acquire::others_in(const Line& line) const {
-  return std::any_of(line.waiters.begin(), line.waiters.end(), [&](const InLine& waiter) {
-    return !ticket_ || waiter.token != ticket_->token();
-  });
+// It kept a name from this waiter at the last look, too.
+bool Acquire::waited_for(const Keeper& keeper) const {
+  return ticket_ && ticket_->keeper() == keeper.token;
 }
 
 Duration Acquire::effective_lease() const {
@@ -546,9 +592,18 @@ Request Acquire::grant_request(std::size_t& first_set) {
   for (std::size_t i = 0; i < items_.size(); ++i) {
     const std::string path = space_.paths.name(items_[i].name);
     if (!names_[i].exists) parts.push_back(create(path, "", Lasting::persistent));
-    if (first_set == 0) first_set = parts.size();
     NameState& name = names_[i];
-    if (name.line) name.marked = others_in(*name.line);
+    if (name.marked && name.line && name.line->waiters.empty()) {
+      // Who comes into the line of a marked name does not change the name: it changes the queue.
+      const std::string queue = space_.paths.queue(items_[i].name);
+      if (name.line->version) {
+        parts.push_back(check(queue, *name.line->version));
+      } else {
+        parts.push_back(create(queue, "", Lasting::persistent));
+      }
+      name.marked = false;
+    }
+    if (first_set == 0) first_set = parts.size();
     parts.push_back(set(path, mark(name.marked), name.exists ? name.version : 0));
     if (name.observed && items_[i].mode == Mode::write) {
       const TraceRecord written{config_->stored.base, request_.owner->label};

@@ -46,13 +46,18 @@ class Acquire {
   Round busy(std::size_t item, const Holder& holder);
   // The bound on overtaking.
   [[nodiscard]] bool bounded() const noexcept;
-  [[nodiscard]] bool others_in(const Line& line) const;
   Result<Replies> read(std::vector<Request> requests);
   Status read_lines();
   Round look_at_lines(bool cached);
   struct Keeper;
-  Result<std::vector<Keeper>> those_who_come(std::vector<Keeper> due);
-  Round kept(std::size_t item, Mode mode, Keeper keeper);
+  Status ask_waiters(const std::vector<std::string>& tokens, bool behind,
+                     std::vector<Keeper>& keepers);
+  Round who_keeps(const std::vector<std::vector<InLine>>& before, std::vector<Keeper>& keepers,
+                  bool cached);
+  void those_who_come(std::vector<Keeper> due, const std::vector<Reply>& calls,
+                      std::vector<Keeper>& keepers) const;
+  [[nodiscard]] bool waited_for(const Keeper& keeper) const;
+  Round kept(std::size_t item, Mode mode, Keeper keeper, std::size_t between);
   Status queue_up(Busy& busy, std::size_t item, const std::string& keeper);
   Round ask();
   Round granted(const Reply& reply, std::size_t first_set);

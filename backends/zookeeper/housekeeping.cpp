@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <set>
 #include <utility>
 #include <vector>
@@ -59,8 +60,10 @@ Result<std::size_t> Housekeeping::collect(Duration age, TimePoint by) {
   const auto is_idle = [&](const Reply& reply) {
     return reply.ok() && reply.stat.children == 0 && reply.stat.changed_ms <= oldest_ms;
   };
-  // Somebody may be in line for these. Who comes into the line later changes the name.
+  // Somebody may be in line for these. Who comes into the line later does not change the name, so
+  // the queue is removed in the same step: that fails if somebody is there.
   std::vector<std::string> marked;
+  std::set<std::string> without_queue;
   std::vector<Request> lines;
   for (auto part = begin; part != end; ++part) {
     const Reply& reply = (*replies)[static_cast<std::size_t>(part - begin)];
@@ -76,6 +79,7 @@ Result<std::size_t> Housekeeping::collect(Duration age, TimePoint by) {
       const Reply& reply = (*found)[i];
       const bool empty = reply.code == ZNONODE || (reply.ok() && reply.stat.children == 0);
       if (!empty) waited_for.insert(marked[i]);
+      if (reply.code == ZNONODE) without_queue.insert(marked[i]);
     }
   }
   std::vector<Request> steps;
@@ -84,18 +88,23 @@ Result<std::size_t> Housekeeping::collect(Duration age, TimePoint by) {
   steps.push_back(set(space_.paths.config(), to_text((*config)->stored), (*config)->version));
   std::size_t bytes = weight(steps.front());
   std::vector<Request> queues;
-  for (auto part = begin; part != end && steps.size() <= most_removed; ++part) {
+  std::size_t count = 0;
+  for (auto part = begin; part != end && count < most_removed; ++part) {
     const Reply& reply = (*replies)[static_cast<std::size_t>(part - begin)];
     if (!is_idle(reply) || waited_for.contains(*part)) continue;
-    steps.push_back(remove(space_.paths.names() + "/" + *part, reply.stat.version));
-    bytes += weight(steps.back());
-    if (bytes > most_weight) {
-      steps.pop_back();
-      break;
+    const std::string queue = space_.paths.queues() + "/" + *part;
+    std::vector<Request> name{remove(space_.paths.names() + "/" + *part, reply.stat.version)};
+    if (reply.stat.data_bytes != 0) {
+      if (without_queue.contains(*part)) name.push_back(create(queue, "", Lasting::persistent));
+      name.push_back(remove(queue));
+    } else {
+      queues.push_back(remove(queue));
     }
-    queues.push_back(remove(space_.paths.queues() + "/" + *part));
+    for (const Request& step : name) bytes += weight(step);
+    if (bytes > most_weight) break;
+    std::move(name.begin(), name.end(), std::back_inserter(steps));
+    ++count;
   }
-  const std::size_t count = steps.size() - 1;
   if (count == 0) return std::size_t{0};
   // If a queue is not empty, or not there, that does not matter.
   static_cast<void>((*session)->run(std::move(queues), by).ok());
@@ -104,7 +113,9 @@ Result<std::size_t> Housekeeping::collect(Duration age, TimePoint by) {
   const int code = done->front().code;
   // Another client took one of the names meanwhile, or changed the configuration: a later run
   // removes them.
-  if (code == ZBADVERSION || code == ZNOTEMPTY || code == ZNONODE) return std::size_t{0};
+  if (code == ZBADVERSION || code == ZNOTEMPTY || code == ZNONODE || code == ZNODEEXISTS) {
+    return std::size_t{0};
+  }
   if (code != ZOK) return failed(code, Sent::change);
   return count;
 }
