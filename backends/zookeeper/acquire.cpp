@@ -26,6 +26,11 @@ constexpr std::size_t first_asked = 4;
 // A name's data: whether somebody may be in line for it.
 std::string mark(bool marked) { return marked ? std::string(in_line_mark) : std::string(); }
 
+bool all_known(const Shares& shares) {
+  return std::all_of(shares.begin(), shares.end(),
+                     [](const auto& version) { return version.has_value(); });
+}
+
 }  // namespace
 
 Acquire::Acquire(OpenSpace& space, HoldList& list, Reaper& reaper, Waiting& waiting,
@@ -38,6 +43,8 @@ Acquire::Acquire(OpenSpace& space, HoldList& list, Reaper& reaper, Waiting& wait
       token_(request.token.hex()),
       items_(request.set->items()),
       ticket_(waiting.own(request.ticket)),
+      all_shares_(items_.size(), false),
+      steps_(items_.size(), Step::alone),
       wanted_lease_(request.lease) {
   path_bytes_ = space_.paths.hold(token_).size() + 4;
   for (const LockRequest& item : items_)
@@ -96,6 +103,7 @@ Acquire::Round Acquire::round() {
     if (!kept && !seat_->session()->alive()) return again();
     if (!kept || *kept || looks_again_) return kept;
   }
+  if (!knows_shares()) return again();
   return ask();
 }
 
@@ -211,6 +219,9 @@ bool Acquire::take_from_cache() {
     if (!name || name->version == any_version) return false;
     // Only a waiter that has just looked at its queue knows who is in line.
     if (bounded() && name->marked && !(ticket_ && name->line)) return false;
+    // A reader's share is seldom that of the last one.
+    const bool alone = items_[i].mode == Mode::write || replaced_;
+    if (name->split && !(alone && all_known(name->shares))) return false;
     names_.push_back(*std::move(name));
   }
   if (!leave_out_replaced()) return false;
@@ -228,6 +239,21 @@ bool Acquire::take_from_cache() {
 // False: the whole attempt starts again.
 Result<bool> Acquire::read_names() {
   std::vector<Request> requests{sync(space_.paths.root()), exists(space_.paths.config())};
+  // Before the names: a reader who came since then is among the holders, or has raised a version.
+  struct Asked {
+    std::size_t item;
+    std::size_t share;
+  };
+  std::vector<Asked> asked;
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    if (!all_shares_[i] && !space_.names.was_split(items_[i].name)) continue;
+    for (std::size_t share = 0; share < share_count; ++share) {
+      if (one_share_suffices(i) && share != share_of(token_)) continue;
+      asked.push_back({i, share});
+      requests.push_back(exists(space_.paths.share(items_[i].name, share)));
+    }
+  }
+  const std::size_t first_name = requests.size();
   for (const LockRequest& item : items_) requests.push_back(children(space_.paths.name(item.name)));
   // Where somebody was in line the last time, the line is read, too: one round trip less.
   std::vector<std::size_t> lines;
@@ -251,19 +277,31 @@ Result<bool> Acquire::read_names() {
     space_.own.saw(replies->back().stat.changed, read_at);
   }
   names_.clear();
-  for (std::size_t i = 0; i < items_.size() + 2; ++i) {
+  for (std::size_t i = 0; i < first_name + items_.size(); ++i) {
     const Reply& reply = (*replies)[i];
     if (ends_session(reply.code)) return false;
     if (!reply.ok() && (i < 2 || reply.code != ZNONODE)) {
       return error_from(reply.code, space_.where, Sent::reading);
     }
-    if (i < 2) continue;
-    const NameState& name = names_.emplace_back(state_of(reply, config_->version, read_at));
-    space_.names.read(items_[i - 2].name, name.version, name.marked);
-    if (name.exists && name.version == any_version) {
-      if (Status lifted = lift(i - 2); !lifted) return lifted.error();
+    if (i >= first_name) names_.push_back(state_of(reply, config_->version, read_at));
+  }
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const Reply& reply = (*replies)[2 + i];
+    if (!reply.ok() || !names_[asked[i].item].split) continue;
+    const std::string& name = items_[asked[i].item].name;
+    if (reply.stat.version == any_version) {
+      Status lifted = lift(space_.paths.share(name, asked[i].share), "");
+      if (!lifted) return lifted.error();
       return false;
     }
+    names_[asked[i].item].shares.at(asked[i].share) = reply.stat.version;
+  }
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    space_.names.read(items_[i].name, names_[i]);
+    if (!names_[i].exists || names_[i].version != any_version) continue;
+    Status lifted = lift(space_.paths.name(items_[i].name), in_line_mark);
+    if (!lifted) return lifted.error();
+    return false;
   }
   if (!config_->is_of((*replies)[1].stat)) {
     const Result<std::shared_ptr<const KnownConfig>> now = space_.config.load(request_.by);
@@ -272,10 +310,52 @@ Result<bool> Acquire::read_names() {
   }
   if (config_->read_at < connection_) config_ = space_.config.confirm(*config_, read_at);
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const Reply& reply = (*replies)[2 + items_.size() + i];
+    const Reply& reply = (*replies)[first_name + items_.size() + i];
     if (reply.ok() || reply.code == ZNONODE) names_[lines[i]].line = line_of(reply);
   }
   return judge_condition(std::span(*replies).subspan(first_trace));
+}
+
+// Whether a request for this name may know no more than its own share.
+bool Acquire::one_share_suffices(std::size_t item) const {
+  return items_[item].mode == Mode::read && !all_shares_[item] && !replaced_;
+}
+
+// It is marked, and nobody is in line for it.
+bool Acquire::takes_mark_away(std::size_t item) const {
+  const NameState& name = names_[item];
+  return name.marked && name.line && name.line->waiters.empty();
+}
+
+// Whether the grant raises the version of a share instead of the name's.
+bool Acquire::reads_beside_others(std::size_t item) const {
+  const NameState& name = names_[item];
+  return name.split && items_[item].mode == Mode::read && !replaced_ && !takes_mark_away(item) &&
+         share_has_room(name.holders, share_of(token_), request_.permits[item]);
+}
+
+// Other readers were faster again and again. Those who read beside others are faster in future.
+bool Acquire::splits(std::size_t item) const {
+  constexpr std::uint32_t often = 2;
+  constexpr std::size_t few = 8;  // the request must not become too large
+  return items_[item].mode == Mode::read && !replaced_ && names_[item].exists &&
+         !names_[item].split && !names_[item].holders.empty() && collisions_ >= often &&
+         items_.size() <= few &&
+         may_split(space_.paths.name(items_[item].name), request_.permits[item]);
+}
+
+// False: versions of shares are missing that the request compares. The next read asks for them.
+bool Acquire::knows_shares() {
+  bool known = true;
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    const NameState& name = names_[i];
+    if (!name.split) continue;
+    const bool beside = reads_beside_others(i);
+    if (beside ? name.shares.at(share_of(token_)).has_value() : all_known(name.shares)) continue;
+    if (!beside) all_shares_[i] = true;
+    known = false;
+  }
+  return known;
 }
 
 // Whether the traces, as they were read, meet the condition. False: the whole attempt starts again.
@@ -500,11 +580,10 @@ Acquire::Round Acquire::kept(std::size_t item, Mode mode, Keeper keeper, std::si
 }
 
 // The node's version is the one that means "any" in a comparison, so this moves on to the next. The
-// mark is wrong at worst for a moment.
-Status Acquire::lift(std::size_t item) {
-  const Result<Replies> replies = seat_->session()->run(
-      {set(space_.paths.name(items_[item].name), std::string(in_line_mark), any_version)},
-      request_.by);
+// mark of a name is wrong at worst for a moment.
+Status Acquire::lift(const std::string& node, std::string_view data) {
+  const Result<Replies> replies =
+      seat_->session()->run({set(node, std::string(data), any_version)}, request_.by);
   if (!replies) return replies.error();
   const int code = replies->front().code;
   if (code == ZOK || code == ZNONODE || ends_session(code)) return {};
@@ -593,7 +672,20 @@ Request Acquire::grant_request(std::size_t& first_set) {
     const std::string path = space_.paths.name(items_[i].name);
     if (!names_[i].exists) parts.push_back(create(path, "", Lasting::persistent));
     NameState& name = names_[i];
-    if (name.marked && name.line && name.line->waiters.empty()) {
+    steps_[i] = reads_beside_others(i) ? Step::beside_others
+                : splits(i)            ? Step::splits
+                                       : Step::alone;
+    if (steps_[i] == Step::beside_others) {
+      const std::size_t share = share_of(token_);
+      parts.push_back(check(path, name.version));
+      if (first_set == 0) first_set = parts.size();
+      parts.push_back(set(space_.paths.share(items_[i].name, share), "", *name.shares.at(share)));
+      continue;
+    }
+    for (std::size_t share = 0; name.split && share < share_count; ++share) {
+      parts.push_back(check(space_.paths.share(items_[i].name, share), *name.shares.at(share)));
+    }
+    if (takes_mark_away(i)) {
       // Who comes into the line of a marked name does not change the name: it changes the queue.
       const std::string queue = space_.paths.queue(items_[i].name);
       if (name.line->version) {
@@ -605,6 +697,13 @@ Request Acquire::grant_request(std::size_t& first_set) {
     }
     if (first_set == 0) first_set = parts.size();
     parts.push_back(set(path, mark(name.marked), name.exists ? name.version : 0));
+    if (steps_[i] == Step::splits) {
+      parts.push_back(create(space_.paths.shares(items_[i].name), "", Lasting::persistent));
+      for (std::size_t share = 0; share < share_count; ++share) {
+        const std::string node = space_.paths.share(items_[i].name, share);
+        parts.push_back(create(node, "", Lasting::persistent));
+      }
+    }
     if (name.observed && items_[i].mode == Mode::write) {
       const TraceRecord written{config_->stored.base, request_.owner->label};
       parts.push_back(set(space_.paths.trace(items_[i].name), to_text(written), any_version));
@@ -720,9 +819,17 @@ Acquire::Round Acquire::granted(const Reply& reply, std::size_t first_set) {
   }
   for (std::size_t i = 0; i < items_.size(); ++i) {
     NameState& name = names_[i];
+    if (steps_[i] == Step::beside_others) {
+      space_.names.missed(items_[i].name);
+      continue;
+    }
     name.version =
         name.exists ? static_cast<std::int32_t>(static_cast<std::uint32_t>(name.version) + 1) : 1;
     name.exists = true;
+    if (steps_[i] == Step::splits) {
+      name.split = true;
+      name.shares.fill(0);
+    }
     if (name.observed && items_[i].mode == Mode::write) name.last_write = grant.stamp;
     name.line.reset();
     name.holders.push_back({items_[i].mode, token_});

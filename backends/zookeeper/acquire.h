@@ -40,9 +40,14 @@ class Acquire {
   [[nodiscard]] ConnectionNumber made_from() const;
   bool take_from_cache();
   Result<bool> read_names();
+  [[nodiscard]] bool one_share_suffices(std::size_t item) const;
+  [[nodiscard]] bool takes_mark_away(std::size_t item) const;
+  [[nodiscard]] bool reads_beside_others(std::size_t item) const;
+  [[nodiscard]] bool splits(std::size_t item) const;
+  bool knows_shares();
   Result<bool> judge_condition(std::span<const Reply> replies);
   Round changed();
-  Status lift(std::size_t item);
+  Status lift(const std::string& node, std::string_view data);
   Round busy(std::size_t item, const Holder& holder);
   // The bound on overtaking.
   [[nodiscard]] bool bounded() const noexcept;
@@ -89,6 +94,11 @@ class Acquire {
   std::shared_ptr<Seat> seat_;
   std::shared_ptr<const KnownConfig> config_;
   std::vector<NameState> names_;
+  // Of each name: whether the versions of all its shares have to be read.
+  std::vector<bool> all_shares_;
+  // How the request under way grants each of them.
+  enum class Step : std::uint8_t { alone, beside_others, splits };
+  std::vector<Step> steps_;
   std::optional<Changed> changed_;  // the condition is broken
   // Those who came before this request, whom it overtakes if it is granted.
   struct Overtaken {

@@ -17,6 +17,7 @@ constexpr Duration usual_age = std::chrono::hours(1);
 // For one run: how many names it looks at, and how many it removes together.
 constexpr std::size_t most_looks = 2000;
 constexpr std::size_t most_removed = 500;
+constexpr std::size_t most_split = 100;
 
 }  // namespace
 
@@ -28,6 +29,32 @@ Status Housekeeping::run(TimePoint by) {
   }
   const Result<std::size_t> removed = collect(usual_age, by);
   return removed ? Status() : removed.error();
+}
+
+// Those of the names that have shares and nothing else, and whose shares are old, too: a reader
+// changes no more than a share.
+Result<std::set<std::string>> Housekeeping::idle_shares(
+    std::span<const std::string> parts, const Replies& found,
+    const std::function<bool(const Reply&)>& is_old, Session& session, TimePoint by) const {
+  std::vector<std::string> perhaps;
+  std::vector<Request> requests;
+  for (std::size_t i = 0; i < parts.size() && perhaps.size() < most_split; ++i) {
+    if (!is_old(found[i]) || found[i].stat.children != 1) continue;
+    perhaps.push_back(parts[i]);
+    const std::string shares = below(space_.paths.names() + "/" + parts[i], Paths::shares_part);
+    for (std::size_t share = 0; share < share_count; ++share) {
+      requests.push_back(exists(below(shares, share_part(share))));
+    }
+  }
+  std::set<std::string> idle;
+  if (perhaps.empty()) return idle;
+  const Result<Replies> replies = session.run(std::move(requests), by);
+  if (!replies) return replies.error();
+  for (std::size_t i = 0; i < perhaps.size(); ++i) {
+    const auto shares = std::span(*replies).subspan(i * share_count, share_count);
+    if (std::all_of(shares.begin(), shares.end(), is_old)) idle.insert(perhaps[i]);
+  }
+  return idle;
 }
 
 Result<std::size_t> Housekeeping::collect(Duration age, TimePoint by) {
@@ -57,8 +84,14 @@ Result<std::size_t> Housekeeping::collect(Duration age, TimePoint by) {
       (space_.config.server_now_us() -
        std::chrono::duration_cast<std::chrono::microseconds>(age).count()) /
       1000;
-  const auto is_idle = [&](const Reply& reply) {
-    return reply.ok() && reply.stat.children == 0 && reply.stat.changed_ms <= oldest_ms;
+  const auto is_old = [&](const Reply& reply) {
+    return reply.ok() && reply.stat.changed_ms <= oldest_ms;
+  };
+  const Result<std::set<std::string>> split =
+      idle_shares({begin, end}, *replies, is_old, **session, by);
+  if (!split) return split.error();
+  const auto is_idle = [&](const std::string& part, const Reply& reply) {
+    return is_old(reply) && (reply.stat.children == 0 || split->contains(part));
   };
   // Somebody may be in line for these. Who comes into the line later does not change the name, so
   // the queue is removed in the same step: that fails if somebody is there.
@@ -67,7 +100,7 @@ Result<std::size_t> Housekeeping::collect(Duration age, TimePoint by) {
   std::vector<Request> lines;
   for (auto part = begin; part != end; ++part) {
     const Reply& reply = (*replies)[static_cast<std::size_t>(part - begin)];
-    if (!is_idle(reply) || reply.stat.data_bytes == 0) continue;
+    if (!is_idle(*part, reply) || reply.stat.data_bytes == 0) continue;
     marked.push_back(*part);
     lines.push_back(exists(space_.paths.queues() + "/" + *part));
   }
@@ -91,9 +124,18 @@ Result<std::size_t> Housekeeping::collect(Duration age, TimePoint by) {
   std::size_t count = 0;
   for (auto part = begin; part != end && count < most_removed; ++part) {
     const Reply& reply = (*replies)[static_cast<std::size_t>(part - begin)];
-    if (!is_idle(reply) || waited_for.contains(*part)) continue;
+    if (!is_idle(*part, reply) || waited_for.contains(*part)) continue;
     const std::string queue = space_.paths.queues() + "/" + *part;
-    std::vector<Request> name{remove(space_.paths.names() + "/" + *part, reply.stat.version)};
+    const std::string path = space_.paths.names() + "/" + *part;
+    std::vector<Request> name;
+    if (split->contains(*part)) {
+      const std::string shares = below(path, Paths::shares_part);
+      for (std::size_t share = 0; share < share_count; ++share) {
+        name.push_back(remove(below(shares, share_part(share))));
+      }
+      name.push_back(remove(shares));
+    }
+    name.push_back(remove(path, reply.stat.version));
     if (reply.stat.data_bytes != 0) {
       if (without_queue.contains(*part)) name.push_back(create(queue, "", Lasting::persistent));
       name.push_back(remove(queue));
