@@ -23,6 +23,10 @@ constexpr std::size_t most_overtaken = 1000;
 // the name, so that nobody need ask the others.
 constexpr std::size_t first_asked = 4;
 
+// So often an attempt begins again because somebody left the line. (A part of who left may stay for
+// a while.)
+constexpr int most_left = 3;
+
 // A name's data: whether somebody may be in line for it.
 std::string mark(bool marked) { return marked ? std::string(in_line_mark) : std::string(); }
 
@@ -258,7 +262,8 @@ Result<bool> Acquire::read_names() {
   // Where somebody was in line the last time, the line is read, too: one round trip less.
   std::vector<std::size_t> lines;
   for (std::size_t i = 0; bounded() && i < items_.size(); ++i) {
-    if (!ticket_ && !space_.names.was_marked(items_[i].name)) continue;
+    // Who is in line already asks again because time has passed, and mostly meets a hold.
+    if (ticket_ || !space_.names.was_marked(items_[i].name)) continue;
     lines.push_back(i);
     requests.push_back(children(space_.paths.queue(items_[i].name)));
   }
@@ -459,6 +464,7 @@ Acquire::Round Acquire::look_at_lines(bool cached) {
     // The line was read in another session, whose server may be ahead.
     const bool behind = cached && tokens == &longest;
     if (Status asked = ask_waiters(*tokens, behind, keepers); !asked) return asked.error();
+    if (looks_again_) return again();
     Round kept = who_keeps(before, keepers, cached);
     if (!kept || *kept || looks_again_) return kept;
   }
@@ -483,14 +489,18 @@ Status Acquire::ask_waiters(const std::vector<std::string>& tokens, bool behind,
   std::vector<Reply> calls;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     Reply& reply = answers[i];
-    if (!reply.ok()) continue;  // it has just left
-    const auto times = static_cast<std::uint32_t>(reply.stat.version);
-    if (times >= request_.max_overtakes) {
-      due.push_back({tokens[i], std::move(reply.text)});
-      if (few) calls.push_back(std::move(answers[tokens.size() + i]));
-    } else if (overtaken_.size() < most_overtaken) {
-      overtaken_.push_back({tokens[i], std::move(reply.text), reply.stat.version});
+    if (!reply.ok()) {  // it has just left, perhaps with a grant: then the request would fail
+      looks_again_ = looks_again_ || ++left_ <= most_left;
+      continue;
     }
+    const auto times = static_cast<std::uint32_t>(reply.stat.version);
+    const bool is_due = times >= request_.max_overtakes;
+    if (!is_due && overtaken_.size() < most_overtaken) {
+      overtaken_.push_back({tokens[i], reply.text, reply.stat.version});
+    }
+    if (!is_due && !(request_.will_wait && is_woken(tokens[i]))) continue;
+    due.push_back({tokens[i], std::move(reply.text)});
+    if (few) calls.push_back(std::move(answers[tokens.size() + i]));
   }
   if (due.empty()) return {};
   if (!few) {
@@ -555,11 +565,11 @@ void Acquire::those_who_come(std::vector<Keeper> due, const std::vector<Reply>& 
 // it, it is called. Of many, those who came first ask again first, so that a waiter that is dead
 // keeps the name no longer for that, and a crowd does not ask all the time.
 Acquire::Round Acquire::kept(std::size_t item, Mode mode, Keeper keeper, std::size_t between) {
-  const bool is_woken = names_[item].line->next == keeper.token;
+  const bool woken = names_[item].line->next == keeper.token;
   // The release that wakes it may just have been: the next attempt tells.
-  const bool may_come = request_.will_wait && is_woken && !waited_for(keeper);
+  const bool may_come = request_.will_wait && woken && !waited_for(keeper);
   if (!keeper.called && !may_come &&
-      (keeper.silent >= prod_after || (request_.will_wait && !is_woken))) {
+      (keeper.silent >= prod_after || (request_.will_wait && !woken))) {
     const Result<Replies> called = seat_->session()->run(
         {set(space_.paths.call(keeper.token), "?", keeper.call_version)}, request_.by);
     if (!called) return called.error();
@@ -638,6 +648,13 @@ Status Acquire::queue_up(Busy& busy, std::size_t item, const std::string& keeper
   if (!ticket) return ticket.error();
   busy.ticket = *std::move(ticket);
   return {};
+}
+
+// It came first of those whom the last release of one of the names woke. Whoever waits in any case
+// does not race with it: one of two requests would be repeated, and that takes longer than a turn.
+bool Acquire::is_woken(const std::string& token) const {
+  return std::any_of(names_.begin(), names_.end(),
+                     [&](const NameState& name) { return name.line && name.line->next == token; });
 }
 
 // It kept a name from this waiter at the last look, too.

@@ -61,6 +61,7 @@ class Acquire {
                   bool cached);
   void those_who_come(std::vector<Keeper> due, const std::vector<Reply>& calls,
                       std::vector<Keeper>& keepers) const;
+  [[nodiscard]] bool is_woken(const std::string& token) const;
   [[nodiscard]] bool waited_for(const Keeper& keeper) const;
   Round kept(std::size_t item, Mode mode, Keeper keeper, std::size_t between);
   Status queue_up(Busy& busy, std::size_t item, const std::string& keeper);
@@ -114,6 +115,7 @@ class Acquire {
   bool may_use_cache_ = true;
   bool looks_again_ = false;  // the lines were judged by what may be out of date
   std::uint32_t collisions_ = 0;
+  int left_ = 0;                    // how often somebody had just left a line
   std::size_t after_replaced_ = 0;  // the parts of the request that end that hold come before
   std::size_t first_remove_ = 0;    // of the parts of the request that end the wait
 };

@@ -63,6 +63,11 @@ Result<std::shared_ptr<Ticket>> Waiting::queue_up(std::shared_ptr<Ticket> ticket
       return entered.error();
     }
   }
+  // In a crowd most have nothing to look at: they hear of it when the one before them leaves.
+  constexpr unsigned enough = own_bit | queue_bit;
+  const bool hears = has_place && ticket->is_far_ && !ticket->may_be_first_ && !ticket->called_ &&
+                     (ticket->armed_ & enough) == enough && !ticket->signal_->raised();
+  if (hears) return ticket;
   const Result<Turn> turn = look(*ticket, by);
   if (!turn) return turn.error();
   if (*turn == Turn::go) ticket->signal_->raise(own_bit);
@@ -139,6 +144,7 @@ Status Waiting::enter(Ticket& ticket, const Record& waiter, const Obstacle& obst
       }
       ticket.armed_ = 0;
       ticket.may_be_first_ = false;
+      ticket.is_far_ = false;
       ticket.seen_version_.reset();
       ticket.predecessor_.clear();
       ticket.signal_->lower(own_bit | queue_bit | name_bit);
@@ -263,6 +269,7 @@ Result<Waiting::Turn> Waiting::look(Ticket& ticket, TimePoint by) {
     }
     const bool is_first = place == queue.begin();
     ticket.may_be_first_ = is_first;
+    ticket.is_far_ = place - queue.begin() >= keeper_watchers;
     std::string before;
     if (!is_first) before = space_.paths.queue(ticket.name_) + "/" + *std::prev(place);
     const bool watch_place =

@@ -90,6 +90,7 @@ class Ticket final : public WaitTicket {
   std::string keeper_;  // the waiter that the name is kept for; "": a hold is in the way
   // The one before it is gone, or there was none at the last look.
   bool may_be_first_ = false;
+  bool is_far_ = false;  // many were before it, at the last look
   // The name's version when it was the first and had to sleep.
   std::optional<std::int32_t> seen_version_;
   // Watches that have not fired yet, and the predecessor that is watched.

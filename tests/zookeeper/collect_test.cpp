@@ -53,6 +53,8 @@ TEST_F(Collect, LeavesNamesThatSomebodyWaitsFor) {
   Client waiter = client("waiter");
   holder.take({write("held")});
   const Busy busy = waiter.meet_busy({write("free"), write("held")}, {.will_wait = true});
+  EXPECT_TRUE(holder.release(holder.take({write("idle")}).stamp));
+  EXPECT_EQ(collect(), 1U);
   EXPECT_EQ(collect(), 0U);
   waiter.backend().end_wait(*busy.ticket, soon());
   EXPECT_EQ(collect(), 1U);

@@ -6,6 +6,10 @@
 #include <mutex>
 #include <thread>
 
+#include "backends/zookeeper/address.h"
+#include "backends/zookeeper/housekeeping.h"
+#include "backends/zookeeper/store.h"
+#include "lockset/url.h"
 #include "tests/zookeeper/fixture.h"
 
 namespace lockset::zookeeper_tests {
@@ -176,6 +180,25 @@ TEST_F(Shares, ReadersOfOneShareCompareIt) {
   }
 }
 
+// Housekeeping takes the shares with the name; but not while readers come.
+TEST_F(Shares, GoWithAnIdleName) {
+  Client mine = client();
+  mine.set_permits("a", Mode::read, 1000);
+  take_and_release(mine, {read("a")});
+  split("a");
+  const auto options = zookeeper::parse_address(Url::parse(url()).value()).value();
+  const auto space = zookeeper::OpenSpace::open(options, soon()).value();
+  zookeeper::Housekeeping housekeeping(*space);
+  const Stamp stamp = mine.take({read("a")}, in(1)).stamp;
+  EXPECT_EQ(housekeeping.collect(-1min, soon()).value(), 0U);
+  EXPECT_TRUE(mine.release(stamp));
+  EXPECT_EQ(housekeeping.collect(1min, soon()).value(), 0U);
+  EXPECT_EQ(housekeeping.collect(-1min, soon()).value(), 1U);
+  EXPECT_FALSE(raw().get(root() + "/names/a"));
+  EXPECT_TRUE(mine.release(mine.take({read("a")}, in(1)).stamp));
+  EXPECT_TRUE(mine.release(mine.take({write("a")}).stamp));
+}
+
 // Readers who meet split the name by themselves, and it goes when it is idle (collect_test).
 TEST_F(Shares, ReadersWhoMeetOftenSplitTheName) {
   Client mine = client();
@@ -189,7 +212,8 @@ TEST_F(Shares, ReadersWhoMeetOftenSplitTheName) {
       other.reload();
       const TimePoint until = BootClock::now() + long_time;
       while (!is_split && BootClock::now() < until) {
-        EXPECT_TRUE(other.release(other.take({read("a")}).stamp));
+        const Grant grant = other.take({read("a")});
+        EXPECT_TRUE(other.release(grant.stamp));
         const std::lock_guard lock(looking);
         if (raw().get(root() + "/names/a/shares")) is_split = true;
       }
