@@ -19,8 +19,21 @@ namespace {
 // might not fit into a request.
 constexpr std::size_t most_overtaken = 1000;
 
+// As many of each line are asked at first. Of many waiters, mostly one of the longest waiting keeps
+// the name, so that nobody need ask the others.
+constexpr std::size_t first_asked = 4;
+
+// So often an attempt begins again because somebody left the line. (A part of who left may stay for
+// a while.)
+constexpr int most_left = 3;
+
 // A name's data: whether somebody may be in line for it.
 std::string mark(bool marked) { return marked ? std::string(in_line_mark) : std::string(); }
+
+bool all_known(const Shares& shares) {
+  return std::all_of(shares.begin(), shares.end(),
+                     [](const auto& version) { return version.has_value(); });
+}
 
 }  // namespace
 
@@ -34,6 +47,8 @@ Acquire::Acquire(OpenSpace& space, HoldList& list, Reaper& reaper, Waiting& wait
       token_(request.token.hex()),
       items_(request.set->items()),
       ticket_(waiting.own(request.ticket)),
+      all_shares_(items_.size(), false),
+      steps_(items_.size(), Step::alone),
       wanted_lease_(request.lease) {
   path_bytes_ = space_.paths.hold(token_).size() + 4;
   for (const LockRequest& item : items_)
@@ -92,6 +107,7 @@ Acquire::Round Acquire::round() {
     if (!kept && !seat_->session()->alive()) return again();
     if (!kept || *kept || looks_again_) return kept;
   }
+  if (!knows_shares()) return again();
   return ask();
 }
 
@@ -207,6 +223,9 @@ bool Acquire::take_from_cache() {
     if (!name || name->version == any_version) return false;
     // Only a waiter that has just looked at its queue knows who is in line.
     if (bounded() && name->marked && !(ticket_ && name->line)) return false;
+    // A reader's share is seldom that of the last one.
+    const bool alone = items_[i].mode == Mode::write || replaced_;
+    if (name->split && !(alone && all_known(name->shares))) return false;
     names_.push_back(*std::move(name));
   }
   if (!leave_out_replaced()) return false;
@@ -224,11 +243,27 @@ bool Acquire::take_from_cache() {
 // False: the whole attempt starts again.
 Result<bool> Acquire::read_names() {
   std::vector<Request> requests{sync(space_.paths.root()), exists(space_.paths.config())};
+  // Before the names: a reader who came since then is among the holders, or has raised a version.
+  struct Asked {
+    std::size_t item;
+    std::size_t share;
+  };
+  std::vector<Asked> asked;
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    if (!all_shares_[i] && !space_.names.was_split(items_[i].name)) continue;
+    for (std::size_t share = 0; share < share_count; ++share) {
+      if (one_share_suffices(i) && share != share_of(token_)) continue;
+      asked.push_back({i, share});
+      requests.push_back(exists(space_.paths.share(items_[i].name, share)));
+    }
+  }
+  const std::size_t first_name = requests.size();
   for (const LockRequest& item : items_) requests.push_back(children(space_.paths.name(item.name)));
   // Where somebody was in line the last time, the line is read, too: one round trip less.
   std::vector<std::size_t> lines;
   for (std::size_t i = 0; bounded() && i < items_.size(); ++i) {
-    if (!ticket_ && !space_.names.was_marked(items_[i].name)) continue;
+    // Who is in line already asks again because time has passed, and mostly meets a hold.
+    if (ticket_ || !space_.names.was_marked(items_[i].name)) continue;
     lines.push_back(i);
     requests.push_back(children(space_.paths.queue(items_[i].name)));
   }
@@ -247,19 +282,31 @@ Result<bool> Acquire::read_names() {
     space_.own.saw(replies->back().stat.changed, read_at);
   }
   names_.clear();
-  for (std::size_t i = 0; i < items_.size() + 2; ++i) {
+  for (std::size_t i = 0; i < first_name + items_.size(); ++i) {
     const Reply& reply = (*replies)[i];
     if (ends_session(reply.code)) return false;
     if (!reply.ok() && (i < 2 || reply.code != ZNONODE)) {
       return error_from(reply.code, space_.where, Sent::reading);
     }
-    if (i < 2) continue;
-    const NameState& name = names_.emplace_back(state_of(reply, config_->version, read_at));
-    space_.names.read(items_[i - 2].name, name.version, name.marked);
-    if (name.exists && name.version == any_version) {
-      if (Status lifted = lift(i - 2); !lifted) return lifted.error();
+    if (i >= first_name) names_.push_back(state_of(reply, config_->version, read_at));
+  }
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const Reply& reply = (*replies)[2 + i];
+    if (!reply.ok() || !names_[asked[i].item].split) continue;
+    const std::string& name = items_[asked[i].item].name;
+    if (reply.stat.version == any_version) {
+      Status lifted = lift(space_.paths.share(name, asked[i].share), "");
+      if (!lifted) return lifted.error();
       return false;
     }
+    names_[asked[i].item].shares.at(asked[i].share) = reply.stat.version;
+  }
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    space_.names.read(items_[i].name, names_[i]);
+    if (!names_[i].exists || names_[i].version != any_version) continue;
+    Status lifted = lift(space_.paths.name(items_[i].name), in_line_mark);
+    if (!lifted) return lifted.error();
+    return false;
   }
   if (!config_->is_of((*replies)[1].stat)) {
     const Result<std::shared_ptr<const KnownConfig>> now = space_.config.load(request_.by);
@@ -268,10 +315,52 @@ Result<bool> Acquire::read_names() {
   }
   if (config_->read_at < connection_) config_ = space_.config.confirm(*config_, read_at);
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    const Reply& reply = (*replies)[2 + items_.size() + i];
-    if (reply.ok() || reply.code == ZNONODE) names_[lines[i]].line = line_of(reply.children);
+    const Reply& reply = (*replies)[first_name + items_.size() + i];
+    if (reply.ok() || reply.code == ZNONODE) names_[lines[i]].line = line_of(reply);
   }
   return judge_condition(std::span(*replies).subspan(first_trace));
+}
+
+// Whether a request for this name may know no more than its own share.
+bool Acquire::one_share_suffices(std::size_t item) const {
+  return items_[item].mode == Mode::read && !all_shares_[item] && !replaced_;
+}
+
+// It is marked, and nobody is in line for it.
+bool Acquire::takes_mark_away(std::size_t item) const {
+  const NameState& name = names_[item];
+  return name.marked && name.line && name.line->waiters.empty();
+}
+
+// Whether the grant raises the version of a share instead of the name's.
+bool Acquire::reads_beside_others(std::size_t item) const {
+  const NameState& name = names_[item];
+  return name.split && items_[item].mode == Mode::read && !replaced_ && !takes_mark_away(item) &&
+         share_has_room(name.holders, share_of(token_), request_.permits[item]);
+}
+
+// Other readers were faster again and again. Those who read beside others are faster in future.
+bool Acquire::splits(std::size_t item) const {
+  constexpr std::uint32_t often = 2;
+  constexpr std::size_t few = 8;  // the request must not become too large
+  return items_[item].mode == Mode::read && !replaced_ && names_[item].exists &&
+         !names_[item].split && !names_[item].holders.empty() && collisions_ >= often &&
+         items_.size() <= few &&
+         may_split(space_.paths.name(items_[item].name), request_.permits[item]);
+}
+
+// False: versions of shares are missing that the request compares. The next read asks for them.
+bool Acquire::knows_shares() {
+  bool known = true;
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    const NameState& name = names_[i];
+    if (!name.split) continue;
+    const bool beside = reads_beside_others(i);
+    if (beside ? name.shares.at(share_of(token_)).has_value() : all_known(name.shares)) continue;
+    if (!beside) all_shares_[i] = true;
+    known = false;
+  }
+  return known;
 }
 
 // Whether the traces, as they were read, meet the condition. False: the whole attempt starts again.
@@ -323,7 +412,7 @@ Status Acquire::read_lines() {
   const Result<Replies> replies = read(std::move(requests));
   if (!replies) return replies.error();
   for (std::size_t i = 0; i < unread.size(); ++i) {
-    names_[unread[i]].line = line_of((*replies)[i].children);
+    names_[unread[i]].line = line_of((*replies)[i]);
   }
   return {};
 }
@@ -355,47 +444,88 @@ Acquire::Round Acquire::look_at_lines(bool cached) {
   looks_again_ = false;
   const std::string own = ticket_ ? ticket_->token() : std::string();
   std::vector<std::vector<InLine>> before(items_.size());
-  std::vector<std::string> tokens;
+  std::vector<std::string> longest;  // the first of each line
+  std::vector<std::string> others;
   for (std::size_t i = 0; i < items_.size(); ++i) {
     if (!names_[i].line) continue;
     before[i] = names_[i].line->before(own);
-    for (const InLine& waiter : before[i]) tokens.push_back(waiter.token);
-  }
-  if (tokens.empty()) return std::optional<AcquireOutcome>();
-  std::vector<std::string> each = tokens;
-  std::sort(each.begin(), each.end());
-  each.erase(std::unique(each.begin(), each.end()), each.end());
-  std::vector<Request> requests;
-  requests.reserve(each.size() + 1);
-  for (const std::string& token : each) requests.push_back(get(space_.paths.waiter(token)));
-  // The line was read in another session, whose server may be ahead.
-  if (cached) requests.insert(requests.begin(), sync(space_.paths.root()));
-  Result<Replies> replies = read(std::move(requests));
-  if (!replies) return replies.error();
-  if (cached) replies->erase(replies->begin());
-  std::vector<Keeper> due;
-  for (std::size_t i = 0; i < each.size(); ++i) {
-    Reply& reply = (*replies)[i];
-    if (!reply.ok()) continue;  // it has just left
-    const auto times = static_cast<std::uint32_t>(reply.stat.version);
-    if (times >= request_.max_overtakes) {
-      due.push_back({each[i], std::move(reply.text)});
-    } else if (overtaken_.size() < most_overtaken) {
-      overtaken_.push_back({each[i], std::move(reply.text), reply.stat.version});
+    for (std::size_t place = 0; place < before[i].size(); ++place) {
+      (place < first_asked ? longest : others).push_back(before[i][place].token);
     }
   }
-  if (due.empty()) return std::optional<AcquireOutcome>();
-  Result<std::vector<Keeper>> keepers = those_who_come(std::move(due));
-  if (!keepers) return keepers.error();
+  std::vector<Keeper> keepers;
+  for (std::vector<std::string>* tokens : {&longest, &others}) {
+    std::sort(tokens->begin(), tokens->end());
+    tokens->erase(std::unique(tokens->begin(), tokens->end()), tokens->end());
+    std::erase_if(*tokens, [&](const std::string& token) {
+      return tokens == &others && std::binary_search(longest.begin(), longest.end(), token);
+    });
+    if (tokens->empty()) continue;
+    // The line was read in another session, whose server may be ahead.
+    const bool behind = cached && tokens == &longest;
+    if (Status asked = ask_waiters(*tokens, behind, keepers); !asked) return asked.error();
+    if (looks_again_) return again();
+    Round kept = who_keeps(before, keepers, cached);
+    if (!kept || *kept || looks_again_) return kept;
+  }
+  return std::optional<AcquireOutcome>();
+}
+
+// How often these were overtaken, and which of them keep their names. The rest is overtaken.
+Status Acquire::ask_waiters(const std::vector<std::string>& tokens, bool behind,
+                            std::vector<Keeper>& keepers) {
+  std::vector<Request> requests;
+  requests.reserve(2 * tokens.size() + 1);
+  if (behind) requests.push_back(sync(space_.paths.root()));
+  for (const std::string& token : tokens) requests.push_back(get(space_.paths.waiter(token)));
+  const bool few = tokens.size() <= first_asked;  // one round trip less
+  if (few) {
+    for (const std::string& token : tokens) requests.push_back(exists(space_.paths.call(token)));
+  }
+  Result<Replies> replies = read(std::move(requests));
+  if (!replies) return replies.error();
+  const std::span<Reply> answers = std::span(*replies).subspan(behind ? 1 : 0);
+  std::vector<Keeper> due;
+  std::vector<Reply> calls;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    Reply& reply = answers[i];
+    if (!reply.ok()) {  // it has just left, perhaps with a grant: then the request would fail
+      looks_again_ = looks_again_ || ++left_ <= most_left;
+      continue;
+    }
+    const auto times = static_cast<std::uint32_t>(reply.stat.version);
+    const bool is_due = times >= request_.max_overtakes;
+    if (!is_due && overtaken_.size() < most_overtaken) {
+      overtaken_.push_back({tokens[i], reply.text, reply.stat.version});
+    }
+    if (!is_due && !(request_.will_wait && is_woken(tokens[i]))) continue;
+    due.push_back({tokens[i], std::move(reply.text)});
+    if (few) calls.push_back(std::move(answers[tokens.size() + i]));
+  }
+  if (due.empty()) return {};
+  if (!few) {
+    requests.clear();
+    for (const Keeper& keeper : due) requests.push_back(exists(space_.paths.call(keeper.token)));
+    Result<Replies> found = read(std::move(requests));
+    if (!found) return found.error();
+    calls = *std::move(found);
+  }
+  those_who_come(std::move(due), calls, keepers);
+  return {};
+}
+
+// Refused, if one of these keeps a name from the request.
+Acquire::Round Acquire::who_keeps(const std::vector<std::vector<InLine>>& before,
+                                  std::vector<Keeper>& keepers, bool cached) {
   for (std::size_t i = 0; i < items_.size(); ++i) {
     std::size_t own_mode = names_[i].holders.size();
     bool other_mode = false;
     Keeper* first = nullptr;
     for (const InLine& waiter : before[i]) {
-      const auto keeper = std::find_if(keepers->begin(), keepers->end(), [&](const Keeper& one) {
+      const auto keeper = std::find_if(keepers.begin(), keepers.end(), [&](const Keeper& one) {
         return one.token == waiter.token;
       });
-      if (keeper == keepers->end()) continue;
+      if (keeper == keepers.end()) continue;
       if (first == nullptr) first = &*keeper;
       if (waiter.mode == items_[i].mode) {
         ++own_mode;
@@ -409,21 +539,17 @@ Acquire::Round Acquire::look_at_lines(bool cached) {
       return again();
     }
     const Mode other = items_[i].mode == Mode::read ? Mode::write : Mode::read;
-    return kept(i, other_mode ? other : items_[i].mode, std::move(*first));
+    const std::size_t between = before[i].size() - std::min(before[i].size(), first_asked);
+    return kept(i, other_mode ? other : items_[i].mode, std::move(*first), between);
   }
   return std::optional<AcquireOutcome>();
 }
 
 // Without those who were called and did not come.
-Result<std::vector<Acquire::Keeper>> Acquire::those_who_come(std::vector<Keeper> due) {
-  std::vector<Request> requests;
-  requests.reserve(due.size());
-  for (const Keeper& keeper : due) requests.push_back(exists(space_.paths.call(keeper.token)));
-  const Result<Replies> replies = read(std::move(requests));
-  if (!replies) return replies.error();
-  std::vector<Keeper> keepers;
+void Acquire::those_who_come(std::vector<Keeper> due, const std::vector<Reply>& calls,
+                             std::vector<Keeper>& keepers) const {
   for (std::size_t i = 0; i < due.size(); ++i) {
-    const Reply& reply = (*replies)[i];
+    const Reply& reply = calls[i];
     if (!reply.ok()) continue;  // it has just left
     Keeper& keeper = due[i];
     keeper.called = reply.stat.data_bytes != 0;
@@ -433,14 +559,17 @@ Result<std::vector<Acquire::Keeper>> Acquire::those_who_come(std::vector<Keeper>
     if (keeper.called && keeper.silent >= comes_within) continue;
     keepers.push_back(std::move(keeper));
   }
-  return keepers;
 }
 
 // Refused: the name is kept for a waiter. If that was not heard of lately, or if no release wakes
-// it, it is called.
-Acquire::Round Acquire::kept(std::size_t item, Mode mode, Keeper keeper) {
-  const bool is_woken = names_[item].line->next == keeper.token;
-  if (!keeper.called && (keeper.silent >= prod_after || (request_.will_wait && !is_woken))) {
+// it, it is called. Of many, those who came first ask again first, so that a waiter that is dead
+// keeps the name no longer for that, and a crowd does not ask all the time.
+Acquire::Round Acquire::kept(std::size_t item, Mode mode, Keeper keeper, std::size_t between) {
+  const bool woken = names_[item].line->next == keeper.token;
+  // The release that wakes it may just have been: the next attempt tells.
+  const bool may_come = request_.will_wait && woken && !waited_for(keeper);
+  if (!keeper.called && !may_come &&
+      (keeper.silent >= prod_after || (request_.will_wait && !woken))) {
     const Result<Replies> called = seat_->session()->run(
         {set(space_.paths.call(keeper.token), "?", keeper.call_version)}, request_.by);
     if (!called) return called.error();
@@ -453,17 +582,18 @@ Acquire::Round Acquire::kept(std::size_t item, Mode mode, Keeper keeper) {
   }
   Busy busy{items_[item].name, mode, {}, "the queue, for " + keeper.label, {}, {}, collisions_};
   const Duration counts = keeper.called ? comes_within : prod_after + comes_within;
-  busy.retry_after = std::max<Duration>(counts - keeper.silent, std::chrono::milliseconds(1));
+  const Duration least = may_come ? comes_within / 2 : std::chrono::milliseconds(1);
+  busy.retry_after =
+      std::max<Duration>(counts - keeper.silent, least) + (between / first_asked) * comes_within;
   if (Status queued = queue_up(busy, item, keeper.token); !queued) return queued.error();
   return std::optional<AcquireOutcome>(std::move(busy));
 }
 
 // The node's version is the one that means "any" in a comparison, so this moves on to the next. The
-// mark is wrong at worst for a moment.
-Status Acquire::lift(std::size_t item) {
-  const Result<Replies> replies = seat_->session()->run(
-      {set(space_.paths.name(items_[item].name), std::string(in_line_mark), any_version)},
-      request_.by);
+// mark of a name is wrong at worst for a moment.
+Status Acquire::lift(const std::string& node, std::string_view data) {
+  const Result<Replies> replies =
+      seat_->session()->run({set(node, std::string(data), any_version)}, request_.by);
   if (!replies) return replies.error();
   const int code = replies->front().code;
   if (code == ZOK || code == ZNONODE || ends_session(code)) return {};
@@ -506,18 +636,30 @@ Status Acquire::queue_up(Busy& busy, std::size_t item, const std::string& keeper
   Record waiter;
   waiter.owner = *request_.owner;
   waiter.items.assign(items_.begin(), items_.end());
-  Result<std::shared_ptr<Ticket>> ticket = waiting_.queue_up(
-      ticket_, {items_[item], request_.permits[item], config_->version, bounded(), keeper}, waiter,
-      request_.by);
+  std::vector<std::string> unmarked;
+  for (std::size_t i = 0; i < items_.size(); ++i) {
+    if (!names_[i].marked) unmarked.push_back(items_[i].name);
+  }
+  Result<std::shared_ptr<Ticket>> ticket =
+      waiting_.queue_up(ticket_,
+                        {items_[item], request_.permits[item], config_->version, bounded(), keeper,
+                         std::move(unmarked)},
+                        waiter, request_.by);
   if (!ticket) return ticket.error();
   busy.ticket = *std::move(ticket);
   return {};
 }
 
-bool Acquire::others_in(const Line& line) const {
-  return std::any_of(line.waiters.begin(), line.waiters.end(), [&](const InLine& waiter) {
-    return !ticket_ || waiter.token != ticket_->token();
-  });
+// It came first of those whom the last release of one of the names woke. Whoever waits in any case
+// does not race with it: one of two requests would be repeated, and that takes longer than a turn.
+bool Acquire::is_woken(const std::string& token) const {
+  return std::any_of(names_.begin(), names_.end(),
+                     [&](const NameState& name) { return name.line && name.line->next == token; });
+}
+
+// It kept a name from this waiter at the last look, too.
+bool Acquire::waited_for(const Keeper& keeper) const {
+  return ticket_ && ticket_->keeper() == keeper.token;
 }
 
 Duration Acquire::effective_lease() const {
@@ -546,10 +688,39 @@ Request Acquire::grant_request(std::size_t& first_set) {
   for (std::size_t i = 0; i < items_.size(); ++i) {
     const std::string path = space_.paths.name(items_[i].name);
     if (!names_[i].exists) parts.push_back(create(path, "", Lasting::persistent));
-    if (first_set == 0) first_set = parts.size();
     NameState& name = names_[i];
-    if (name.line) name.marked = others_in(*name.line);
+    steps_[i] = reads_beside_others(i) ? Step::beside_others
+                : splits(i)            ? Step::splits
+                                       : Step::alone;
+    if (steps_[i] == Step::beside_others) {
+      const std::size_t share = share_of(token_);
+      parts.push_back(check(path, name.version));
+      if (first_set == 0) first_set = parts.size();
+      parts.push_back(set(space_.paths.share(items_[i].name, share), "", *name.shares.at(share)));
+      continue;
+    }
+    for (std::size_t share = 0; name.split && share < share_count; ++share) {
+      parts.push_back(check(space_.paths.share(items_[i].name, share), *name.shares.at(share)));
+    }
+    if (takes_mark_away(i)) {
+      // Who comes into the line of a marked name does not change the name: it changes the queue.
+      const std::string queue = space_.paths.queue(items_[i].name);
+      if (name.line->version) {
+        parts.push_back(check(queue, *name.line->version));
+      } else {
+        parts.push_back(create(queue, "", Lasting::persistent));
+      }
+      name.marked = false;
+    }
+    if (first_set == 0) first_set = parts.size();
     parts.push_back(set(path, mark(name.marked), name.exists ? name.version : 0));
+    if (steps_[i] == Step::splits) {
+      parts.push_back(create(space_.paths.shares(items_[i].name), "", Lasting::persistent));
+      for (std::size_t share = 0; share < share_count; ++share) {
+        const std::string node = space_.paths.share(items_[i].name, share);
+        parts.push_back(create(node, "", Lasting::persistent));
+      }
+    }
     if (name.observed && items_[i].mode == Mode::write) {
       const TraceRecord written{config_->stored.base, request_.owner->label};
       parts.push_back(set(space_.paths.trace(items_[i].name), to_text(written), any_version));
@@ -665,9 +836,17 @@ Acquire::Round Acquire::granted(const Reply& reply, std::size_t first_set) {
   }
   for (std::size_t i = 0; i < items_.size(); ++i) {
     NameState& name = names_[i];
+    if (steps_[i] == Step::beside_others) {
+      space_.names.missed(items_[i].name);
+      continue;
+    }
     name.version =
         name.exists ? static_cast<std::int32_t>(static_cast<std::uint32_t>(name.version) + 1) : 1;
     name.exists = true;
+    if (steps_[i] == Step::splits) {
+      name.split = true;
+      name.shares.fill(0);
+    }
     if (name.observed && items_[i].mode == Mode::write) name.last_write = grant.stamp;
     name.line.reset();
     name.holders.push_back({items_[i].mode, token_});

@@ -40,19 +40,30 @@ class Acquire {
   [[nodiscard]] ConnectionNumber made_from() const;
   bool take_from_cache();
   Result<bool> read_names();
+  [[nodiscard]] bool one_share_suffices(std::size_t item) const;
+  [[nodiscard]] bool takes_mark_away(std::size_t item) const;
+  [[nodiscard]] bool reads_beside_others(std::size_t item) const;
+  [[nodiscard]] bool splits(std::size_t item) const;
+  bool knows_shares();
   Result<bool> judge_condition(std::span<const Reply> replies);
   Round changed();
-  Status lift(std::size_t item);
+  Status lift(const std::string& node, std::string_view data);
   Round busy(std::size_t item, const Holder& holder);
   // The bound on overtaking.
   [[nodiscard]] bool bounded() const noexcept;
-  [[nodiscard]] bool others_in(const Line& line) const;
   Result<Replies> read(std::vector<Request> requests);
   Status read_lines();
   Round look_at_lines(bool cached);
   struct Keeper;
-  Result<std::vector<Keeper>> those_who_come(std::vector<Keeper> due);
-  Round kept(std::size_t item, Mode mode, Keeper keeper);
+  Status ask_waiters(const std::vector<std::string>& tokens, bool behind,
+                     std::vector<Keeper>& keepers);
+  Round who_keeps(const std::vector<std::vector<InLine>>& before, std::vector<Keeper>& keepers,
+                  bool cached);
+  void those_who_come(std::vector<Keeper> due, const std::vector<Reply>& calls,
+                      std::vector<Keeper>& keepers) const;
+  [[nodiscard]] bool is_woken(const std::string& token) const;
+  [[nodiscard]] bool waited_for(const Keeper& keeper) const;
+  Round kept(std::size_t item, Mode mode, Keeper keeper, std::size_t between);
   Status queue_up(Busy& busy, std::size_t item, const std::string& keeper);
   Round ask();
   Round granted(const Reply& reply, std::size_t first_set);
@@ -84,6 +95,11 @@ class Acquire {
   std::shared_ptr<Seat> seat_;
   std::shared_ptr<const KnownConfig> config_;
   std::vector<NameState> names_;
+  // Of each name: whether the versions of all its shares have to be read.
+  std::vector<bool> all_shares_;
+  // How the request under way grants each of them.
+  enum class Step : std::uint8_t { alone, beside_others, splits };
+  std::vector<Step> steps_;
   std::optional<Changed> changed_;  // the condition is broken
   // Those who came before this request, whom it overtakes if it is granted.
   struct Overtaken {
@@ -99,6 +115,7 @@ class Acquire {
   bool may_use_cache_ = true;
   bool looks_again_ = false;  // the lines were judged by what may be out of date
   std::uint32_t collisions_ = 0;
+  int left_ = 0;                    // how often somebody had just left a line
   std::size_t after_replaced_ = 0;  // the parts of the request that end that hold come before
   std::size_t first_remove_ = 0;    // of the parts of the request that end the wait
 };

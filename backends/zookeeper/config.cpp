@@ -60,6 +60,11 @@ Result<std::shared_ptr<const KnownConfig>> ConfigNode::take(std::span<const Repl
                      ": the lock space is of another version of Lockset: use that one, or "
                      "run this version's lockset init"};
   }
+  if (stored->layout != newest_layout) {
+    return Error{Errc::misconfigured, where_ +
+                                          ": the lock space is of an older version of Lockset: run "
+                                          "lockset init, which shuts that version out"};
+  }
   const NodeStat& stat = replies[0].stat;
   saw(stat.changed, 0);
   // Set before anything is made by this configuration: accounts with new rights find them there.

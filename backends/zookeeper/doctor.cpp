@@ -116,8 +116,12 @@ Finding examine_space(Session& session, const Options& options, TimePoint by) {
                                        ": run lockset init");
   }
   if (!read->front().ok()) return unsafe("space", refusal(read->front(), options));
-  return good_if(config_from(read->front().text, read->back().text).has_value(), Level::unsafe,
-                 "space", options.root(), "of another version of Lockset");
+  const auto config = config_from(read->front().text, read->back().text);
+  if (config && config->layout != newest_layout) {
+    return unsafe("space", "of an older version of Lockset: run lockset init");
+  }
+  return good_if(config.has_value(), Level::unsafe, "space", options.root(),
+                 "of another version of Lockset");
 }
 
 }  // namespace

@@ -1,7 +1,10 @@
 // Removes the nodes of names that nobody asks for any more.
 #pragma once
 
+#include <functional>
 #include <mutex>
+#include <set>
+#include <span>
 #include <string>
 
 #include "backends/zookeeper/store.h"
@@ -20,6 +23,10 @@ class Housekeeping {
   Result<std::size_t> collect(Duration age, TimePoint by);
 
  private:
+  [[nodiscard]] Result<std::set<std::string>> idle_shares(
+      std::span<const std::string> parts, const Replies& found,
+      const std::function<bool(const Reply&)>& is_old, Session& session, TimePoint by) const;
+
   OpenSpace& space_;
   std::mutex mutex_;
   TimePoint next_run_ = BootClock::now() + first_run;

@@ -36,10 +36,11 @@ std::vector<InLine> Line::before(std::string_view token) const {
   return {waiters.begin(), own};
 }
 
-Line line_of(const std::vector<std::string>& children) {
+Line line_of(const Reply& queue) {
   Line line;
+  if (queue.ok()) line.version = queue.stat.version;
   std::int32_t first = std::numeric_limits<std::int32_t>::max();
-  for (const std::string& child : children) {
+  for (const std::string& child : queue.children) {
     const bool in_line = child.starts_with('l');
     const std::string_view rest = std::string_view(child).substr(in_line ? 1 : 0);
     const std::optional<Holder> parts = holder_of(rest);

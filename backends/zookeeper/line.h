@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backends/zookeeper/requests.h"
 #include "lockset/lock_set.h"
 
 namespace lockset::zookeeper {
@@ -26,6 +27,8 @@ struct Line {
   std::vector<InLine> waiters;  // longest wait first
   // The waiter that the next release of this name wakes; "" if the name blocks nobody.
   std::string next;
+  // The version of the queue's node, which each waiter who comes raises; unset: there is no node.
+  std::optional<std::int32_t> version{};
 
   // Those who came before this waiter; all, if it is not in the line.
   [[nodiscard]] std::vector<InLine> before(std::string_view token) const;
@@ -36,7 +39,7 @@ std::string line_part(Mode mode, std::string_view token);
 // The number that the server gave to "w-TOKEN-0000000012" or "r-...", the waiter's node in a queue.
 std::int32_t sequence_of(std::string_view child);
 std::string_view token_of(std::string_view child);
-// From the children of a queue.
-Line line_of(const std::vector<std::string>& children);
+// From a queue that was read with its children.
+Line line_of(const Reply& queue);
 
 }  // namespace lockset::zookeeper

@@ -16,6 +16,7 @@
 #include "backends/zookeeper/line.h"
 #include "backends/zookeeper/paths.h"
 #include "backends/zookeeper/requests.h"
+#include "backends/zookeeper/shares.h"
 #include "lockset/stamp.h"
 
 namespace lockset::zookeeper {
@@ -27,6 +28,9 @@ struct NameState {
   // Perhaps somebody is in line for it: who comes into the line sets this and raises the version.
   bool marked = false;
   std::optional<Line> line{};  // unset: not read
+  // It has shares. To make or remove them raises the version.
+  bool split = false;
+  Shares shares{};
   // It has a trace: a write grant has to change that, too. To make or remove one raises the
   // version.
   bool observed = false;
@@ -49,6 +53,8 @@ inline NameState state_of(const Reply& reply, std::int32_t config_version,
   name.marked = reply.stat.data_bytes != 0;
   name.observed = std::find(reply.children.begin(), reply.children.end(), Paths::trace_part) !=
                   reply.children.end();
+  name.split = std::find(reply.children.begin(), reply.children.end(), Paths::shares_part) !=
+               reply.children.end();
   name.config_version = config_version;
   name.read_at = read_at;
   return name;
@@ -84,12 +90,22 @@ class NameCache {
   }
   // The name was read. If its version is the one that we left, the next attempt may rely on it,
   // too.
-  void read(const std::string& name, std::int32_t version, bool marked) {
+  void read(const std::string& name, const NameState& state) {
     const std::lock_guard lock(mutex_);
+    if (state.split && names_.size() < most_names) names_.try_emplace(name, Entry{state, false});
     const auto found = names_.find(name);
     if (found == names_.end()) return;
-    found->second.trusted = found->second.state.version == version;
-    found->second.state.marked = marked;
+    NameState& known = found->second.state;
+    found->second.trusted =
+        known.version == state.version && (!state.split || known.shares == state.shares);
+    known.marked = state.marked;
+    known.split = state.split;
+  }
+  // Whether it had shares at the last look.
+  [[nodiscard]] bool was_split(const std::string& name) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = names_.find(name);
+    return found != names_.end() && found->second.state.split;
   }
   // Whether somebody was in line for it at the last look.
   [[nodiscard]] bool was_marked(const std::string& name) const {

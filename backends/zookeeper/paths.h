@@ -9,13 +9,18 @@
 //   ROOT/settings                the rest of it, which only operators change
 //   ROOT/breaks                  only operators write it, in the step that breaks a hold
 //   ROOT/names/NAME              permanent (but see housekeeping): its version counts grants, and
-//                                waiters who came, and traces made or removed; not empty: perhaps
-//                                somebody is in line for it
+//                                lines that began, and traces and shares made or removed; not
+//                                empty: perhaps somebody is in line for it
 //   ROOT/names/NAME/w-TOKEN      ephemeral: a write hold on it (r-TOKEN: a read hold)
 //   ROOT/names/NAME/trace        permanent, if somebody observes NAME: its last write grant, which
 //                                changes it (traces.h)
 //   ROOT/names/NAME/observed-MS  permanent, beside it: when that was noted, by the server's clock
+//   ROOT/names/NAME/shares/0 to f  permanent, if readers of NAME met often: each version counts the
+//                                read grants of a share (shares.h), which don't raise NAME's
 //   ROOT/holds/TOKEN             ephemeral: the hold's record
+//   ROOT/queues/NAME             permanent, as the name: its version counts the waiters who came
+//   into
+//                                the line of NAME
 //   ROOT/queues/NAME/w-TOKEN-SEQUENCE  ephemeral: a waiter that NAME blocks, in the order of
 //                                SEQUENCE, which the server counts (r-: for a read)
 //   ROOT/queues/NAME/lw-TOKEN-SEQUENCE  ephemeral: a waiter whose set has NAME, whatever blocks it;
@@ -71,9 +76,15 @@ std::string note_part(std::int64_t ms);
 // Unset if the child says nothing of that.
 std::optional<std::int64_t> noted_ms(std::string_view part);
 
+// The part of a path for one of the shares (shares.h).
+inline std::string share_part(std::size_t share) {
+  return std::string(1, "0123456789abcdef"[share % 16]);
+}
+
 class Paths {
  public:
   static constexpr std::string_view trace_part = "trace";
+  static constexpr std::string_view shares_part = "shares";
   static constexpr std::string_view waiters_part = ".waiters";
 
   Paths(const std::string& space, const std::string& generation)
@@ -95,6 +106,12 @@ class Paths {
   }
   [[nodiscard]] std::string trace(std::string_view name) const {
     return below(this->name(name), trace_part);
+  }
+  [[nodiscard]] std::string shares(std::string_view name) const {
+    return below(this->name(name), shares_part);
+  }
+  [[nodiscard]] std::string share(std::string_view name, std::size_t share) const {
+    return below(shares(name), share_part(share));
   }
   [[nodiscard]] std::string hold(std::string_view token) const {
     return holds() + "/" + std::string(token);

@@ -172,6 +172,7 @@ std::string to_text(const StoredConfig& stored) {
   std::string text(format_line);
   add(text, "base", stored.base);
   add(text, "version", stored.config.version);
+  if (stored.layout >= newest_layout) add(text, "layout", stored.layout);
   if (stored.traces) add(text, "traces", 1);
   for (const auto& [app, epoch] : stored.config.epochs) {
     add(text, "epoch", std::to_string(epoch) + " " + escaped(app));
@@ -208,6 +209,9 @@ bool read_config(std::string_view text, StoredConfig& stored) {
       lines.read(stored.base);
     } else if (lines.key() == "version") {
       lines.read(config.version);
+    } else if (lines.key() == "layout") {
+      lines.read(stored.layout);
+      if (stored.layout != newest_layout) lines.spoil();
     } else if (lines.key() == "traces") {
       int layout = 0;
       lines.read(layout);
@@ -251,6 +255,7 @@ bool read_config(std::string_view text, StoredConfig& stored) {
 
 std::optional<StoredConfig> config_from(std::string_view text, std::string_view settings) {
   StoredConfig stored;
+  stored.layout = newest_layout - 1;
   if (!read_config(text, stored) || !read_config(settings, stored)) return {};
   if (stored.base <= 0 || stored.config.version <= 0) return {};
   return stored;

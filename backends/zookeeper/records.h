@@ -43,12 +43,19 @@ struct Rights {
   [[nodiscard]] bool given() const noexcept { return !administrators.empty(); }
 };
 
+// Spaces since ADR 0080: whoever comes into a line does not always raise the version of the name,
+// and readers may raise that of a share alone. Spaces before have no number.
+inline constexpr int newest_layout = 3;
+
 // The space's configuration, in two nodes.
 struct StoredConfig {
   SpaceConfig config;
   Rights rights;
   // Stamps of later grants are this + their zxid. Only grows.
   std::int64_t base = 0;
+  // What its programs have to know. Programs of an older layout can't read its number, and grant
+  // nothing.
+  int layout = newest_layout;
   // Names may have traces. Programs that know no traces can't read this, and grant nothing then.
   bool traces = false;
 };
@@ -62,7 +69,8 @@ std::optional<std::string> generation_from(std::string_view text);
 std::string to_text(const StoredConfig& stored);
 // The text of ROOT/settings: everything else.
 std::string settings_text(const StoredConfig& stored);
-// Reads both. Unset if no program version with our layout can have written it.
+// Reads both, also of the layout before: 2. Unset if no program version with our layout can have
+// written it.
 std::optional<StoredConfig> config_from(std::string_view text, std::string_view settings);
 // For version 1, which had everything in one node.
 std::optional<StoredConfig> config_from_version_1(std::string_view text);

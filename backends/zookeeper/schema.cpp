@@ -42,12 +42,20 @@ Status make(Session& session, const Options& options, const std::string& path, T
   return error_from(code, options.shown(), Sent::change);
 }
 
+// A space whose nodes are as ours, but whose programs know less.
+struct Version2 {
+  std::string path;
+  StoredConfig stored;
+  NodeStat stat;
+};
+
 // What the head of the space contains.
 struct Layout {
   bool ready = false;
   std::vector<std::string> left_over;       // configurations of generations that the head lost
   std::int32_t head_version = any_version;  // any: there is no head
   std::optional<StoredConfig> version_1;    // the configuration of a space without generations
+  std::optional<Version2> version_2;
 };
 
 Result<Layout> look(Session& session, const Options& options, TimePoint by) {
@@ -82,8 +90,10 @@ Result<Layout> look(Session& session, const Options& options, TimePoint by) {
   const Reply& config = read->front();
   if (config.code == ZNONODE) return layout;  // someone has deleted a part
   if (!config.ok()) return error_from(config.code, options.shown(), Sent::reading);
-  if (!config_from(config.text, read->back().text)) return newer();
-  layout.ready = true;
+  std::optional<StoredConfig> stored = config_from(config.text, read->back().text);
+  if (!stored) return newer();
+  layout.ready = stored->layout == newest_layout;
+  if (!layout.ready) layout.version_2 = Version2{paths.config(), *std::move(stored), config.stat};
   return layout;
 }
 
@@ -96,6 +106,7 @@ Result<bool> write_layout(Session& session, const Options& options, const Layout
     const std::int64_t version =
         std::max(config->config.version, layout.version_1->config.version + 1);
     *config = *layout.version_1;
+    config->layout = newest_layout;
     config->config.version = version;
   }
   const std::string generation = new_generation();
@@ -137,6 +148,23 @@ Result<bool> write_layout(Session& session, const Options& options, const Layout
   return error_from(code, options.shown(), Sent::change);
 }
 
+// From now on programs of that version can't read the configuration, and grant nothing: its node's
+// version has changed, too. What they hold stays, and they release it. False: another client
+// changed the space meanwhile.
+Result<bool> upgrade(Session& session, const Options& options, Version2 space, TimePoint by) {
+  const Result<StoredConfig> now = first_config(session, options, by);
+  if (!now) return now.error();
+  space.stored.layout = newest_layout;
+  space.stored.config.version = std::max(space.stored.config.version + 1, now->config.version);
+  const Result<Replies> done =
+      session.run({set(space.path, to_text(space.stored), space.stat.version)}, by);
+  if (!done) return done.error();
+  const int code = done->front().code;
+  if (code == ZOK) return true;
+  if (code == ZBADVERSION || code == ZNONODE) return false;
+  return error_from(code, options.shown(), Sent::change);
+}
+
 // Removes what a space without generations left: names without holds, and queues. A rest that can't
 // be removed does no harm.
 Status remove_version_1(Session& session, const Options& options, TimePoint by) {
@@ -174,7 +202,8 @@ Status init(const Options& options, TimePoint by) {
     const Result<Layout> layout = look(session, options, by);
     if (!layout) return layout.error();
     if (layout->ready) return {};
-    const Result<bool> done = write_layout(session, options, *layout, by);
+    const Result<bool> done = layout->version_2 ? upgrade(session, options, *layout->version_2, by)
+                                                : write_layout(session, options, *layout, by);
     if (!done) return done.error();
     if (*done && layout->version_1) return remove_version_1(session, options, by);
     if (BootClock::now() >= by) {

@@ -18,6 +18,9 @@ constexpr unsigned name_bit = 4;     // a client took or released the name
 constexpr unsigned call_bit = 8;     // somebody waits for us to come
 constexpr unsigned keeper_bit = 16;  // the waiter that the name is kept for is gone
 
+// So many of a queue, the longest waiting, watch the waiter that keeps the name from them.
+constexpr std::ptrdiff_t keeper_watchers = 4;
+
 // How long a look may take while its waiter has no deadline near.
 constexpr Duration look_time = std::chrono::seconds(5);
 
@@ -56,10 +59,15 @@ Result<std::shared_ptr<Ticket>> Waiting::queue_up(std::shared_ptr<Ticket> ticket
     leave_queue(*ticket, by);
     ticket->name_ = wanted.name;
     ticket->mode_ = wanted.mode;
-    if (Status entered = enter(*ticket, waiter, obstacle.bounded, by); !entered) {
+    if (Status entered = enter(*ticket, waiter, obstacle, by); !entered) {
       return entered.error();
     }
   }
+  // In a crowd most have nothing to look at: they hear of it when the one before them leaves.
+  constexpr unsigned enough = own_bit | queue_bit;
+  const bool hears = has_place && ticket->is_far_ && !ticket->may_be_first_ && !ticket->called_ &&
+                     (ticket->armed_ & enough) == enough && !ticket->signal_->raised();
+  if (hears) return ticket;
   const Result<Turn> turn = look(*ticket, by);
   if (!turn) return turn.error();
   if (*turn == Turn::go) ticket->signal_->raise(own_bit);
@@ -68,14 +76,22 @@ Result<std::shared_ptr<Ticket>> Waiting::queue_up(std::shared_ptr<Ticket> ticket
 
 // Into the queue of the name that blocks it, and once into the lines of all names of its set, in
 // one step: so of two waiters the same one came first everywhere.
-Status Waiting::enter(Ticket& ticket, const Record& waiter, bool bounded, TimePoint by) {
+Status Waiting::enter(Ticket& ticket, const Record& waiter, const Obstacle& obstacle,
+                      TimePoint by) {
   const std::string queue = space_.paths.queue(ticket.name_);
-  const bool into_line = bounded && ticket.line_nodes_.empty();
+  const bool into_line = obstacle.bounded && ticket.line_nodes_.empty();
+  // They should tell already that somebody may be in line.
+  std::vector<std::string> marked;
+  for (const LockRequest& item : waiter.items) {
+    const auto& unmarked = obstacle.unmarked;
+    const bool is_marked = std::find(unmarked.begin(), unmarked.end(), item.name) == unmarked.end();
+    if (into_line && is_marked) marked.push_back(item.name);
+  }
   while (true) {
     // If the answer is lost, the token finds the nodes.
     const std::string token = Token::random().hex();
     std::vector<Request> parts;
-    if (into_line) parts = line_request(token, waiter);
+    if (into_line) parts = line_request(token, waiter, obstacle.unmarked);
     const std::string part = holder_part(ticket.mode_, token) + "-";
     parts.push_back(create(below(queue, part), to_text(waiter), Lasting::ephemeral_sequential));
     std::size_t bytes = 0;
@@ -96,6 +112,7 @@ Status Waiting::enter(Ticket& ticket, const Record& waiter, bool bounded, TimePo
     };
     std::vector<Request> requests;
     requests.push_back(multi(std::move(parts)));
+    for (const std::string& name : marked) requests.push_back(exists(space_.paths.name(name)));
     const Result<Replies> made = session->run(std::move(requests), by, late);
     if (!made) return made.error();
     const Reply& reply = made->front();
@@ -127,11 +144,12 @@ Status Waiting::enter(Ticket& ticket, const Record& waiter, bool bounded, TimePo
       }
       ticket.armed_ = 0;
       ticket.may_be_first_ = false;
+      ticket.is_far_ = false;
       ticket.seen_version_.reset();
       ticket.predecessor_.clear();
       ticket.signal_->lower(own_bit | queue_bit | name_bit);
       if (into_line) ticket.signal_->lower(call_bit | keeper_bit);
-      return {};
+      return mark_names(*session, marked, std::span(*made).subspan(1), by);
     }
     if (ends_session(reply.code)) continue;
     if (reply.code != ZNONODE) return error_from(reply.code, space_.where, Sent::reading);
@@ -142,14 +160,44 @@ Status Waiting::enter(Ticket& ticket, const Record& waiter, bool bounded, TimePo
   }
 }
 
-// Raises the version of each name: from now on a request for it has to know this waiter.
-std::vector<Request> Waiting::line_request(const std::string& token, const Record& waiter) const {
+// What names were found when the waiter was in line. If one does not tell of a line any more, it
+// is told so again.
+Status Waiting::mark_names(Session& session, const std::vector<std::string>& names,
+                           std::span<const Reply> found, TimePoint by) {
+  std::vector<Request> requests;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Reply& reply = found[i];
+    if (!reply.ok() && reply.code != ZNONODE && !ends_session(reply.code)) {
+      return error_from(reply.code, space_.where, Sent::reading);
+    }
+    if (reply.ok() && reply.stat.data_bytes != 0) continue;
+    const std::string name = space_.paths.name(names[i]);
+    requests.push_back(create(name, "", Lasting::persistent));
+    requests.push_back(set(name, std::string(in_line_mark), any_version));
+  }
+  if (requests.empty()) return {};
+  const Result<Replies> told = session.run(std::move(requests), by);
+  if (!told) return told.error();
+  for (std::size_t i = 1; i < told->size(); i += 2) {
+    const int code = (*told)[i].code;
+    if (code != ZOK && !ends_session(code)) return error_from(code, space_.where, Sent::reading);
+  }
+  return {};
+}
+
+// Raises the version of each name that does not tell yet that somebody may be in line: from now on
+// a request for it has to know this waiter. For the others it has to read the line in any case, and
+// who read it before this step asked before. The version of a queue says that somebody came.
+std::vector<Request> Waiting::line_request(const std::string& token, const Record& waiter,
+                                           const std::vector<std::string>& unmarked) const {
   std::vector<Request> parts{
       create(space_.paths.waiter(token), waiter.owner.label, Lasting::ephemeral),
       create(space_.paths.call(token), "", Lasting::ephemeral)};
   for (const LockRequest& item : waiter.items) {
     parts.push_back(create(below(space_.paths.queue(item.name), line_part(item.mode, token)), "",
                            Lasting::ephemeral_sequential));
+    parts.push_back(set(space_.paths.queue(item.name), "", any_version));
+    if (std::find(unmarked.begin(), unmarked.end(), item.name) == unmarked.end()) continue;
     parts.push_back(set(space_.paths.name(item.name), std::string(in_line_mark), any_version));
   }
   return parts;
@@ -185,16 +233,13 @@ Result<Waiting::Turn> Waiting::look(Ticket& ticket, TimePoint by) {
     Session& session = *ticket.session_;
     const std::string name = space_.paths.name(ticket.name_);
     const ConnectionNumber read_at = space_.sessions.connections();
-    // In this order, and together: a client that is then first, and watches the name, misses
-    // nothing.
-    std::vector<Request> requests{children(space_.paths.queue(ticket.name_)),
-                                  exists(space_.paths.config())};
+    // The queue after the name, which is watched: a client that is then first misses nothing, and
+    // nobody who was in the line when the name was read is missing.
     const bool watch_name = ticket.may_be_first_ && (ticket.armed_ & name_bit) == 0;
-    requests.push_back(watch_name ? watched_children(name, ticket.signal_, name_bit)
-                                  : children(name));
-    // Read after the name: nobody who is in the line then is missing.
-    const bool read_line = ticket.may_be_first_;
-    if (read_line) requests.push_back(children(space_.paths.queue(ticket.name_)));
+    std::vector<Request> requests{
+        exists(space_.paths.config()),
+        watch_name ? watched_children(name, ticket.signal_, name_bit) : children(name),
+        children(space_.paths.queue(ticket.name_))};
     const bool watch_own = (ticket.armed_ & own_bit) == 0;
     if (watch_own) requests.push_back(watched(ticket.node_, ticket.signal_, own_bit));
     const std::size_t more = requests.size();
@@ -202,19 +247,20 @@ Result<Waiting::Turn> Waiting::look(Ticket& ticket, TimePoint by) {
     if (in_line) add_line_requests(ticket, requests);
     const std::string keeper =
         ticket.keeper_.empty() ? std::string() : space_.paths.waiter(ticket.keeper_);
-    if (!keeper.empty()) requests.push_back(watched(keeper, ticket.signal_, keeper_bit));
+    if (!keeper.empty()) requests.push_back(get(keeper));
     Result<Replies> first = session.run(std::move(requests), by);
     if (!first) return first.error();
-    const Reply& config_reply = (*first)[1];
-    Reply& name_reply = (*first)[2];
+    const Reply& config_reply = (*first)[0];
+    Reply& name_reply = (*first)[1];
+    const Reply& queue_reply = (*first)[2];
     if (watch_name && name_reply.ok()) ticket.armed_ |= name_bit;
     if (!config_reply.ok()) return failed(config_reply.code);
     std::optional<Line> line;
-    if (read_line) line = line_of((*first)[3].children);
-    if (watch_own && (*first)[read_line ? 4 : 3].ok()) ticket.armed_ |= own_bit;
+    if (ticket.may_be_first_) line = line_of(queue_reply);
+    if (watch_own && (*first)[3].ok()) ticket.armed_ |= own_bit;
     if (in_line) come(ticket, (*first)[more + (ticket.called_ ? 1 : 0)], by);
     const bool is_kept = !keeper.empty() && first->back().ok();
-    const std::vector<std::string> queue = sorted_queue(first->front());
+    const std::vector<std::string> queue = sorted_queue(queue_reply);
     const auto place = std::find(queue.begin(), queue.end(), own);
     // Our node is gone, for whatever reason: the next attempt makes another.
     if (place == queue.end()) lost(ticket);
@@ -223,20 +269,36 @@ Result<Waiting::Turn> Waiting::look(Ticket& ticket, TimePoint by) {
     }
     const bool is_first = place == queue.begin();
     ticket.may_be_first_ = is_first;
+    ticket.is_far_ = place - queue.begin() >= keeper_watchers;
     std::string before;
     if (!is_first) before = space_.paths.queue(ticket.name_) + "/" + *std::prev(place);
-    if (is_first ? (ticket.armed_ & name_bit) == 0
-                 : (ticket.armed_ & queue_bit) == 0 || ticket.predecessor_ != before) {
-      const Result<Replies> second =
-          session.run({is_first ? watched_children(name, ticket.signal_, name_bit)
-                                : watched(before, ticket.signal_, queue_bit),
-                       children(space_.paths.queue(ticket.name_))},
-                      by);
+    const bool watch_place =
+        is_first ? (ticket.armed_ & name_bit) == 0
+                 : (ticket.armed_ & queue_bit) == 0 || ticket.predecessor_ != before;
+    // The end of a waiter concerns those who are soon woken in any case, not a crowd.
+    const bool watch_keeper =
+        is_kept && place - queue.begin() < keeper_watchers &&
+        ((ticket.armed_ & keeper_bit) == 0 || ticket.watched_keeper_ != ticket.keeper_);
+    if (watch_place || watch_keeper) {
+      std::vector<Request> missing{!watch_place ? exists(space_.paths.config())
+                                   : is_first   ? watched_children(name, ticket.signal_, name_bit)
+                                                : watched(before, ticket.signal_, queue_bit)};
+      missing.push_back(watch_keeper ? watched(keeper, ticket.signal_, keeper_bit)
+                                     : exists(space_.paths.config()));
+      if (watch_place && is_first) missing.push_back(children(space_.paths.queue(ticket.name_)));
+      const Result<Replies> second = session.run(std::move(missing), by);
       if (!second) return second.error();
+      if (watch_keeper && (*second)[1].code == ZNONODE) continue;  // it has just left
+      if (watch_keeper && (*second)[1].ok()) {
+        ticket.armed_ |= keeper_bit;
+        ticket.watched_keeper_ = ticket.keeper_;
+      }
       const Reply& reply = second->front();
-      if (is_first) {
+      if (!watch_place) {
+        // Only the other waiter was looked at.
+      } else if (is_first) {
         name_reply = reply;
-        line = line_of(second->back().children);
+        line = line_of(second->back());
         if (reply.ok()) ticket.armed_ |= name_bit;
       } else if (reply.code == ZNONODE) {  // that waiter left between the two
         ticket.may_be_first_ = true;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -65,6 +66,8 @@ class Ticket final : public WaitTicket {
   }
   // In the lines of its names; "" if it is not there.
   [[nodiscard]] const std::string& token() const noexcept { return token_; }
+  // The waiter that kept the name from it at the last look; "": a hold was in the way.
+  [[nodiscard]] const std::string& keeper() const noexcept { return keeper_; }
 
  private:
   friend class Waiting;
@@ -87,11 +90,13 @@ class Ticket final : public WaitTicket {
   std::string keeper_;  // the waiter that the name is kept for; "": a hold is in the way
   // The one before it is gone, or there was none at the last look.
   bool may_be_first_ = false;
+  bool is_far_ = false;  // many were before it, at the last look
   // The name's version when it was the first and had to sleep.
   std::optional<std::int32_t> seen_version_;
   // Watches that have not fired yet, and the predecessor that is watched.
   unsigned armed_ = 0;
   std::string predecessor_;
+  std::string watched_keeper_;
 };
 
 // What blocks a waiter.
@@ -101,6 +106,8 @@ struct Obstacle {
   std::int32_t config_version = 0;
   bool bounded = true;  // waiters stand in line
   std::string keeper{};
+  // Those of the waiter's names that did not tell that somebody may be in line.
+  std::vector<std::string> unmarked{};
 };
 
 // Thread-safe.
@@ -149,12 +156,14 @@ class Waiting {
     ticket.line_seat_.reset();
     ticket.called_ = false;
   }
-  Status enter(Ticket& ticket, const Record& waiter, bool bounded, TimePoint by);
+  Status enter(Ticket& ticket, const Record& waiter, const Obstacle& obstacle, TimePoint by);
+  Status mark_names(Session& session, const std::vector<std::string>& names,
+                    std::span<const Reply> found, TimePoint by);
   void leave_queue(Ticket& ticket, TimePoint by);
   Status make_parents(Session& session, const std::string& name, const Record* in_line,
                       TimePoint by);
-  [[nodiscard]] std::vector<Request> line_request(const std::string& token,
-                                                  const Record& waiter) const;
+  [[nodiscard]] std::vector<Request> line_request(const std::string& token, const Record& waiter,
+                                                  const std::vector<std::string>& unmarked) const;
   void add_line_requests(const Ticket& ticket, std::vector<Request>& requests) const;
   void come(Ticket& ticket, const Reply& call, TimePoint by);
   void wake_older(const Ticket& ticket, Session& session, const Line& line,

@@ -1,5 +1,8 @@
 // SEM 19: the nodes of idle names are removed, and nothing that a slow client remembers matches
 // what comes after them.
+#include <atomic>
+#include <thread>
+
 #include "backends/zookeeper/address.h"
 #include "backends/zookeeper/housekeeping.h"
 #include "backends/zookeeper/name_cache.h"
@@ -50,10 +53,32 @@ TEST_F(Collect, LeavesNamesThatSomebodyWaitsFor) {
   Client waiter = client("waiter");
   holder.take({write("held")});
   const Busy busy = waiter.meet_busy({write("free"), write("held")}, {.will_wait = true});
+  EXPECT_TRUE(holder.release(holder.take({write("idle")}).stamp));
+  EXPECT_EQ(collect(), 1U);
   EXPECT_EQ(collect(), 0U);
   waiter.backend().end_wait(*busy.ticket, soon());
   EXPECT_EQ(collect(), 1U);
   EXPECT_EQ(raw().children(root() + "/names"), std::vector<std::string>{"held"});
+}
+
+// SEM 13: the name tells of a line already, so whoever comes leaves it alone.
+TEST_F(Collect, LeavesNamesThatSomebodyComesFor) {
+  Client holder = client("holder");
+  Client waiter = client("waiter");
+  holder.take({write("held")});
+  const Wanted both{write("free"), write("held")};
+  waiter.backend().end_wait(*waiter.meet_busy(both, {.will_wait = true}).ticket, soon());
+  std::atomic<bool> ended = false;
+  std::jthread collecting([&] {
+    while (!ended) collect();
+  });
+  for (int i = 0; i < 100; ++i) {
+    const Busy busy = waiter.meet_busy(both, {.will_wait = true});
+    const auto node = raw().get(root() + "/names/free");
+    EXPECT_TRUE(node && !node->data.empty()) << "in round " << i;
+    waiter.backend().end_wait(*busy.ticket, soon());
+  }
+  ended = true;
 }
 
 // The name is made again and reaches the very version that the slow client knows.

@@ -195,8 +195,114 @@ TEST_F(LineTest, WithoutWaitersNobodyReadsTheLine) {
   EXPECT_NE(raw().get(name).value().data, "");
   EXPECT_TRUE(holder.release(stamp));
   stamp = waiter.take({write("a")}, {.will_wait = true, .ticket = ticket}).stamp;
-  EXPECT_EQ(raw().get(name).value().data, "");
   EXPECT_TRUE(waiter.release(stamp));
+  // The next one finds that nobody is there any more.
+  EXPECT_TRUE(holder.release(holder.take({write("a")}).stamp));
+  EXPECT_EQ(raw().get(name).value().data, "");
+}
+
+// Whoever comes leaves a name alone that tells of a line already: the grant to the one in front
+// must not fail each time that somebody comes.
+TEST_F(LineTest, WhoComesDoesNotDisturbTheOneInFront) {
+  Client holder = client("holder");
+  Client first = client("first");
+  Client late = client("late");
+  const std::string name = root() + "/names/a";
+  const Stamp stamp = holder.take({write("a")}).stamp;
+  std::shared_ptr<WaitTicket> ticket = wait_for(first, {write("a")});
+  const std::int32_t before = raw().get(name).value().version;
+  const std::shared_ptr<WaitTicket> other = wait_for(late, {write("a")});
+  EXPECT_EQ(raw().get(name).value().version, before);
+  EXPECT_TRUE(holder.release(stamp));
+  EXPECT_EQ(first.take({write("a")}, {.will_wait = true, .ticket = ticket}).collisions, 0U);
+}
+
+// A client found a name marked and nobody in line, and is about to take the mark away. If somebody
+// came meanwhile, that must fail: others would no longer look who is in line.
+TEST_F(LineTest, AMarkStaysIfSomebodyCame) {
+  test::TcpProxy proxy(server().port());
+  Client slow(open_backend(url_through(proxy.port()), soon()).value(), "slow");
+  Client holder = client("holder");
+  Client waiter = client("waiter");
+  bound(0, {&holder, &slow, &waiter});
+  holder.take({write("held")});
+  EXPECT_TRUE(slow.release(slow.take({write("to get the sessions ready")}).stamp));
+  bool conclusive = false;
+  for (int i = 0; i < 40 && !conclusive && !HasFailure(); ++i) {
+    const std::string a = "a" + std::to_string(i);
+    const Wanted both{write(a), write("held")};
+    waiter.backend().end_wait(*wait_for(waiter, both), soon());  // leaves the mark
+    ASSERT_NE(raw().get(root() + "/names/" + a).value().data, "");
+    // It asks for the name, for the line, and then for the lock.
+    proxy.far(100ms);
+    std::optional<Result<AcquireOutcome>> later;
+    std::thread asking([&] { later = slow.ask({write(a)}); });
+    test::linger(std::chrono::milliseconds(210 + 10 * (i % 8)));
+    const std::shared_ptr<WaitTicket> ticket = wait_for(waiter, both);
+    asking.join();
+    proxy.far(0ms);
+    ASSERT_TRUE(*later);
+    const Grant* const grant = std::get_if<Grant>(&**later);
+    const Busy* const busy = std::get_if<Busy>(&**later);
+    EXPECT_NE(raw().get(root() + "/names/" + a).value().data, "")
+        << "somebody is in line, and the name does not tell";
+    conclusive = busy != nullptr && busy->collisions > 0 && is_kept(*later);
+    if (grant != nullptr) slow.release(grant->stamp);
+    waiter.backend().end_wait(*ticket, soon());
+  }
+  EXPECT_TRUE(conclusive) << "nothing was tested";
+}
+
+// The mark went while a waiter was on its way into the line. It looks once it is there.
+TEST_F(LineTest, AMarkThatWentComesBack) {
+  test::TcpProxy proxy(server().port());
+  Client slow(open_backend(url_through(proxy.port()), soon()).value(), "slow");
+  Client holder = client("holder");
+  Client other = client("other");
+  bound(0, {&holder, &slow, &other});
+  holder.take({write("held")});
+  const Wanted both{write("a"), write("held")};
+  const std::string name = root() + "/names/a";
+  slow.backend().end_wait(*wait_for(slow, both), soon());  // its sessions are there, and a mark
+  for (int i = 0; i < 16 && !HasFailure(); ++i) {
+    slow.backend().end_wait(*wait_for(slow, both), soon());
+    ASSERT_NE(raw().get(name).value().data, "");
+    proxy.far(100ms);
+    std::shared_ptr<WaitTicket> ticket;
+    std::thread coming([&] { ticket = wait_for(slow, both); });
+    // It has read the names and asks who holds the one; or it is on its way into the line.
+    test::linger(std::chrono::milliseconds(60 + 20 * i));
+    const auto taken = other.ask({write("a")});
+    coming.join();
+    proxy.far(0ms);
+    EXPECT_NE(raw().get(name).value().data, "") << "in round " << i;
+    const Grant* const grant = taken ? std::get_if<Grant>(&*taken) : nullptr;
+    if (grant != nullptr) other.release(grant->stamp);
+    slow.backend().end_wait(*ticket, soon());
+  }
+}
+
+// SEM 13: of many who wait, only the first few are asked whether the name is kept for them.
+TEST_F(LineTest, ACrowdIsNotAskedWhileTheFirstKeepsTheName) {
+  constexpr std::size_t crowd = 40;
+  Client holder = client("holder");
+  Client waiter = client("waiter");
+  Client other = client("other");
+  bound(0, {&holder, &waiter, &other});
+  EXPECT_TRUE(other.release(other.take({write("to get the sessions ready")}).stamp));
+  holder.take({write("held")});
+  std::vector<std::shared_ptr<WaitTicket>> tickets;
+  for (std::size_t i = 0; i < crowd; ++i) {
+    tickets.push_back(wait_for(waiter, {write("free"), write("held")}));
+  }
+  const std::map<std::string, std::size_t> before = received();
+  ASSERT_TRUE(is_kept(other.ask({write("free")})));
+  for (const auto& [connection, count] : received()) {
+    const auto then = before.find(connection);
+    if (then == before.end()) continue;
+    EXPECT_LT(count - then->second, crowd);
+  }
+  for (const auto& ticket : tickets) waiter.backend().end_wait(*ticket, soon());
 }
 
 }  // namespace

@@ -76,6 +76,33 @@ TEST_F(Upgrade, AnOlderProgramGrantsNothingAnyMore) {
   EXPECT_FALSE(raw().get(space() + "/holds"));
 }
 
+// The layout before shares: its nodes are as today's, only a number is missing. Programs of today
+// refuse it, and those of before can't read the number (an unknown line of the configuration).
+TEST_F(ZookeeperTest, ASpaceOfBeforeSharesIsUpgraded) {
+  Client before = client("before");
+  const Stamp stamp = before.take({write("a")}).stamp;
+  const std::string config = root() + "/config";
+  std::string text = raw().get(config).value().data;
+  const std::string line = "layout=3\n";
+  ASSERT_NE(text.find(line), std::string::npos);
+  text.erase(text.find(line), line.size());
+  ASSERT_EQ(raw().set(config, text), 0);
+  const std::string message = refused(url(), Errc::misconfigured);
+  EXPECT_TRUE(says(message, "lockset init")) << message;
+  EXPECT_TRUE(says(test::finding(url(), "space"), "lockset init"));
+  const std::int32_t version = raw().get(config).value().version;
+  init_space(url(), soon()).value();
+  EXPECT_EQ(raw().get(config).value().version, version + 1);
+  EXPECT_NE(raw().get(config).value().data.find(line), std::string::npos);
+  // What is held stays.
+  Client mine = client();
+  EXPECT_EQ(mine.meet_busy({write("a")}).holder, stamp);
+  EXPECT_TRUE(before.release(stamp));
+  EXPECT_GT(mine.take({write("a")}).stamp, stamp);
+  init_space(url(), soon()).value();  // harmless to repeat
+  EXPECT_EQ(raw().get(config).value().version, version + 1);
+}
+
 // A space that was made only in part, or wiped only in part.
 TEST_F(Upgrade, InitMakesAPartOfASpaceWhole) {
   init_space(url(), soon()).value();
