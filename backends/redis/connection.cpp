@@ -125,6 +125,12 @@ Status Connection::log_in(TimePoint by) {
     const Result<Reply> reply = answer(Sent::nothing, deadline);
     if (!reply) return reply.error();
     if (reply->is_error() && i != naming) {
+      if (options_.is_sentinel() && reply->text().starts_with("NOAUTH")) {
+        return Error{Errc::misconfigured, options_.shown() +
+                                              ": wants a password, which is another one than the "
+                                              "primary's: give it in sentinel_password_file or in "
+                                              "REDISCLI_SENTINEL_AUTH"};
+      }
       return refused(reply->text(), options_.shown(), Sent::nothing);
     }
     if (i + 1 == commands.size()) info_ = reply->text();
