@@ -34,21 +34,35 @@ Status read_server(Options& options, const Url& url) {
 
 constexpr std::uint16_t sentinel_port = 26379;
 
-Status read_sentinels(Options& options, const Url& url) {
+// Those that name the server.
+Status read_places(Options& options, std::uint16_t port, const Url& url) {
   for (std::size_t begin = 0; begin <= url.hosts.size();) {
     const std::size_t end = std::min(url.hosts.find(',', begin), url.hosts.size());
     const Result<HostPort> host = read_host(url.hosts.substr(begin, end - begin));
     if (!host) return host.error();
-    Place place{host->host.empty() ? "127.0.0.1" : host->host, host->port.value_or(sentinel_port)};
+    Place place{host->host.empty() ? "127.0.0.1" : host->host, host->port.value_or(port)};
     const auto& all = options.sentinels;
     if (std::find(all.begin(), all.end(), place) != all.end()) {
-      return invalid("the sentinel " + place.shown() +
+      return invalid(place.shown() +
                      " stands in the address twice: a majority of different ones counts");
     }
     options.sentinels.push_back(std::move(place));
     begin = end + 1;
   }
   options.server.port = 0;
+  return {};
+}
+
+Status read_nodes(Options& options, const Url& url) {
+  options.cluster = true;
+  if (!url.path.empty() && url.path != "/" && url.path != "/0") {
+    return invalid("a cluster has database 0 only: leave out " + in_quotes(url.path));
+  }
+  return read_places(options, Place().port, url);
+}
+
+Status read_sentinels(Options& options, const Url& url) {
+  if (Status status = read_places(options, sentinel_port, url); !status) return status.error();
   const std::string path = url.path.empty() ? "" : url.path.substr(1);
   const std::size_t slash = std::min(path.find('/'), path.size());
   options.primary = path.substr(0, slash);
@@ -73,6 +87,8 @@ Parameters parameters_of(Options& options) {
   };
   if (!options.sentinels.empty()) {
     std::erase_if(parameters, [](const Parameter& one) { return one.name == "socket"; });
+  }
+  if (!options.primary.empty()) {
     parameters.push_back({"sentinel_user", text(options.sentinel_user)});
     parameters.push_back({"sentinel_password_file", password_file(options.sentinel_password)});
   }
@@ -116,7 +132,9 @@ std::string Options::shown() const {
   std::string named;
   for (const Place& one : sentinels) named += (named.empty() ? "" : ", ") + one.shown();
   const std::string at = server.port == 0 ? "" : server.shown() + ", ";
-  return "Redis (" + who + at + primary + " by the sentinels " + named + ", database " + behind;
+  return "Redis (" + who + at +
+         (cluster ? "by the cluster's nodes " : primary + " by the sentinels ") + named +
+         ", database " + behind;
 }
 
 Result<Options> parse_address(const Url& url) {
@@ -126,7 +144,10 @@ Result<Options> parse_address(const Url& url) {
   options.user = url.user;
   options.password = url.password;
   const bool by_sentinels = url.scheme.ends_with("+sentinel");
-  Status where = by_sentinels ? read_sentinels(options, url) : read_server(options, url);
+  const auto read_where = by_sentinels                       ? read_sentinels
+                          : url.scheme.ends_with("+cluster") ? read_nodes
+                                                             : read_server;
+  Status where = read_where(options, url);
   if (!where) return where.error();
   Status read = read_parameters(url, parameters_of(options));
   if (!read) return read.error();

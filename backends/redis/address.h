@@ -1,4 +1,5 @@
 // redis://[user[:password]]@host[:port][/db]?space=NAME&... and
+// redis+cluster://[user[:password]]@node[:port],node,...?space=NAME&... and
 // redis+sentinel://[user[:password]]@sentinel[:port],sentinel,.../primary[/db]?space=NAME&...
 #pragma once
 
@@ -28,6 +29,8 @@ struct Options {
   // `sentinels` is empty in the options for a connection to one of them.
   std::vector<Place> sentinels;
   std::string primary;  // the name by which the sentinels know it
+  // redis+cluster: those are nodes of the cluster instead, and name the one that serves the space.
+  bool cluster = false;
   std::string sentinel_user;
   std::string sentinel_password;  // never shown
   Place server;

@@ -40,6 +40,11 @@ std::string wire_form(const Command& command) {
 
 }  // namespace
 
+std::string mode_of(std::string_view info) {
+  std::string mode = info_field(info, "redis_mode");
+  return mode.empty() ? info_field(info, "server_mode") : mode;
+}
+
 std::string info_field(std::string_view info, std::string_view name) {
   std::size_t at = 0;
   while (at < info.size()) {

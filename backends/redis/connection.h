@@ -77,6 +77,9 @@ class Connection {
   std::string info_;
 };
 
+// "standalone", "cluster" or "sentinel": redis_mode of INFO, which Valkey calls server_mode.
+std::string mode_of(std::string_view info);
+
 // One line of INFO: "role" -> "master"; "" if there is none.
 std::string info_field(std::string_view info, std::string_view name);
 

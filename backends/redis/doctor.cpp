@@ -35,6 +35,7 @@ class Info {
     const std::string policy = get("maxmemory_policy");
     return !policy.empty() && policy != "noeviction";
   }
+  [[nodiscard]] bool is_sentinel() const { return mode_of(text_) == "sentinel"; }
   [[nodiscard]] bool limited() const { return number(get("maxmemory")) > 0; }
 
  private:
@@ -77,10 +78,11 @@ class Examination {
 
   void server() {
     add(good("version", "Redis " + info_.get("redis_version")));
-    if (info_.get("cluster_enabled") == "1") {
-      add(warning("cluster_enabled",
-                  "a node of a cluster: the address has to name the one that serves the lock "
-                  "space; Lockset follows no redirection"));
+    if (info_.get("cluster_enabled") == "1" && !options_.cluster) {
+      add(warning(
+          "cluster_enabled",
+          "a node of a cluster: if another one serves the lock space some day, this address "
+          "is wrong; write redis+cluster:// with all nodes"));
     }
   }
 
@@ -129,18 +131,20 @@ class Examination {
   // Whether a failover is possible, and every client would notice it.
   void examine_sentinels(Sentinels& sentinels) {
     const Place& primary = connection_.server();
-    add(good("primary",
-             primary.shown() + ", " + in_quotes(options_.primary) + " by the sentinels"));
+    const std::string them = options_.cluster ? "nodes" : "sentinels";
+    const std::string one = options_.cluster ? "node" : "sentinel";
+    const std::string name = options_.cluster ? "" : in_quotes(options_.primary) + " ";
+    add(good("primary", primary.shown() + ", " + name + "by the " + them));
     const std::vector<Result<SentinelAnswer>> answers = sentinels.ask_all(by_);
     std::size_t good_ones = 0;
     std::size_t known = answers.size();
     for (std::size_t i = 0; i < answers.size(); ++i) {
       const Result<SentinelAnswer>& answer = answers[i];
       if (!answer) {
-        add(warning("sentinel", answer.error().message));
+        add(warning(one, answer.error().message));
       } else if (answer->primary != primary) {
-        add(warning("sentinel", "sentinel " + options_.sentinels[i].shown() + " names " +
-                                    answer->primary.shown() + ": is a failover under way?"));
+        add(warning(one, one + " " + options_.sentinels[i].shown() + " names " +
+                             answer->primary.shown() + ": is a failover under way?"));
       } else {
         ++good_ones;
         known = std::max(known, answer->sentinels);
@@ -149,15 +153,16 @@ class Examination {
       }
     }
     const std::size_t majority = known / 2 + 1;
-    add(good_if(good_ones == known && known >= 3, Level::warning, "sentinels",
-                "all " + std::to_string(known) + " name it, and " + std::to_string(quorum_) +
-                    " begin a failover",
-                std::to_string(good_ones) + " of " + std::to_string(known) + " name it, and " +
-                    std::to_string(majority) +
-                    " have to agree for anything to be granted: run three or five, and name all "
-                    "of them in the address"));
+    add(good_if(
+        good_ones == known && known >= 3, Level::warning, them,
+        "all " + std::to_string(known) + " name it" +
+            (options_.cluster ? "" : ", and " + std::to_string(quorum_) + " begin a failover"),
+        std::to_string(good_ones) + " of " + std::to_string(known) + " name it, and " +
+            std::to_string(majority) +
+            " have to agree for anything to be granted: run three or five, and name all "
+            "of them in the address"));
     if (replicas_ == 0) {
-      add(warning("replicas", "none that the sentinels know: nothing takes this server's place"));
+      add(warning("replicas", "none: nothing takes this server's place"));
     }
   }
 
@@ -261,7 +266,7 @@ Status refuse_unsafe(std::string_view text, const Options& options, Errc no_prim
   if (info.get("loading") == "1") {
     return Error{Errc::unavailable, options.shown() + ": the server is loading its data"};
   }
-  if (info.get("redis_mode") == "sentinel") {
+  if (info.is_sentinel()) {
     return misconfigured("this is a sentinel, not a server with data: write redis+sentinel://" +
                          options.server.shown() + "/NAME");
   }
@@ -293,7 +298,7 @@ Result<std::vector<Finding>> examine(const Options& options, TimePoint by) {
   if (!connection) return connection.error();
   // If open() would refuse the server for another reason than its eviction, nothing more is asked.
   if (Info info((*connection)->info());
-      info.too_old() || info.get("role") == "slave" || info.get("redis_mode") == "sentinel") {
+      info.too_old() || info.get("role") == "slave" || info.is_sentinel()) {
     const Status status = refuse_unsafe((*connection)->info(), there);
     return std::vector<Finding>{
         unsafe(info.too_old() ? "version" : "role", status.error().message)};

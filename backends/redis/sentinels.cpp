@@ -1,11 +1,13 @@
 #include "backends/redis/sentinels.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "backends/parameters.h"
+#include "backends/redis/keys.h"
 #include "core/time_math.h"
 #include "lockset/lock_set.h"
 
@@ -49,8 +51,10 @@ Sentinels::Sentinels(const Options& options) : options_(options) {
     asker->options = options;
     asker->options.sentinels.clear();
     asker->options.server = place;
-    asker->options.user = options.sentinel_user;
-    asker->options.password = options.sentinel_password;
+    if (!options.cluster) {
+      asker->options.user = options.sentinel_user;
+      asker->options.password = options.sentinel_password;
+    }
     asker->options.database = 0;
     askers_.push_back(std::move(asker));
   }
@@ -96,6 +100,39 @@ void Sentinels::run(Asker& asker) {
   }
 }
 
+// Each node has its own view of who serves the slot, which follows the configuration's epoch.
+Result<SentinelAnswer> Sentinels::ask_node(const Asker& asker, Connection& node,
+                                           TimePoint by) const {
+  const Keys keys(options_.space);
+  const Result<std::vector<Reply>> replies =
+      node.call_all({{"CLUSTER", "KEYSLOT", keys.main}, {"CLUSTER", "SLOTS"}, {"CLUSTER", "INFO"}},
+                    Sent::reading, by);
+  if (!replies) return replies.error();
+  for (const Reply& one : *replies) {
+    if (one.is_error()) return refused(one.text(), asker.options.shown(), Sent::reading);
+  }
+  const std::int64_t slot = (*replies)[0].number();
+  const Reply& ranges = (*replies)[1];
+  SentinelAnswer answer;
+  answer.primary.port = 0;
+  answer.id = node.run_id();
+  const std::string_view info = (*replies)[2].text();
+  answer.sentinels = count_in(info_field(info, "cluster_known_nodes"));
+  answer.epoch = info_field(info, "cluster_current_epoch");
+  for (std::size_t i = 0; i < ranges.size(); ++i) {
+    const Reply range = ranges[i];
+    if (slot < range[0].number() || slot > range[1].number()) continue;
+    // A node that does not know its own address leaves it out.
+    const std::string_view host = range[2][0].text();
+    answer.primary.host = host.empty() ? asker.options.server.host : std::string(host);
+    answer.primary.port = static_cast<std::uint16_t>(range[2][1].number());
+    answer.replicas = range.size() - 3;
+  }
+  if (answer.primary.port != 0) return answer;
+  return Error{Errc::unavailable, asker.options.shown() + ": no node serves slot " +
+                                      std::to_string(slot) + ", which has the space's keys"};
+}
+
 Result<SentinelAnswer> Sentinels::ask(const Asker& asker, std::unique_ptr<Connection>& connection) {
   const TimePoint by = BootClock::now() + std::min(patience, options_.connect_timeout);
   const auto misconfigured = [&](const std::string& why) {
@@ -104,10 +141,19 @@ Result<SentinelAnswer> Sentinels::ask(const Asker& asker, std::unique_ptr<Connec
   if (connection == nullptr) {
     Result<std::unique_ptr<Connection>> opened = Connection::connect(asker.options, watchdog_, by);
     if (!opened) return opened.error();
-    if (info_field((*opened)->info(), "redis_mode") != "sentinel") {
+    const std::string mode = mode_of((*opened)->info());
+    if (options_.cluster && mode != "cluster") {
+      return misconfigured("is no node of a cluster: write redis://");
+    }
+    if (!options_.cluster && mode != "sentinel") {
       return misconfigured("is no sentinel: name sentinels (port 26379) before the primary's name");
     }
     connection = *std::move(opened);
+  }
+  if (options_.cluster) {
+    Result<SentinelAnswer> answer = ask_node(asker, *connection, by);
+    if (connection->hung_up()) connection.reset();
+    return answer;
   }
   const Result<std::vector<Reply>> replies =
       connection->call_all({{"SENTINEL", "GET-MASTER-ADDR-BY-NAME", options_.primary},
@@ -176,13 +222,15 @@ std::optional<Place> Sentinels::agreed(TimePoint since, TimePoint& oldest) const
 }
 
 Error Sentinels::why_not(TimePoint since) const {
+  const std::string them = options_.cluster ? "nodes" : "sentinels";
   const std::string all = std::to_string(askers_.size());
   const std::string least = std::to_string(majority());
   if (majority() > askers_.size()) {
     return Error{Errc::misconfigured,
-                 options_.shown() + ": the sentinels know of so many others that " + least +
+                 options_.shown() + ": the " + them + " know of so many others that " + least +
                      " have to agree, and the address names " + all +
-                     ": name all of them, or remove those that are gone (SENTINEL RESET)"};
+                     ": name all of them, or remove those that are gone (" +
+                     (options_.cluster ? "CLUSTER FORGET" : "SENTINEL RESET") + ")"};
   }
   std::map<std::string, std::string> names;  // by the sentinel's process
   std::vector<std::string> answers;
@@ -194,7 +242,7 @@ Error Sentinels::why_not(TimePoint since) const {
       const auto [same, is_new] = names.emplace(asker->answer->id, shown);
       if (!is_new) {
         return Error{Errc::misconfigured, options_.shown() + ": " + same->second + " and " + shown +
-                                              " are one sentinel: name each once"};
+                                              " are one and the same: name each once"};
       }
       answers.push_back(shown + " names " + asker->answer->primary.shown());
     } else if (asker->answer || asker->busy || asker->wanted) {
@@ -207,12 +255,11 @@ Error Sentinels::why_not(TimePoint since) const {
   const bool for_ever = askers_.size() - hopeless < majority();
   const bool disagree = answers.size() >= majority();
   std::string text = options_.shown() + ": ";
-  text += disagree
-              ? "no " + least + " of the " + all +
-                    " sentinels name the same primary: is a "
-                    "failover under way?"
-              : "only " + std::to_string(answers.size()) + " of the " + all +
-                    " sentinels say which server is the primary, and " + least + " have to agree";
+  text += disagree ? "no " + least + " of the " + all + " " + them +
+                         " name the same primary: is a "
+                         "failover under way?"
+                   : "only " + std::to_string(answers.size()) + " of the " + all + " " + them +
+                         " say which server is the primary, and " + least + " have to agree";
   std::string separator = " (";
   for (const std::string& one : disagree ? answers : troubles) {
     text += separator + one;

@@ -1,4 +1,5 @@
-// redis+sentinel: which server is the primary, by what a majority of the sentinels says (ADR 0078).
+// redis+sentinel and redis+cluster: which server is the primary, by what a majority of the
+// sentinels, or of the nodes of the cluster, says (ADR 0078).
 #pragma once
 
 #include <condition_variable>
@@ -23,7 +24,7 @@ namespace lockset::redis {
 // successor; so quarantines last that much longer (Script::text).
 inline constexpr Duration sentinel_trust = std::chrono::seconds(1);
 
-// What one sentinel said.
+// What one sentinel said, or one node.
 struct SentinelAnswer {
   Place primary;
   std::string id;             // of the sentinel's process
@@ -74,6 +75,8 @@ class Sentinels {
 
   void start();
   void run(Asker& asker);
+  [[nodiscard]] Result<SentinelAnswer> ask_node(const Asker& asker, Connection& node,
+                                                TimePoint by) const;
   [[nodiscard]] Result<SentinelAnswer> ask(const Asker& asker,
                                            std::unique_ptr<Connection>& connection);
   // REQUIRES of all these: mutex_ is locked.

@@ -294,7 +294,7 @@ TEST_F(RedisSentinel, ErrorsNameTheCulprit) {
   std::string twice = set().url({port(0), port(0), 1}, ":" + set().password(), "");
   twice.replace(twice.find("127.0.0.1"), 9, "localhost");
   error = refused(twice, Errc::misconfigured);
-  EXPECT_TRUE(says(error, "are one sentinel")) << error;
+  EXPECT_TRUE(says(error, "are one and the same")) << error;
   const auto data = [&](std::size_t i) { return set().server(i).port(); };
   error = refused(set().url({data(0), data(1), data(2)}, ":" + set().password(), ""),
                   Errc::misconfigured);

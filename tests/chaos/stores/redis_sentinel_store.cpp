@@ -86,6 +86,9 @@ class RedisSentinelStore final : public Store {
     history::Rules rules;
     rules.late = Network::latest(lease()) + 3 * lease() + 5s;
     rules.outage = 60s;
+    // A failover takes back the last releases, which then end with their leases, and holds are
+    // missing until they are registered again.
+    rules.snapshots_current = false;
     // A quarantine is no trouble by itself.
     rules.idle += longest_lease + 1s + rules.slack;
     rules.recovery += failover + longest_lease + 1s + rules.slack;
