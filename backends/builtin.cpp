@@ -21,7 +21,7 @@ const Scheme schemes[] = {
     mysql_scheme,
 #endif
 #ifdef LOCKSET_HAS_REDIS
-    redis_scheme,
+    redis_scheme,      redis_sentinel_scheme, redis_cluster_scheme,
 #endif
 #ifdef LOCKSET_HAS_ZOOKEEPER
     zookeeper_scheme,

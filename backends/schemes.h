@@ -16,6 +16,8 @@ extern const Scheme postgresql_scheme;
 // An odd number of lock spaces, of which a majority grants: "quorum:?of=ADDRESS&of=...".
 extern const Scheme quorum_scheme;
 extern const Scheme redis_scheme;
+extern const Scheme redis_cluster_scheme;   // the same, found by the cluster's nodes
+extern const Scheme redis_sentinel_scheme;  // the same, found by its sentinels
 extern const Scheme sqlite_scheme;
 extern const Scheme zookeeper_scheme;
 

@@ -63,16 +63,18 @@ InspectQuery query_of(const Invocation& invocation) {
   return {InspectQuery::Match::name, operands.front()};
 }
 
-std::string quarantine_of(const Inspection& inspection) {
-  if (!inspection.quarantine) return {};
-  return "quarantine: the store lost its state or may have; no new grants for another " +
+// Of the store, not of the holds.
+std::string state_of(const Inspection& inspection) {
+  const std::string server = inspection.server.empty() ? "" : "server: " + inspection.server + "\n";
+  if (!inspection.quarantine) return server;
+  return server + "quarantine: the store lost its state or may have; no new grants for another " +
          left(inspection.quarantine) + "\n";
 }
 
 std::string table_of(const Inspection& inspection, bool only_older) {
-  const std::string quarantine = quarantine_of(inspection);
+  const std::string state = state_of(inspection);
   if (inspection.holds.empty() && inspection.waiters.empty()) {
-    return quarantine + (only_older ? "nothing is older\n" : "nothing is held\n");
+    return state + (only_older ? "nothing is older\n" : "nothing is held\n");
   }
   Table table({"NAME", "MODE", "STAMP", "SINCE", "AGE", "ENDS IN", "APPLICATION", "LABEL"});
   for (const HoldInfo& hold : inspection.holds) {
@@ -92,7 +94,7 @@ std::string table_of(const Inspection& inspection, bool only_older) {
   }
   // Each line is one line on a terminal; a program that reads the table gets all of it.
   if (const auto width = terminal_width(STDOUT_FILENO)) table.fit(*width, {"SINCE", "APPLICATION"});
-  return quarantine + table.text() + count_of(inspection.holds, "hold", "the oldest") + "; " +
+  return state + table.text() + count_of(inspection.holds, "hold", "the oldest") + "; " +
          count_of(inspection.waiters, "waiter", "the longest") + "\n";
 }
 
@@ -133,6 +135,7 @@ std::string json_of(const Inspection& inspection) {
                        {"since", utc_time(waiter.since)}});
   }
   ordered_json all{{"holds", holds}, {"waiters", waiters}};
+  if (!inspection.server.empty()) all["server"] = inspection.server;
   if (inspection.quarantine) {
     all["quarantine_ms"] =
         std::chrono::ceil<std::chrono::milliseconds>(*inspection.quarantine).count();

@@ -13,7 +13,7 @@ constexpr std::size_t most = 9;
 
 // Stores whose stamp is exactly the least one that was asked for, unless they are ahead of it.
 bool draws_exactly(const std::string& scheme) {
-  return scheme == "sqlite" || scheme == "redis" || scheme == "rediss";
+  return scheme == "sqlite" || scheme.starts_with("redis");
 }
 
 }  // namespace

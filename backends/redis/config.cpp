@@ -56,6 +56,7 @@ Result<Inspection> RedisBackend::inspect(const InspectQuery& query, TimePoint by
     if (!reply) return reply.error();
     if ((*reply)[0].text() != "I") return store_->nonsense(script.name);
     const std::int64_t now_us = (*reply)[1].number();
+    inspection.server = store_->server();
     inspection.quarantine.reset();
     if (const std::int64_t left = (*reply)[2].number(); left > 0) {
       inspection.quarantine = microseconds(left);

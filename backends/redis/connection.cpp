@@ -40,6 +40,11 @@ std::string wire_form(const Command& command) {
 
 }  // namespace
 
+std::string mode_of(std::string_view info) {
+  std::string mode = info_field(info, "redis_mode");
+  return mode.empty() ? info_field(info, "server_mode") : mode;
+}
+
 std::string info_field(std::string_view info, std::string_view name) {
   std::size_t at = 0;
   while (at < info.size()) {
@@ -125,6 +130,12 @@ Status Connection::log_in(TimePoint by) {
     const Result<Reply> reply = answer(Sent::nothing, deadline);
     if (!reply) return reply.error();
     if (reply->is_error() && i != naming) {
+      if (options_.is_sentinel() && reply->text().starts_with("NOAUTH")) {
+        return Error{Errc::misconfigured, options_.shown() +
+                                              ": wants a password, which is another one than the "
+                                              "primary's: give it in sentinel_password_file or in "
+                                              "REDISCLI_SENTINEL_AUTH"};
+      }
       return refused(reply->text(), options_.shown(), Sent::nothing);
     }
     if (i + 1 == commands.size()) info_ = reply->text();

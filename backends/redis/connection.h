@@ -47,6 +47,7 @@ class Connection {
 
   [[nodiscard]] bool hung_up() const noexcept { return broken_ || socket_->hung_up(); }
   [[nodiscard]] int fd() const noexcept { return context_->fd; }
+  [[nodiscard]] const Place& server() const noexcept { return options_.server; }
   // The server process at the other end: run_id of INFO.
   [[nodiscard]] const std::string& run_id() const noexcept { return run_id_; }
   // The text of INFO when the connection was made.
@@ -67,7 +68,7 @@ class Connection {
   Result<Reply> answer(Sent sent, server::CallDeadline& deadline);
   Error failed(Sent sent, bool late);
 
-  const Options& options_;
+  const Options options_;  // of this server: those of the space may name it by sentinels
   Context context_;
   std::unique_ptr<server::SocketWatchdog::Socket> socket_;
   bool broken_ = false;
@@ -75,6 +76,9 @@ class Connection {
   std::string run_id_;
   std::string info_;
 };
+
+// "standalone", "cluster" or "sentinel": redis_mode of INFO, which Valkey calls server_mode.
+std::string mode_of(std::string_view info);
 
 // One line of INFO: "role" -> "master"; "" if there is none.
 std::string info_field(std::string_view info, std::string_view name);

@@ -1,5 +1,6 @@
 #include "backends/redis/doctor.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <string>
@@ -9,6 +10,7 @@
 #include "backends/redis/keys.h"
 #include "backends/redis/rights.h"
 #include "backends/redis/scripts.h"
+#include "backends/redis/sentinels.h"
 #include "backends/server/lanes.h"
 #include "backends/server/server_clock.h"
 
@@ -33,6 +35,7 @@ class Info {
     const std::string policy = get("maxmemory_policy");
     return !policy.empty() && policy != "noeviction";
   }
+  [[nodiscard]] bool is_sentinel() const { return mode_of(text_) == "sentinel"; }
   [[nodiscard]] bool limited() const { return number(get("maxmemory")) > 0; }
 
  private:
@@ -44,8 +47,10 @@ class Examination {
   Examination(Connection& connection, const Options& options, TimePoint by)
       : connection_(connection), options_(options), by_(by), info_(connection.info()) {}
 
-  Result<std::vector<Finding>> run() {
+  // `sentinels`: null without.
+  Result<std::vector<Finding>> run(Sentinels* sentinels) {
     server();
+    if (sentinels != nullptr) examine_sentinels(*sentinels);
     examine_encryption();
     eviction();
     persistence();
@@ -73,10 +78,11 @@ class Examination {
 
   void server() {
     add(good("version", "Redis " + info_.get("redis_version")));
-    if (info_.get("cluster_enabled") == "1") {
-      add(warning("cluster_enabled",
-                  "a node of a cluster: the address has to name the one that serves the lock "
-                  "space; Lockset follows no redirection"));
+    if (info_.get("cluster_enabled") == "1" && !options_.cluster) {
+      add(warning(
+          "cluster_enabled",
+          "a node of a cluster: if another one serves the lock space some day, this address "
+          "is wrong; write redis+cluster:// with all nodes"));
     }
   }
 
@@ -122,7 +128,47 @@ class Examination {
     }
   }
 
+  // Whether a failover is possible, and every client would notice it.
+  void examine_sentinels(Sentinels& sentinels) {
+    const Place& primary = connection_.server();
+    const std::string them = options_.cluster ? "nodes" : "sentinels";
+    const std::string one = options_.cluster ? "node" : "sentinel";
+    const std::string name = options_.cluster ? "" : in_quotes(options_.primary) + " ";
+    add(good("primary", primary.shown() + ", " + name + "by the " + them));
+    const std::vector<Result<SentinelAnswer>> answers = sentinels.ask_all(by_);
+    std::size_t good_ones = 0;
+    std::size_t known = answers.size();
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      const Result<SentinelAnswer>& answer = answers[i];
+      if (!answer) {
+        add(warning(one, answer.error().message));
+      } else if (answer->primary != primary) {
+        add(warning(one, one + " " + options_.sentinels[i].shown() + " names " +
+                             answer->primary.shown() + ": is a failover under way?"));
+      } else {
+        ++good_ones;
+        known = std::max(known, answer->sentinels);
+        quorum_ = std::max(quorum_, answer->quorum);
+        replicas_ = std::max(replicas_, answer->replicas);
+      }
+    }
+    const std::size_t majority = known / 2 + 1;
+    add(good_if(
+        good_ones == known && known >= 3, Level::warning, them,
+        "all " + std::to_string(known) + " name it" +
+            (options_.cluster ? "" : ", and " + std::to_string(quorum_) + " begin a failover"),
+        std::to_string(good_ones) + " of " + std::to_string(known) + " name it, and " +
+            std::to_string(majority) +
+            " have to agree for anything to be granted: run three or five, and name all "
+            "of them in the address"));
+    if (replicas_ == 0) {
+      add(warning("replicas", "none: nothing takes this server's place"));
+    }
+  }
+
   void replicas() {
+    // What a cut-off primary grants is bounded by its clients' sentinels.
+    if (!options_.sentinels.empty()) return;
     const long count = number(info_.get("connected_slaves"));
     const long least = number(setting("min-replicas-to-write"));
     if (count > 0 && least < 1) {
@@ -201,6 +247,8 @@ class Examination {
   const Options& options_;
   const TimePoint by_;
   const Info info_;
+  std::size_t quorum_ = 0;
+  std::size_t replicas_ = 0;
   std::vector<Finding> findings_;
 };
 
@@ -218,10 +266,16 @@ Status refuse_unsafe(std::string_view text, const Options& options, Errc no_prim
   if (info.get("loading") == "1") {
     return Error{Errc::unavailable, options.shown() + ": the server is loading its data"};
   }
+  if (info.is_sentinel()) {
+    return misconfigured("this is a sentinel, not a server with data: write redis+sentinel://" +
+                         options.server.shown() + "/NAME");
+  }
   if (info.get("role") == "slave") {
+    const bool named = options.sentinels.empty();
     return Error{no_primary, options.shown() + ": the server is a replica of " +
-                                 info.get("master_host") + ":" + info.get("master_port") +
-                                 ": name the primary in the address"};
+                                 info.get("master_host") + ":" + info.get("master_port") + ": " +
+                                 (named ? "name the primary in the address"
+                                        : "the sentinels are late, or a failover is under way")};
   }
   if (info.evicts() && info.limited()) {
     return misconfigured("its maxmemory-policy is " + info.get("maxmemory_policy") + ": " +
@@ -231,16 +285,25 @@ Status refuse_unsafe(std::string_view text, const Options& options, Errc no_prim
 }
 
 Result<std::vector<Finding>> examine(const Options& options, TimePoint by) {
+  std::unique_ptr<Sentinels> sentinels;
+  Options there = options;
+  if (!options.sentinels.empty()) {
+    sentinels = std::make_unique<Sentinels>(options);
+    const Result<Place> primary = sentinels->primary(by);
+    if (!primary) return primary.error();
+    there.server = *primary;
+  }
   server::SocketWatchdog watchdog;
-  const Result<std::unique_ptr<Connection>> connection = Connection::connect(options, watchdog, by);
+  const Result<std::unique_ptr<Connection>> connection = Connection::connect(there, watchdog, by);
   if (!connection) return connection.error();
   // If open() would refuse the server for another reason than its eviction, nothing more is asked.
-  if (Info info((*connection)->info()); info.too_old() || info.get("role") == "slave") {
-    const Status status = refuse_unsafe((*connection)->info(), options);
+  if (Info info((*connection)->info());
+      info.too_old() || info.get("role") == "slave" || info.is_sentinel()) {
+    const Status status = refuse_unsafe((*connection)->info(), there);
     return std::vector<Finding>{
         unsafe(info.too_old() ? "version" : "role", status.error().message)};
   }
-  return Examination(**connection, options, by).run();
+  return Examination(**connection, there, by).run(sentinels.get());
 }
 
 }  // namespace lockset::redis

@@ -41,8 +41,7 @@ constexpr std::array known{
     Known{"READONLY", Errc::misconfigured,
           "the server is a read-only replica: name the primary in the address"},
     Known{"MOVED", Errc::misconfigured,
-          "this cluster node does not serve the lock space: name the node that does in the "
-          "address"},
+          "this cluster node does not serve the lock space: write redis+cluster:// with all nodes"},
     Known{"ASK", Errc::unavailable, "the lock space is moving between cluster nodes"},
     Known{"TRYAGAIN", Errc::unavailable, "the lock space is moving between cluster nodes"},
     Known{"CLUSTERDOWN", Errc::unavailable, "the cluster is down"},

@@ -97,8 +97,8 @@ Result<int> open_socket(const Options& options, TimePoint by) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  const std::string port = std::to_string(options.port);
-  if (const int failed = ::getaddrinfo(options.host.c_str(), port.c_str(), &hints, &found)) {
+  const std::string port = std::to_string(options.server.port);
+  if (const int failed = ::getaddrinfo(options.server.host.c_str(), port.c_str(), &hints, &found)) {
     return Error{Errc::unavailable, options.shown() +
                                         ": the host name is not known: check the address (" +
                                         std::string(::gai_strerror(failed)) + ")"};

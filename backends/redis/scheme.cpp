@@ -30,4 +30,26 @@ const Scheme redis_scheme{
     .allow = with_options<redis::parse_address, redis::allow>,
 };
 
+const Scheme redis_sentinel_scheme{
+    .name = "redis+sentinel",
+    .example = "redis+sentinel://:password@s1,s2,s3/mymaster?space=lockset",
+    .open = with_options<redis::parse_address, redis::open_space>,
+    .init = with_options<redis::parse_address, redis::init>,
+    .examine = with_options<redis::parse_address, redis::examine>,
+    .also = "rediss+sentinel",
+    .rights_script = with_options<redis::parse_address, redis::rights_script>,
+    .allow = with_options<redis::parse_address, redis::allow>,
+};
+
+const Scheme redis_cluster_scheme{
+    .name = "redis+cluster",
+    .example = "redis+cluster://:password@n1,n2,n3,n4,n5,n6?space=lockset",
+    .open = with_options<redis::parse_address, redis::open_space>,
+    .init = with_options<redis::parse_address, redis::init>,
+    .examine = with_options<redis::parse_address, redis::examine>,
+    .also = "rediss+cluster",
+    .rights_script = with_options<redis::parse_address, redis::rights_script>,
+    .allow = with_options<redis::parse_address, redis::allow>,
+};
+
 }  // namespace lockset

@@ -30,7 +30,7 @@ void replace(std::string& text, std::string_view what, std::string_view with) {
 
 }  // namespace
 
-std::string Script::text() const {
+std::string Script::text(Duration grace) const {
   using namespace statements;
   const bool bare = number == scripts::init.number || number == scripts::restore.number;
   std::string text = bare ? std::string() : lines(opening_lua);
@@ -52,6 +52,7 @@ std::string Script::text() const {
   replace(text, "@answer_config@", lines(answer_config_lua));
   replace(text, "@may_grow@", may_grow);
   replace(text, "@disturb@", disturb);
+  replace(text, "@grace@", std::to_string(grace / std::chrono::microseconds(1)));
   replace(text, "@schema@", schema_version);
   return text;
 }

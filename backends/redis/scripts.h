@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "backends/redis/errors.h"
+#include "lockset/clock.h"
 
 namespace lockset::redis {
 
@@ -37,7 +38,8 @@ struct Script {
   // `calm` and the last stamp show that the rest would find nothing, and otherwise changes nothing.
   std::string_view early = {};
 
-  [[nodiscard]] std::string text() const;
+  // `grace`: how much longer than the longest lease a quarantine lasts.
+  [[nodiscard]] std::string text(Duration grace = Duration::zero()) const;
 };
 
 namespace scripts {

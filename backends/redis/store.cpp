@@ -44,25 +44,69 @@ std::vector<std::string> config_fields(const SpaceConfig& config) {
 Store::Store(Options options)
     : options_(std::move(options)),
       keys_(options_.space),
+      sentinels_(options_.sentinels.empty() ? nullptr : std::make_unique<Sentinels>(options_)),
       lanes_(
           options_.pool, [this] { return open_one(); }, options_.shown()) {
-  for (const Script* const script : all_scripts) texts_[script->number] = script->text();
+  const Duration grace = sentinels_ ? sentinel_trust : Duration::zero();
+  for (const Script* const script : all_scripts) texts_[script->number] = script->text(grace);
 }
 
 Result<std::unique_ptr<Connection>> connect_safely(const Options& options,
                                                    server::SocketWatchdog& watchdog, TimePoint by,
-                                                   Errc no_primary) {
-  Result<std::unique_ptr<Connection>> connection = Connection::connect(options, watchdog, by);
+                                                   Errc no_primary, Sentinels* sentinels) {
+  Options there = options;
+  std::unique_ptr<Sentinels> own;
+  if (!options.sentinels.empty()) {
+    if (sentinels == nullptr) {
+      own = std::make_unique<Sentinels>(options);
+      sentinels = own.get();
+    }
+    const Result<Place> primary = sentinels->primary(by);
+    if (!primary) return primary.error();
+    there.server = *primary;
+    no_primary = Errc::unavailable;
+  }
+  Result<std::unique_ptr<Connection>> connection = Connection::connect(there, watchdog, by);
+  if (!connection && sentinels != nullptr) sentinels->doubt();
   if (!connection) return connection;
-  if (Status status = refuse_unsafe((*connection)->info(), options, no_primary); !status) {
+  if (Status status = refuse_unsafe((*connection)->info(), there, no_primary); !status) {
+    if (sentinels != nullptr) sentinels->doubt();
     return status.error();
   }
   return connection;
 }
 
+Result<std::unique_ptr<Connection>> Store::connect(TimePoint by) {
+  return connect_safely(options_, watchdog_, by, no_primary(), sentinels_.get());
+}
+
 Result<std::unique_ptr<Connection>> Store::open_one() {
   const TimePoint by = BootClock::now() + options_.connect_timeout;
-  return connect_safely(options_, watchdog_, std::min(by, open_by_.load()), no_primary());
+  return connect(std::min(by, open_by_.load()));
+}
+
+// A server that was replaced may go on granting to those that still reach it. So every call needs
+// the word of a majority, which is at most sentinel_trust old before the call begins (ADR 0078).
+Result<Store::Lanes::Lease> Store::take(Lane lane, TimePoint by) {
+  for (;;) {
+    Result<Lanes::Lease> lease = lanes_.take(lane, by);
+    if (!lease || !sentinels_) return lease;
+    const Result<Place> primary = sentinels_->primary(by);
+    if (!primary) return primary.error();
+    if (*primary == (*lease)->server()) return lease;
+    lease->broken();
+  }
+}
+
+bool Store::is_replaced(const Connection& connection) const {
+  return sentinels_ && sentinels_->last() != connection.server();
+}
+
+std::string Store::server() const {
+  if (!sentinels_) return {};
+  Options there = options_;
+  there.server = sentinels_->last().value_or(there.server);
+  return there.shown();
 }
 
 Error Store::nonsense(std::string_view where) const {
@@ -160,7 +204,7 @@ Status Store::restore(Connection& connection, TimePoint by) {
 
 Result<Reply> Store::run(const Script& script, const Call& call, TimePoint by, Lane lane) {
   return server::call_with_retries(
-      script.sent, by, [&] { return lanes_.take(lane, by); },
+      script.sent, by, [&] { return take(lane, by); },
       [&](Lanes::Lease& lease, server::Attempt& attempt) -> Result<Reply> {
         for (int restorations = 0;; ++restorations) {
           Marks marks = memory_.marks();
@@ -171,11 +215,15 @@ Result<Reply> Store::run(const Script& script, const Call& call, TimePoint by, L
           Result<Reply> reply = run_once(*lease, script, call, marks, by);
           if (!reply) {
             attempt = server::Attempt::broken;
+            if (sentinels_) sentinels_->doubt();
             return reply;
           }
           if (reply->is_error()) {
             const Error error = refused(reply->text(), options_.shown(), script.sent, no_primary());
-            if (asks_for_another_server(reply->text())) lease.broken();
+            if (asks_for_another_server(reply->text())) {
+              lease.broken();
+              if (sentinels_) sentinels_->doubt();
+            }
             return error;
           }
           const Reply kind = (*reply)[0];
@@ -192,7 +240,7 @@ Result<Reply> Store::run(const Script& script, const Call& call, TimePoint by, L
 
 Result<std::vector<Reply>> Store::run_all(const Script& script, const std::vector<Call>& calls,
                                           TimePoint by) {
-  Result<Lanes::Lease> lease = lanes_.common.take(by);
+  Result<Lanes::Lease> lease = take(Lane::common, by);
   if (!lease) return lease.error();
   const Marks marks = memory_.marks();
   std::vector<Words> words(calls.size());  // the commands refer into it
@@ -254,7 +302,7 @@ Result<SpaceConfig> Store::load_config(TimePoint by) {
 Status Store::check(TimePoint by) {
   open_by_ = by;
   {
-    Result<Lanes::Lease> lease = lanes_.common.take(by);
+    Result<Lanes::Lease> lease = take(Lane::common, by);
     if (!lease) return lease.error();
     if (Status status = check_rights(**lease, options_, by); !status) return status.error();
     for (std::size_t i = 0; i < script_count; ++i) {

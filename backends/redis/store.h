@@ -15,6 +15,7 @@
 #include "backends/redis/keys.h"
 #include "backends/redis/newest_state.h"
 #include "backends/redis/scripts.h"
+#include "backends/redis/sentinels.h"
 #include "backends/server/lanes.h"
 #include "backends/server/socket_watchdog.h"
 #include "lockset/clock.h"
@@ -64,15 +65,25 @@ class Store {
   // The error if this user is a program and the call is an operator's.
   [[nodiscard]] Error takes_an_operator() const;
   [[nodiscard]] Error nonsense(std::string_view where) const;
-  // The present error code for a server that is no primary (errors.h).
+  // The present error code for a server that is no primary (errors.h). One that sentinels named is
+  // about to be replaced.
   [[nodiscard]] Errc no_primary() const noexcept {
-    return open_ ? Errc::unavailable : Errc::misconfigured;
+    return open_ || sentinels_ ? Errc::unavailable : Errc::misconfigured;
   }
+  // Whether the sentinels have named another server since than this connection's.
+  [[nodiscard]] bool is_replaced(const Connection& connection) const;
+  // A connection that is no call's.
+  Result<std::unique_ptr<Connection>> connect(TimePoint by);
+  // Which server is used, for people: "127.0.0.1:6379, main by the sentinels ..."; "" without
+  // sentinels.
+  [[nodiscard]] std::string server() const;
 
  private:
   using Lanes = server::Lanes<Connection>;
 
   Result<std::unique_ptr<Connection>> open_one();
+  // A connection to the server that is the primary now.
+  Result<Lanes::Lease> take(Lane lane, TimePoint by);
   // A call in the form for the server; refers to the call and to the keys.
   struct Words;
   void put(Words& words, const Connection& connection, const Script& script, const Call& call,
@@ -89,16 +100,18 @@ class Store {
   std::atomic<TimePoint> open_by_ = TimePoint::max();
   const Keys keys_;
   Memory memory_;
-  server::SocketWatchdog watchdog_;  // outlives the connections
+  const std::unique_ptr<Sentinels> sentinels_;  // null without
+  server::SocketWatchdog watchdog_;             // outlives the connections
   std::array<std::string, script_count> texts_;
   std::array<std::string, script_count> hashes_;  // constant after check()
   Lanes lanes_;
 };
 
 // Connects, and refuses settings that would break a promise; for a pool, doctor and init.
-// `no_primary`: as in errors.h.
+// `no_primary`: as in errors.h. `sentinels`: those of the options, if they are known already.
 Result<std::unique_ptr<Connection>> connect_safely(const Options& options,
                                                    server::SocketWatchdog& watchdog, TimePoint by,
-                                                   Errc no_primary = Errc::misconfigured);
+                                                   Errc no_primary = Errc::misconfigured,
+                                                   Sentinels* sentinels = nullptr);
 
 }  // namespace lockset::redis

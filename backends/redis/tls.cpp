@@ -59,7 +59,7 @@ Status start_tls(redisContext& context, const Options& options) {
                                           "used (" + (why != nullptr ? why : "unreadable") + ")"};
   }
   Session session(SSL_new(settings.get()), &SSL_free);
-  if (!session || !expect_host(session.get(), options.host)) throw std::bad_alloc();
+  if (!session || !expect_host(session.get(), options.server.host)) throw std::bad_alloc();
   const server::SigpipeGuard guard(true);
   if (::redisInitiateSSL(&context, session.get()) == REDIS_OK) {
     static_cast<void>(session.release());  // the context owns it now

@@ -22,10 +22,12 @@ void hear(Listener& listener, const Reply& message) {
   listener.wake(number);
 }
 
+// How often it looks whether calls go to another server by now, in milliseconds.
+constexpr int looks_up = 1000;
+
 void listen(Store& store, Listener& listener) {
   const TimePoint by = BootClock::now() + store.options().connect_timeout;
-  Result<std::unique_ptr<Connection>> opened =
-      connect_safely(store.options(), store.watchdog(), by);
+  Result<std::unique_ptr<Connection>> opened = store.connect(by);
   if (!opened) return;
   Connection& connection = **opened;
   if (!connection.ask({"SUBSCRIBE", store.keys().channel(listener.name())}, Sent::reading, by)) {
@@ -35,8 +37,8 @@ void listen(Store& store, Listener& listener) {
   std::array<pollfd, 2> look{pollfd{connection.fd(), POLLIN, 0},
                              pollfd{listener.interrupt().fd(), POLLIN, 0}};
   for (;;) {
-    if (::poll(look.data(), look.size(), -1) < 0 && errno != EINTR) return;
-    if (look[1].revents != 0) return;
+    if (::poll(look.data(), look.size(), looks_up) < 0 && errno != EINTR) return;
+    if (look[1].revents != 0 || store.is_replaced(connection)) return;
     if (look[0].revents == 0) continue;
     for (bool read = true;; read = false) {
       const Result<Reply> message = connection.received(read);

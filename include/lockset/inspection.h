@@ -49,6 +49,9 @@ struct Inspection {
   // The store lost its state, or may have: it grants nothing for this long, until all earlier
   // leases have ended. Meanwhile, living holders register their holds again.
   std::optional<Duration> quarantine = {};
+  // Which server answered, for people, where the address does not say: "127.0.0.1:6379, main by the
+  // sentinels ...". Else empty.
+  std::string server = {};
 };
 
 // Which holds and waiters to show: those with at least one name that matches.

@@ -92,7 +92,8 @@ RawRedis::RawRedis(const std::string& text) {
     login.push_back(url.password);
     say(login);
   }
-  if (url.path.size() > 1) say({"SELECT", url.path.substr(1)});
+  if (url.path.size() > 1 && url.path != "/0")
+    say({"SELECT", url.path.substr(1)});  // sentinels can't
 }
 
 RawRedis::~RawRedis() { ::redisFree(context_); }

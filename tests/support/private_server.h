@@ -15,14 +15,15 @@ namespace lockset::test {
 // except for the const functions.
 class PrivateServer {
  public:
-  // Why a server of this kind ("postgresql", "mariadb", "mysql", "redis", "memcached", "zookeeper",
-  // "zookeeper-ensemble") can't be started here; unset if it can. Quick: it only looks for
-  // programs.
+  // Why a server of this kind ("postgresql", "mariadb", "mysql", "redis", "redis-sentinel",
+  // "memcached", "zookeeper", "zookeeper-ensemble") can't be started here; unset if it can. Quick:
+  // it only looks for programs.
   static std::optional<std::string> unavailable(const std::string& kind,
                                                 const std::vector<std::string>& environment = {});
 
   // Makes the data folder and starts the server. The lines of configuration go to
-  // folder()/extra.conf; the kinds without SQL read it at each start, after their own.
+  // folder()/extra.conf; the kinds without SQL read it at each start, after their own
+  // ("redis-sentinel": only at the first).
   // `environment`: variables for scripts/server, "LOCKSET_SERVER_FSYNC=off".
   explicit PrivateServer(const std::string& kind, const std::vector<std::string>& lines = {},
                          const std::vector<std::string>& environment = {});

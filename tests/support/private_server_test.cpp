@@ -19,7 +19,7 @@ namespace asio = boost::asio;
 // A server of any kind answers its greeting: PostgreSQL a request for TLS, Redis and memcached a
 // line, ZooKeeper its four letters; the MySQL family greets every client first.
 std::string greeting(const std::string& kind) {
-  if (kind == "redis") return "PING\r\n";
+  if (kind.starts_with("redis")) return "PING\r\n";
   if (kind == "memcached") return "version\r\n";
   if (kind.starts_with("zookeeper")) return "srvr";
   return std::string("\0\0\0\x08\x04\xd2\x16\x2f", 8);
@@ -28,7 +28,7 @@ std::string greeting(const std::string& kind) {
 enum class Answer { none, refused, spoken };
 
 bool is_sql(const std::string& kind) {
-  return kind != "redis" && kind != "memcached" && !kind.starts_with("zookeeper");
+  return !kind.starts_with("redis") && kind != "memcached" && !kind.starts_with("zookeeper");
 }
 
 class PrivateServerTest : public testing::TestWithParam<std::string> {
@@ -109,8 +109,9 @@ TEST_P(PrivateServerTest, EndsWhenItsScriptIsKilled) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, PrivateServerTest,
-                         testing::Values("postgresql", "mariadb", "mysql", "redis", "memcached",
-                                         "zookeeper", "zookeeper-ensemble"),
+                         testing::Values("postgresql", "mariadb", "mysql", "redis",
+                                         "redis-sentinel", "memcached", "zookeeper",
+                                         "zookeeper-ensemble"),
                          [](const auto& param) {
                            std::string name = param.param;
                            std::replace(name.begin(), name.end(), '-', '_');

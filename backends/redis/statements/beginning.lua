@@ -12,6 +12,7 @@
 -- #   @may_grow@: a first change of nothing: a server without memory accepts it, and all
 -- #     that follow
 -- #   @disturb@: removes `calm`
+-- #   @grace@: how much longer than a lease a quarantine lasts
 -- #   @past@: past_lost_stamps.lua
 -- #   @schema@: the schema's version
 
@@ -34,7 +35,7 @@ if changed or m[1] ~= '@schema@'
   @disturb@
   local was = call('HMGET', M, 'max_lease', 'longest')
   local lease = call('HGET', M .. ':config', 'max_lease') or was[1]
-  m[5] = format('%.0f', math.max(m[5] or 0, now + lease, was[2] or 0))
+  m[5] = format('%.0f', math.max(m[5] or 0, now + lease + @grace@, was[2] or 0))
   @past@
   m[4] = past_lost_stamps(m[4])
   call('HSET', M, 'quarantine', m[5], 'lost', format('%.0f', now), 'last', m[4])

@@ -9,6 +9,7 @@
 -- # Filled in:
 -- #   @state@: state.lua
 -- #   @refusing@: refusing.lua
+-- #   @grace@: how much longer than a lease a quarantine lasts
 -- #   @past@: past_lost_stamps.lua
 -- #   @disturb@: removes `calm`
 -- #   @schema@: the schema's version
@@ -27,7 +28,7 @@ local behind = not m[1] or tonumber(m[3]) < tonumber(ARGV[3])
 local changed = m[8] ~= run or followed(m[9]) or loaded(m[10])
 if not older and not behind and not changed then
   if born ~= m[7] then
-    local ends = math.max(m[7] + ARGV[4], ARGV[7])
+    local ends = math.max(m[7] + ARGV[4] + @grace@, ARGV[7])
     if ends > math.max(now, m[4] or 0) then
       @disturb@
       -- Never the same again: traces from before don't count.
@@ -46,7 +47,7 @@ if not m[1] then last = math.max(last, now) end
 if m[1] then born = m[7] end
 call('HSET', M, 'schema', '@schema@', 'born', born, 'last', format('%.0f', last),
      'longest', format('%.0f', longest), 'lost', format('%.0f', now),
-     'quarantine', format('%.0f', math.max(m[4] or 0, now + longest_lease, longest)))
+     'quarantine', format('%.0f', math.max(m[4] or 0, now + longest_lease + @grace@, longest)))
 keep_state(run)
 @disturb@
 if older then

@@ -21,6 +21,7 @@ std::vector<Kind> sqlite_kinds();
 std::vector<Kind> postgresql_kinds();
 std::vector<Kind> mysql_kinds();
 std::vector<Kind> redis_kinds();
+std::vector<Kind> redis_sentinel_kinds();
 std::vector<Kind> memcached_kinds();
 std::vector<Kind> zookeeper_kinds();
 

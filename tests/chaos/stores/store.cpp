@@ -26,6 +26,7 @@ const std::vector<Kind>& kinds() {
 #endif
 #ifdef LOCKSET_HAS_REDIS
     add(redis_kinds());
+    add(redis_sentinel_kinds());
 #endif
 #ifdef LOCKSET_HAS_ZOOKEEPER
     add(zookeeper_kinds());
