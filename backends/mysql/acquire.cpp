@@ -17,21 +17,12 @@ namespace {
 
 using std::chrono::microseconds;
 
-constexpr std::size_t most_label = 1024;  // as the column
-
 // How often a waiter looks if no connection is told of wake-ups.
 constexpr Duration deaf_poll = std::chrono::seconds(1);
 // The same while that connection is being made, which may take a while on a busy machine.
 constexpr Duration connecting_poll = std::chrono::seconds(5);
 // How long, at most, a waiting attempt stays to have that connection made.
 constexpr Duration listen_within = std::chrono::seconds(1);
-
-// At most `most` bytes of a UTF-8 text, whole characters.
-std::string_view cut(std::string_view text, std::size_t most) {
-  if (text.size() <= most) return text;
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
-  return text.substr(0, most);
-}
 
 std::string items_json(const AcquireRequest& request) {
   std::string json = "[";
@@ -85,7 +76,7 @@ std::string acquire_text(const Store& store, const AcquireRequest& request, cons
       .bytes(request.owner->app)
       .bytes(request.owner->instance)
       .number(request.owner->epoch)
-      .bytes(cut(request.owner->label, most_label))
+      .bytes(label_of(*request.owner))
       .number(request.min_stamp.value)
       // After this time, a call that still waits for a lock has no caller left to take the grant.
       .number(std::max<std::int64_t>(us(request.by - BootClock::now()), 0))
@@ -142,6 +133,7 @@ Result<AcquireOutcome> MysqlBackend::try_acquire(const AcquireRequest& request) 
     wake(answer->text(1), request.by);
     return AcquireOutcome(Gone{});
   }
+  if (outcome == "quarantine") return quarantine(microseconds(answer->number(1)), "no new grants");
   if (outcome == "changed") return changed(*answer, request.by);
   if (outcome == "unsure") {
     return error_from(not_kept, "changed over under the commit", store_->options().shown(),

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "backends/answers.h"
+
 namespace lockset::mysql {
 
 MysqlBackend::MysqlBackend(std::unique_ptr<Store> store)
@@ -25,6 +27,10 @@ Traits MysqlBackend::traits() const {
   traits.observing = true;
   traits.converting = true;
   return traits;
+}
+
+Error MysqlBackend::quarantine(Duration left, std::string_view what) const {
+  return in_quarantine(store_->options().shown(), {}, what, left);
 }
 
 }  // namespace lockset::mysql

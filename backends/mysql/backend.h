@@ -1,6 +1,8 @@
 // The backend over one space in MySQL or MariaDB. docs/backends/mysql.md describes how it works.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -24,6 +26,8 @@ class MysqlBackend final : public Backend {
   Result<std::optional<Grant>> resolve(const HoldRef& attempt, TimePoint by) override;
   Result<RenewReply> renew(const Owner& owner, std::span<const RenewRequest> requests,
                            TimePoint by) override;
+  Result<ReregisterOutcome> reregister(const Owner& owner, const ReregisterRequest& request,
+                                       TimePoint by) override;
   Result<bool> release(const HoldRef& hold, std::string_view app, TimePoint by) override;
   Result<std::vector<bool>> release_all(std::span<const HoldRef> holds, std::string_view app,
                                         TimePoint by) override;
@@ -58,13 +62,23 @@ class MysqlBackend final : public Backend {
   // Tells these listeners, "name,name", that waiters of theirs were woken. The change that woke
   // them is committed.
   void wake(std::string_view listeners, TimePoint by);
-  Result<bool> end_hold(const std::string& call, Sent sent, TimePoint by);
+  // As the procedures answer: 2 if the hold may have been lost with another server.
+  Result<std::int64_t> end_hold(const std::string& call, TimePoint by);
+  // Ends a hold so that it is not registered again afterwards.
+  Result<bool> release_noted(const HoldRef& hold, std::string_view app, TimePoint by);
+  // For how long nothing is granted; begins that time if the space was lost.
+  Result<Duration> quarantine_left(TimePoint by, Lane lane = Lane::common);
+  // `what` does not happen while it lasts.
+  Error quarantine(Duration left, std::string_view what) const;
+  // A registration that this client sent may still arrive: an end of its holds is noted.
+  [[nodiscard]] bool notes_ends() const noexcept { return BootClock::now() < notes_until_.load(); }
   Status collect_names(TimePoint by);
 
   const std::unique_ptr<Store> store_;
   std::mutex sweep_mutex_;
   std::int64_t sweep_from_ = 0;  // where the next sweep continues
   std::string collect_from_;     // the same for names
+  std::atomic<TimePoint> notes_until_ = TimePoint::min();
   Parking parking_;
   server::Listener listener_;  // uses the members above
 };

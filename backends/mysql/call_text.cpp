@@ -38,4 +38,12 @@ std::string_view bytes_of(const Token& token) {
   return {reinterpret_cast<const char*>(token.bytes.data()), token.bytes.size()};
 }
 
+std::string_view label_of(const Owner& owner) {
+  std::size_t most = 1024;  // as the column
+  const std::string_view text = owner.label;
+  if (text.size() <= most) return text;
+  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0U) == 0x80U) --most;
+  return text.substr(0, most);
+}
+
 }  // namespace lockset::mysql

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "lockset/inspection.h"
 #include "lockset/lock_set.h"
 #include "lockset/stamp.h"
 
@@ -35,6 +36,9 @@ class CallText {
 
 // "\"a\"", with the escapes that JSON requires. REQUIRES: UTF-8 without control characters.
 std::string json_string(std::string_view text);
+
+// Its label, cut to what the column takes: whole characters.
+std::string_view label_of(const Owner& owner);
 
 // Each name preceded by a byte with its length.
 std::string packed_names(const LockSet& set);

@@ -26,6 +26,20 @@ constexpr int sweep_removes = 500;
 constexpr int collect_looks = 500;
 constexpr std::int64_t collect_age_us = 3'600'000'000;
 
+// How long after it was sent a registration may still be applied. A statement that waits for a row
+// ends after two seconds, and so does a connection's last one after its client has given it up.
+constexpr std::chrono::minutes late_registrations{10};
+
+std::string items_json(const ReregisterRequest& request) {
+  std::string json = "[";
+  const auto items = request.renewal.hold.set->items();
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    json += (json.size() > 1 ? ",[" : "[") + json_string(items[i].name) + "," +
+            std::to_string(number(items[i].mode)) + "," + std::to_string(request.permits[i]) + "]";
+  }
+  return json + "]";
+}
+
 }  // namespace
 
 Result<RenewReply> MysqlBackend::renew(const Owner& owner, std::span<const RenewRequest> requests,
@@ -66,20 +80,94 @@ Result<RenewReply> MysqlBackend::renew(const Owner& owner, std::span<const Renew
                   by, Lane::renewal);
   if (!rows) return rows.error();
   RenewReply reply;
+  bool at_home = true;
+  std::int64_t max_lease_us = 0;
   std::map<std::int64_t, Renewal> renewed;
   for (std::size_t row = 0; row < rows->rows.size(); ++row) {
     reply.store_time_us = rows->number(2, row);
-    renewed[rows->number(0, row)] = Renewal{left_of(rows->optional_number(1, row))};
-  }
-  for (const RenewRequest& request : requests) {
-    const auto found = renewed.find(request.hold.stamp.value);
-    if (found == renewed.end() || request.hold.stamp.value == 0) {
-      reply.renewals.emplace_back();
+    if (rows->number(0, row) == 0) {
+      at_home = rows->number(1, row) != 0;
+      max_lease_us = rows->number(3, row);
     } else {
-      reply.renewals.emplace_back(found->second);
+      renewed[rows->number(0, row)] = Renewal{left_of(rows->optional_number(1, row))};
     }
   }
+  bool misses = false;
+  std::int64_t longest_us = 0;
+  for (const RenewRequest& request : requests) {
+    const auto found = renewed.find(request.hold.stamp.value);
+    if (found == renewed.end()) {
+      reply.renewals.emplace_back();
+      misses = misses || request.hold.known();
+    } else {
+      reply.renewals.emplace_back(found->second);
+      if (!request.permanent) longest_us = std::max(longest_us, us(request.lease));
+    }
+  }
+  if (longest_us > max_lease_us) {
+    // Who renewed relies on it only after this.
+    const Result<Reply> noted =
+        store_->run(CallText(store_->name("_note_lease")).number(longest_us).str(), Sent::change,
+                    by, Lane::renewal);
+    if (!noted) return noted.error();
+  }
+  if (at_home && !misses) return reply;
+  // Only a look into the space tells whether what is not there was lost with another server.
+  const Result<Duration> left = quarantine_left(by, Lane::renewal);
+  if (!left) return left.error();
+  if (*left == Duration::zero()) return reply;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    reply.forgotten.push_back(!reply.renewals[i] && requests[i].hold.known());
+  }
   return reply;
+}
+
+Result<Duration> MysqlBackend::quarantine_left(TimePoint by, Lane lane) {
+  // What it changes is the same, however often it is applied.
+  const Result<Reply> answer =
+      store_->run(CallText(store_->name("_quarantine")).str(), Sent::reading, by, lane);
+  if (!answer) return answer.error();
+  if (answer->rows.size() != 1) return nonsense(*store_);
+  return Duration(microseconds(answer->number(0)));
+}
+
+Result<ReregisterOutcome> MysqlBackend::reregister(const Owner& owner,
+                                                   const ReregisterRequest& request, TimePoint by) {
+  const HoldRef& hold = request.renewal.hold;
+  const auto items = hold.set->items();
+  // Stamps are usually the server's time.
+  const std::int64_t since_us = hold.store_time_us != 0 ? hold.store_time_us : hold.stamp.value;
+  notes_until_ = BootClock::now() + late_registrations;
+  CallText call(store_->name("_reregister"));
+  call.number(request.config_version).bytes(items.front().name);
+  if (items.size() == 1) {
+    call.null();
+  } else {
+    call.bytes(packed_names(*hold.set));
+  }
+  call.utf8(items_json(request)).number(static_cast<std::int64_t>(items.size()));
+  call.number(number(items.front().mode));
+  if (request.renewal.permanent) {
+    call.null();
+  } else {
+    call.number(us(request.renewal.lease));
+  }
+  call.number(hold.stamp.value)
+      .bytes(bytes_of(hold.token))
+      .bytes(owner.app)
+      .bytes(hold.owner->instance)
+      .number(hold.owner->epoch)
+      .bytes(label_of(*hold.owner))
+      .number(since_us);
+  const Result<Reply> answer = store_->run(call.str(), Sent::change, by, Lane::renewal);
+  if (!answer) return answer.error();
+  if (answer->rows.size() != 1) return nonsense(*store_);
+  const std::string& outcome = answer->text(0);
+  if (outcome == "stale") return ReregisterOutcome(Stale{});
+  if (outcome == "gone") return ReregisterOutcome(Gone{});
+  if (outcome != "registered") return nonsense(*store_);
+  wake(answer->text(2), by);
+  return ReregisterOutcome(Renewal{left_of(answer->optional_number(1))});
 }
 
 namespace {
@@ -100,16 +188,26 @@ std::string MysqlBackend::release_text(std::string_view procedure, const HoldRef
 }
 
 Result<bool> MysqlBackend::release(const HoldRef& hold, std::string_view app, TimePoint by) {
-  if (has_one_known_name(hold)) {
-    const Result<Reply> done =
-        store_->run(release_text("_release_now", hold, app), Sent::change, by);
-    if (!done) return done.error();
-    if (done->rows.empty()) return true;
-    wake(done->text(1), by);
-    return done->number(0) == 1;
-  }
-  return end_hold(CallText(store_->name("_release")).number(hold.stamp.value).bytes(app).str(),
-                  Sent::change, by);
+  if (!hold.known() || notes_ends()) return release_noted(hold, app, by);
+  const Result<std::int64_t> done =
+      end_hold(has_one_known_name(hold)
+                   ? release_text("_release_now", hold, app)
+                   : CallText(store_->name("_release")).number(hold.stamp.value).bytes(app).str(),
+               by);
+  if (!done) return done.error();
+  if (*done == 2) return release_noted(hold, app, by);
+  return *done == 1;
+}
+
+Result<bool> MysqlBackend::release_noted(const HoldRef& hold, std::string_view app, TimePoint by) {
+  const Result<std::int64_t> done = end_hold(CallText(store_->name("_release_noted"))
+                                                 .number(hold.stamp.value)
+                                                 .bytes(app)
+                                                 .number(hold.known() ? 1 : 0)
+                                                 .str(),
+                                             by);
+  if (!done) return done.error();
+  return *done == 1;
 }
 
 // The server ends one hold per call. So several calls share a transaction, and with it one flush to
@@ -155,7 +253,7 @@ Status MysqlBackend::release_some(std::span<const HoldRef> holds, std::string_vi
   std::vector<std::size_t> places;
   std::vector<std::size_t> others;
   for (std::size_t i = 0; i < holds.size(); ++i) {
-    if (has_one_known_name(holds[i])) {
+    if (has_one_known_name(holds[i]) && holds[i].known() && !notes_ends()) {
       calls.push_back(release_text("_release_one", holds[i], app));
       places.push_back(i);
     } else {
@@ -167,7 +265,9 @@ Status MysqlBackend::release_some(std::span<const HoldRef> holds, std::string_vi
     for (std::size_t i = 0; i < places.size(); ++i) {
       if (answers) {
         const Reply& answer = (*answers)[i];
-        ended[places[i]] = answer.affected == 1 || !answer.rows.empty() ? 1 : 0;
+        const std::int64_t done = answer.rows.empty() ? 1 : answer.number(0);
+        ended[places[i]] = done == 1 ? 1 : 0;
+        if (done == 2) others.push_back(places[i]);
         if (!answer.rows.empty()) wake(answer.text(1), by);
       } else if (answers.error().may_have_applied()) {
         return answers.error();
@@ -185,16 +285,18 @@ Status MysqlBackend::release_some(std::span<const HoldRef> holds, std::string_vi
 }
 
 Result<bool> MysqlBackend::break_hold(const HoldRef& hold, TimePoint by) {
-  return end_hold(CallText(store_->name("_break")).number(hold.stamp.value).str(), Sent::change,
-                  by);
+  const Result<std::int64_t> done =
+      end_hold(CallText(store_->name("_break")).number(hold.stamp.value).str(), by);
+  if (!done) return done.error();
+  return *done == 1;
 }
 
-Result<bool> MysqlBackend::end_hold(const std::string& call, Sent sent, TimePoint by) {
-  const Result<Reply> done = store_->run(call, sent, by);
+Result<std::int64_t> MysqlBackend::end_hold(const std::string& call, TimePoint by) {
+  const Result<Reply> done = store_->run(call, Sent::change, by);
   if (!done) return done.error();
-  if (done->rows.size() != 1) return nonsense(*store_);
+  if (done->rows.empty()) return 1;
   wake(done->text(1), by);
-  return done->number(0) == 1;
+  return done->number(0);
 }
 
 Result<Inspection> MysqlBackend::inspect(const InspectQuery& query, TimePoint by) {
@@ -230,6 +332,9 @@ Result<Inspection> MysqlBackend::inspect(const InspectQuery& query, TimePoint by
     }
     inspection.holds.back().items.push_back({rows->text(7, row), mode_of(rows->number(8, row))});
   }
+  const Result<Duration> left = quarantine_left(by);
+  if (!left) return left.error();
+  if (*left > Duration::zero()) inspection.quarantine = *left;
   if (Status listed = list_waiters(query, by, inspection.waiters); !listed) return listed.error();
   return inspection;
 }

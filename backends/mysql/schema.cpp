@@ -18,6 +18,8 @@ namespace lockset::mysql {
 namespace {
 
 constexpr int no_such_table_code = 1146;
+// The schema version whose procedures leave traces.
+constexpr int first_with_traces = 3;
 
 // Tells which text of the procedures this program has.
 std::string fingerprint(const Options& options) {
@@ -36,6 +38,12 @@ std::string first_row(const Options& options) {
                    options.space);
 }
 
+// A space that is made, or that comes from a program that compared nothing, is at home here.
+std::string first_home(const std::string& space) {
+  return filled_in("INSERT IGNORE INTO {space}_home VALUES (1, '', {identity}, {now}, NULL, 0, 0)",
+                   space);
+}
+
 // Nobody keeps a token yet: the first client settles what the stamps begin with. Where the space
 // was there already, it is settled anew, by the new procedures.
 std::string first_session_row(const std::string& space) {
@@ -48,7 +56,8 @@ std::string first_session_row(const std::string& space) {
 std::string forget_traces(const std::string& space) {
   return filled_in(
       "DELETE FROM {space}_traces WHERE EXISTS (SELECT 1 FROM {space}_space "
-      "WHERE schema_version <> {schema_version})",
+      "WHERE schema_version < " +
+          std::to_string(first_with_traces) + ")",
       space);
 }
 
@@ -210,8 +219,9 @@ class Init {
       if (const Result<Reply> row = say(first_session_row(options_.space)); !row) {
         return row.error();
       }
-    } else if (const Result<Reply> gone = say(forget_traces(options_.space)); !gone) {
-      return gone.error();
+    } else {
+      if (const Result<Reply> gone = say(forget_traces(options_.space)); !gone) return gone.error();
+      if (const Result<Reply> home = say(first_home(options_.space)); !home) return home.error();
     }
     const Result<Reply> row = say(found.there ? say_version(options_) : first_row(options_));
     return row ? Status() : row.error();
@@ -264,8 +274,9 @@ std::string init_script(const Options& options) {
     script += "DROP PROCEDURE IF EXISTS " + procedure.name + "//\n" + procedure.sql + "//\n";
   }
   script += "DELIMITER ;\n" + first_row(options) + ";\n" +
-            (options.strategy == Strategy::session ? first_session_row(options.space)
-                                                   : forget_traces(options.space)) +
+            (options.strategy == Strategy::session
+                 ? first_session_row(options.space)
+                 : forget_traces(options.space) + ";\n" + first_home(options.space)) +
             ";\n" + say_version(options) + ";\n";
   return script;
 }

@@ -11,9 +11,9 @@
 
 namespace lockset::mysql {
 
-// Version 3 added traces. A program of an older version must not make its own procedures again,
-// which leave none.
-inline constexpr int schema_version = 3;
+// Version 3 added traces, version 4 the identity of the server. A program of an older version must
+// not make its own procedures again, which leave no traces and compare no identity.
+inline constexpr int schema_version = 4;
 
 // Errc::misconfigured, with what to do, unless this program can work with the existing space.
 Status check_schema(Connection& connection, const Options& options, TimePoint by);

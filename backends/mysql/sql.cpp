@@ -19,6 +19,8 @@ constexpr NamedSql tables[] = {
     {"_waiters", statements::table_waiters_sql},
     {"_waiter_names", statements::table_waiter_names_sql},
     {"_traces", statements::table_traces_sql},
+    {"_home", statements::table_home_sql},
+    {"_ended", statements::table_ended_sql},
     {"_space", statements::table_space_sql, Audience::everybody},
 };
 
@@ -61,6 +63,13 @@ constexpr NamedSql hold_procedures[] = {
     {"_park", statements::park_sql, Audience::everybody},
     {"_waiting", statements::waiting_sql, Audience::everybody},
     {"_end_rest", statements::end_rest_sql},
+    {"_draw", statements::draw_sql},
+    {"_lost", statements::lost_sql},
+    {"_entomb", statements::entomb_sql},
+    {"_quarantine", statements::quarantine_sql, Audience::everybody},
+    {"_note_lease", statements::note_lease_sql, Audience::everybody},
+    {"_reregister", statements::reregister_sql, Audience::everybody},
+    {"_release_noted", statements::release_noted_sql, Audience::everybody},
     {"_release_now", statements::release_now_sql, Audience::everybody},
     {"_release_one", statements::release_one_sql, Audience::everybody},
     {"_release", statements::release_sql, Audience::everybody},
@@ -70,7 +79,6 @@ constexpr NamedSql hold_procedures[] = {
     {"_reclaim", statements::reclaim_sql, Audience::everybody},
     {"_sweep", statements::sweep_sql, Audience::everybody},
     {"_collect", statements::collect_sql, Audience::everybody},
-    {"_draw", statements::draw_sql},
     {"_observe", statements::observe_sql, Audience::everybody},
     {"_sweep_traces", statements::sweep_traces_sql, Audience::everybody},
     {"_change", statements::change_sql, Audience::operators},
@@ -182,7 +190,9 @@ std::vector<Procedure> procedures_of(const std::string& space, Strategy kind) {
   std::vector<Procedure> all;
   if (kind == Strategy::session) {
     for (const NamedSql& text : session_procedures) {
-      all.push_back({space + std::string(text.name), filled_in(text.sql, space), text.audience});
+      std::string sql(text.sql);
+      replace_all(sql, "{note_longest}", "");
+      all.push_back({space + std::string(text.name), filled_in(sql, space), text.audience});
     }
     return all;
   }
@@ -196,7 +206,11 @@ std::vector<Procedure> procedures_of(const std::string& space, Strategy kind) {
                    filled_in(acquire_procedure_text(strategy, true), space), Audience::everybody});
   }
   for (const NamedSql& text : hold_procedures) {
-    all.push_back({space + std::string(text.name), filled_in(text.sql, space), text.audience});
+    std::string sql(text.sql);
+    // On lines of their own, because they have more than one statement.
+    replace_all(sql, "{note_longest}", "\n" + std::string(statements::note_longest_sql));
+    replace_all(sql, "{lock}", "\n" + std::string(statements::lock_row_sql));
+    all.push_back({space + std::string(text.name), filled_in(sql, space), text.audience});
   }
   return all;
 }
@@ -221,6 +235,18 @@ std::string filled_in(std::string_view text, const std::string& space) {
               "JSON_TABLE(p_items, '$[*]' COLUMNS (ord FOR ORDINALITY, "
               "name VARCHAR(255) CHARACTER SET utf8mb4 PATH '$[0]', "
               "last_write BIGINT PATH '$[3]'))");
+  replace_all(result, "{at_home}",
+              "COALESCE((SELECT h.home = {here} FROM {space}_home h WHERE h.id = 1), 0)");
+  // UUID_SHORT begins with when the server was started. After each 16,777,216 calls it goes on to
+  // the next second, which costs a look.
+  replace_all(result, "{here}", "CONCAT(UUID_SHORT() >> 24, '/', {server})");
+  replace_all(result, "{identity}",
+              "CONCAT({server}, '/', COALESCE((SELECT UNIX_TIMESTAMP(t.create_time) "
+              "FROM information_schema.tables t WHERE t.table_schema = DATABASE() "
+              "AND t.table_name = '{space}_home'), 0))");
+  // MariaDB has no server_uuid. Of a primary and its replicas, no two have the same server_id.
+  replace_all(result, "{server}",
+              "CONCAT(/*M! @@GLOBAL.server_id */ /*!80000 @@GLOBAL.server_uuid */)");
   replace_all(result, "{schema_version}", std::to_string(schema_version));
   replace_all(result, "{holds}",
               "JSON_TABLE(p_holds, '$[*]' COLUMNS (stamp BIGINT PATH '$[0]', "

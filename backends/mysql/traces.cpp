@@ -33,6 +33,9 @@ Result<ObserveOutcome> MysqlBackend::observe(const ObserveRequest& request) {
     const Result<Reply> answer = store_->run(call, Sent::reading, request.by);
     if (!answer) return answer.error();
     if (answer->rows.empty()) return ObserveOutcome(Stale{});
+    if (const auto left_us = answer->optional_number(5)) {
+      return quarantine(std::chrono::microseconds(*left_us), "nothing is observed");
+    }
     std::vector<Trace> traces;
     bool swept = false;
     for (std::size_t row = 0; row < answer->rows.size(); ++row) {

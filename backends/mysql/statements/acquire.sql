@@ -7,6 +7,7 @@
 -- #   outcome 'changed': item, now, last write or 0, when that was granted or NULL, label, whom to
 -- #                      tell
 -- #   outcome 'gone':    whom to tell
+-- #   outcome 'quarantine': for how long nothing is granted
 -- #   outcome 'stale', 'late', 'unsure'
 -- #
 -- # Checks whether the server is the one that is written to, and durable: once before (then
@@ -65,6 +66,7 @@
 -- #     nothing
 -- #   {check_keeps}: refuses where the server is not the one that is written to, or a crash
 -- #     may lose something
+-- #   {here}, {identity}: as in lost.sql
 
 CREATE PROCEDURE {space}{procedure}(
   p_version BIGINT, p_name VARBINARY(255), p_names MEDIUMBLOB,
@@ -78,7 +80,8 @@ main: BEGIN
   DECLARE v_now, v_version, v_base, v_low, v_stamp, v_target, v_seen, v_twin BIGINT;
   DECLARE v_least_low, v_most_low, v_holder, v_first_end, v_end, v_waits, v_waiter BIGINT;
   DECLARE v_enough, v_expires, v_woken, v_overtaken, v_ahead, v_permits, v_held BIGINT;
-  DECLARE v_calls, v_called BIGINT;
+  DECLARE v_calls, v_called, v_left BIGINT;
+  DECLARE v_home VARBINARY(96);
   DECLARE v_blocked, v_kept, v_done, v_traced, v_conditional INT;
   DECLARE v_mode, v_holder_mode TINYINT;
   DECLARE v_lease_at VARBINARY(255);
@@ -130,9 +133,19 @@ main: BEGIN
   SELECT config_version, stamp_base, (SELECT MIN(w.id) FROM {space}_waiters w),
          (SELECT w.calls FROM {space}_waiters w WHERE w.id = p_waiter),
          (SELECT 1 FROM {space}_traces t LIMIT 1),
-         JSON_CONTAINS_PATH(p_items, 'one', '$[*][3]')
-    INTO v_version, v_base, v_waits, v_called, v_traced, v_conditional
+         JSON_CONTAINS_PATH(p_items, 'one', '$[*][3]'),
+         (SELECT h.home FROM {space}_home h WHERE h.id = 1)
+    INTO v_version, v_base, v_waits, v_called, v_traced, v_conditional, v_home
     FROM {space}_space WHERE id = 1 LOCK IN SHARE MODE;
+  IF v_home IS NULL OR v_home <> {here} THEN
+    ROLLBACK;
+    CALL {space}_lost(v_left);
+    IF v_left > 0 THEN
+      SELECT 'quarantine', v_left;
+      LEAVE main;
+    END IF;
+    ITERATE settle;
+  END IF;
   IF v_version IS NULL OR v_version <> p_version THEN
     ROLLBACK;
     SELECT 'stale';
@@ -255,7 +268,7 @@ main: BEGIN
       END IF;
     END IF;
     IF v_blocked IS NOT NULL THEN
-      SET v_kept = 1, v_holder = 0, v_expires = NULL;
+      SET v_kept = 1, v_holder = 0, v_waiter = NULL, v_expires = NULL;
       SELECT n.id INTO v_waiter
         FROM {space}_waiter_names n STRAIGHT_JOIN {space}_waiters w ON w.id = n.id
        WHERE n.name = v_name AND {kept} ORDER BY n.id LIMIT 1;
@@ -386,6 +399,14 @@ main: BEGIN
       SET v_target = GREATEST(p_least, v_base + 1, v_most_low);
       IF v_stamp >= v_target AND v_stamp >= v_now - 1000000 THEN
         LEAVE draw;
+      END IF;
+      IF v_stamp < v_now - 1000000
+         AND {identity} <> (SELECT h.identity FROM {space}_home h WHERE h.id = 1) THEN
+        -- It went back with a dump that was restored.
+        ROLLBACK;
+        CALL {space}_lost(v_left);
+        SELECT 'quarantine', GREATEST(v_left, 1);
+        LEAVE main;
       END IF;
       SET v_target = GREATEST(v_target, v_now);
     END IF;

@@ -1,6 +1,6 @@
 -- # An acquire of one name: the usual case in few statements (each costs about as much as
--- # the floor's whole insert): one name, which is known, free and waited for by nobody, and the counter of stamps
--- # is up to date. In every other case it starts again in the procedure of acquire.sql, in
+-- # the floor's whole insert): one name, which is known, free and waited for by nobody, the counter
+-- # of stamps is up to date, and the server is the one of before. In every other case it starts again in the procedure of acquire.sql, in
 -- # the same round trip.
 -- #
 -- # Filled in:
@@ -10,6 +10,7 @@
 -- #   {now}: the server's clock, in microseconds since 1970
 -- #   {keeps}: the condition that the server is the one that is written to, and a crash loses
 -- #     nothing
+-- #   {here}: as in lost.sql
 
 CREATE PROCEDURE {space}{procedure}_one(
   p_version BIGINT, p_name VARBINARY(255), p_permits BIGINT, p_mode TINYINT, p_lease BIGINT,
@@ -20,6 +21,7 @@ MODIFIES SQL DATA SQL SECURITY DEFINER
 main: BEGIN
   DECLARE v_began BIGINT DEFAULT {now};
   DECLARE v_low, v_base, v_now, v_seen, v_waiter, v_traced BIGINT;
+  DECLARE v_home VARBINARY(96);
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
   START TRANSACTION;
@@ -28,11 +30,13 @@ main: BEGIN
          (SELECT MIN(l.stamp) FROM {space}_locks l
            WHERE l.name = p_name AND l.stamp >= v_low),
          (SELECT MIN(n.id) FROM {space}_waiter_names n WHERE n.name = p_name),
-         (SELECT t.last_write FROM {space}_traces t WHERE t.name = p_name)
-    INTO v_base, v_now, v_seen, v_waiter, v_traced
+         (SELECT t.last_write FROM {space}_traces t WHERE t.name = p_name),
+         (SELECT h.home FROM {space}_home h WHERE h.id = 1)
+    INTO v_base, v_now, v_seen, v_waiter, v_traced, v_home
     FROM {space}_space s WHERE s.id = 1 AND s.config_version = p_version LOCK IN SHARE MODE;
   IF v_low IS NOT NULL AND v_base IS NOT NULL AND v_seen IS NULL
-     AND v_waiter IS NULL AND v_now - v_began <= p_patience AND {keeps} THEN
+     AND v_waiter IS NULL AND v_now - v_began <= p_patience AND {keeps}
+     AND v_home = {here} THEN
     INSERT INTO {space}_locks
       (name, stamp, item, mode, items, app, instance, epoch, label, token, created, expires)
       VALUES (p_name, NULL, 0, p_mode, 1, p_app, p_instance, p_epoch, p_label, p_token,

@@ -9,5 +9,5 @@ BEGIN
   DECLARE v_app VARBINARY(255) DEFAULT '';
   SELECT app INTO v_app FROM {space}_locks FORCE INDEX (by_stamp)
     WHERE stamp = p_stamp AND item = 0;
-  CALL {space}_release(p_stamp, v_app);
+  CALL {space}_release_noted(p_stamp, v_app, 0);
 END

@@ -6,6 +6,7 @@
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures
 -- #   {next_version}: what follows the column config_version
+-- #   {note_longest}: note_longest.sql; nothing with strategy=session
 -- #   {check_keeps}: refuses where the server is not the one that is written to, or a crash
 -- #     may lose something
 -- #   {check_kept}: answers an error if, after the commit, the server is no longer the one
@@ -29,6 +30,7 @@ BEGIN
       INSERT INTO {space}_lock_permits VALUES (p_name, p_mode, p_value)
         ON DUPLICATE KEY UPDATE permits = p_value;
     END IF;
+    {note_longest}
     UPDATE {space}_space SET config_version = {next_version},
       max_lease_us = IF(p_kind = 'max_lease', p_value, max_lease_us),
       migration_phase = IF(p_kind = 'phase', p_value, migration_phase),

@@ -1,8 +1,8 @@
 -- # Observes names: reads their traces, and makes missing ones.
 -- #
 -- # Answers a row for each name, in their order: last write (NULL: its trace was just swept), label,
--- # microseconds since that grant or NULL, whether a write hold is on it, whom to tell. No row: the
--- # request is stale.
+-- # microseconds since that grant or NULL, whether a write hold is on it, whom to tell, NULL. No row:
+-- # the request is stale. In a quarantine: one row, whose last column says for how long.
 -- #
 -- # One SELECT reads all, so a hold and its entry in the traces are seen together, and the
 -- # configuration with them. It locks nothing, for a grant and its entry are one transaction. A
@@ -20,6 +20,7 @@
 -- #   {now}: the server's clock, in microseconds since 1970
 -- #   {items}: the names, as a table
 -- #   {schema_version}: the schema's version. Procedures of an older one leave no traces.
+-- #   {at_home}: whether grants are allowed, as far as `home` tells
 -- #   {check_writable}: refuses where the server is not the one that is written to
 
 CREATE PROCEDURE {space}_observe(
@@ -28,6 +29,7 @@ MODIFIES SQL DATA SQL SECURITY DEFINER
 main: BEGIN
   DECLARE v_now BIGINT DEFAULT {now};
   DECLARE v_version, v_oldest, v_first_end, v_stamp, v_low, v_expired BIGINT;
+  DECLARE v_left BIGINT;
   DECLARE v_unseen MEDIUMBLOB;
   DECLARE v_name VARBINARY(255);
   DECLARE v_at, v_size, v_missing, v_done, v_items INT DEFAULT 0;
@@ -40,6 +42,13 @@ main: BEGIN
   DECLARE CONTINUE HANDLER FOR NOT FOUND SET v_done = 1;
   DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
   {check_writable}
+  IF NOT {at_home} THEN
+    CALL {space}_lost(v_left);
+    IF v_left > 0 THEN
+      SELECT 0, '', NULL, 0, NULL, v_left;
+      LEAVE main;
+    END IF;
+  END IF;
   SET @lockset_wake = NULL;
   SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED;
 
@@ -137,7 +146,7 @@ main: BEGIN
   SELECT GREATEST(t.last_write, s.stamp_base), IF(t.last_write < s.stamp_base, '', t.label),
          IF(t.last_write < s.stamp_base, NULL, GREATEST({now} - t.granted, 0)),
          EXISTS (SELECT 1 FROM {space}_locks l
-                  WHERE l.name = CAST(j.name AS BINARY) AND l.mode = 1), @lockset_wake
+                  WHERE l.name = CAST(j.name AS BINARY) AND l.mode = 1), @lockset_wake, NULL
     FROM {space}_space s STRAIGHT_JOIN {items} j
     LEFT JOIN {space}_traces t ON t.name = CAST(j.name AS BINARY)
    WHERE s.id = 1 AND s.schema_version = {schema_version} AND s.config_version = p_version

@@ -1,10 +1,11 @@
 -- # Ends any hold of the application. Without an application (1318: as if arguments were
--- # missing) programs before version 2 broke holds; break.sql does that now. Answers whether it has ended the hold, and whom to
--- # tell.
+-- # missing) programs before version 2 broke holds; break.sql does that now. Answers whether it has
+-- # ended the hold (2: as in release_now.sql), and whom to tell.
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures
 -- #   {now}: the server's clock, in microseconds since 1970
+-- #   {at_home}: whether grants are allowed, as far as `home` tells
 -- #   {check_writable}: refuses where the server is not the one that is written to
 
 CREATE PROCEDURE {space}_release(p_stamp BIGINT, p_app VARBINARY(255))
@@ -38,5 +39,5 @@ BEGIN
   IF p_app IS NULL THEN
     SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1318, MESSAGE_TEXT = 'whose hold is it?';
   END IF;
-  SELECT v_ended, @lockset_wake;
+  SELECT IF(v_ended = 0 AND NOT {at_home}, 2, v_ended), @lockset_wake;
 END

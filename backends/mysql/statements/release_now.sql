@@ -1,11 +1,13 @@
 -- # Ends a hold of one name that the client knows, in a transaction of its own.
 -- #
 -- # Without a result set it has ended the hold, and nobody was woken: the usual case. Else one
--- # row: whether it has ended the hold, whom to tell.
+-- # row: whether it has ended the hold (2: it may have been lost with another server; see
+-- # release_noted.sql), whom to tell.
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures
 -- #   {now}: the server's clock, in microseconds since 1970
+-- #   {at_home}: whether grants are allowed, as far as `home` tells
 -- #   {check_writable}: refuses where the server is not the one that is written to
 
 CREATE PROCEDURE {space}_release_now(
@@ -30,6 +32,6 @@ BEGIN
       CALL {space}_wake(p_name, 0, NULL);
     END IF;
     COMMIT;
-    SELECT v_ended, @lockset_wake;
+    SELECT IF(v_ended = 0 AND NOT {at_home}, 2, v_ended), @lockset_wake;
   END IF;
 END

@@ -69,6 +69,7 @@ BEGIN
     FETCH silent INTO v_waiter;
   END WHILE;
   CLOSE silent;
+  DELETE FROM {space}_ended WHERE until BETWEEN 1 AND v_now LIMIT 500;
   IF v_removed >= p_most THEN
     SET v_to = v_stamp;
   ELSEIF v_seen < p_looks THEN
