@@ -95,7 +95,7 @@ std::string acquire_text(const Store& store, const AcquireRequest& request, cons
 
 class MysqlBackend::Ticket : public WaitTicket {
  public:
-  explicit Ticket(Ears ears) : ears(std::move(ears)) {}
+  explicit Ticket(Ears open) : ears(std::move(open)) {}
   Ears ears;
 };
 
