@@ -76,14 +76,15 @@ server_start() {
 
 # Becomes the server.
 server_serve() {
-  local others=()
+  local others=() more
+  read -r -d '' -a more <"$dir/extra.conf" || true
   [ "$(id -u)" -ne 0 ] || others=(--user="$(server_user)")
   # In a shared tmpdir, MariaDB removes the temporary tables of other servers when it starts.
   exec_mysqld --datadir="$dir/data" --tmpdir="$dir/tmp" --socket="$dir/socket/mysqld.sock" \
     --pid-file="$dir/data/server.pid" --bind-address=127.0.0.1 --port="$(cat "$dir/port")" \
     --max-connections=300 --skip-name-resolve --init-file="$dir/users.sql" \
     --ssl-ca="$dir/ca.pem" --ssl-cert="$dir/tls/server.pem" --ssl-key="$dir/tls/server.key" \
-    "${others[@]}" "$@"
+    "${others[@]}" "$@" "${more[@]}"
 }
 
 server_stop() { end_all TERM 120; }

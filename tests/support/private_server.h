@@ -22,7 +22,7 @@ class PrivateServer {
                                                 const std::vector<std::string>& environment = {});
 
   // Makes the data folder and starts the server. The lines of configuration go to
-  // folder()/extra.conf; the kinds without SQL read it at each start, after their own.
+  // folder()/extra.conf; all kinds but postgresql read it at each start, after their own.
   // `environment`: variables for scripts/server, "LOCKSET_SERVER_FSYNC=off".
   explicit PrivateServer(const std::string& kind, const std::vector<std::string>& lines = {},
                          const std::vector<std::string>& environment = {});
