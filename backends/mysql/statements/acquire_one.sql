@@ -1,7 +1,7 @@
 -- # An acquire of one name: the usual case in few statements (each costs about as much as
 -- # the floor's whole insert): one name, which is known, free and waited for by nobody, the counter
--- # of stamps is up to date, and the server is the one of before. In every other case it starts again in the procedure of acquire.sql, in
--- # the same round trip.
+-- # of stamps is up to date, and the server is the one of before. In every other case it starts
+-- # again in the procedure of acquire.sql, in the same round trip.
 -- #
 -- # Filled in:
 -- #   {space}: the prefix of the tables and procedures
