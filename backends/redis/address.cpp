@@ -75,24 +75,30 @@ Status read_sentinels(Options& options, const Url& url) {
 }
 
 Parameters parameters_of(Options& options) {
-  Parameters parameters{
+  return {
       {"space", space_name(options.space)},
       {"pool", pool_size(options.pool)},
       {"connect_timeout", connect_timeout(options.connect_timeout)},
       {"socket", text(options.socket)},
       {"password_file", password_file(options.password)},
+      {"sentinel_user", text(options.sentinel_user)},
+      {"sentinel_password_file", password_file(options.sentinel_password)},
       {"ssl_ca", text(options.ssl_ca)},
       {"ssl_cert", text(options.ssl_cert)},
       {"ssl_key", text(options.ssl_key)},
   };
-  if (!options.sentinels.empty()) {
-    std::erase_if(parameters, [](const Parameter& one) { return one.name == "socket"; });
+}
+
+// One table serves all three kinds of addresses.
+Status check_kind(const Options& options) {
+  if (!options.sentinels.empty() && !options.socket.empty()) {
+    return invalid("a socket is one server's: write redis: for it, without sentinels or nodes");
   }
-  if (!options.primary.empty()) {
-    parameters.push_back({"sentinel_user", text(options.sentinel_user)});
-    parameters.push_back({"sentinel_password_file", password_file(options.sentinel_password)});
+  if (options.primary.empty() &&
+      !(options.sentinel_user.empty() && options.sentinel_password.empty())) {
+    return invalid("sentinel_user and sentinel_password_file are for redis+sentinel: addresses");
   }
-  return parameters;
+  return {};
 }
 
 Status check_tls(const Options& options) {
@@ -151,6 +157,7 @@ Result<Options> parse_address(const Url& url) {
   if (!where) return where.error();
   Status read = read_parameters(url, parameters_of(options));
   if (!read) return read.error();
+  if (Status status = check_kind(options); !status) return status.error();
   if (Status status = check_tls(options); !status) return status.error();
   add_password(options.password, url, "REDISCLI_AUTH");
   Status password = check_password(options.user, options.password, "REDISCLI_AUTH");

@@ -107,8 +107,7 @@ std::string SentinelSet::url(const std::string& parameters) const {
 // Quick about what takes seconds for a real set; a busy machine is no reason to stand back (TILT).
 void SentinelSet::tune(std::size_t sentinel) const {
   ask(sentinel).say({"SENTINEL", "DEBUG", "INFO-PERIOD", "200", "PUBLISH-PERIOD", "200",
-                     "PING-PERIOD", "100", "ASK-PERIOD", "200", "TILT-TRIGGER", "30000",
-                     "TILT-PERIOD", "500"});
+                     "ASK-PERIOD", "200", "TILT-TRIGGER", "30000", "TILT-PERIOD", "500"});
 }
 
 std::size_t SentinelSet::named_by(std::size_t i) const {

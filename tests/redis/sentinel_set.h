@@ -53,8 +53,9 @@ class SentinelSet {
   // the sentinels know all of them. Then no failover comes until expect_failover(), whatever the
   // machine is busy with.
   void settle();
-  // From now on a server that is silent for so long is down.
-  void expect_failover(Duration silence = std::chrono::milliseconds(300)) const;
+  // From now on a server that is silent for so long is down. A replica that has heard nothing from
+  // the primary for ten times as long before that is never promoted.
+  void expect_failover(Duration silence = std::chrono::milliseconds(500)) const;
   // The sentinels promote a replica although the primary is there, and demote that.
   void fail_over() const;
 

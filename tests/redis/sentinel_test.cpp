@@ -65,7 +65,8 @@ class RedisSentinel : public testing::Test {
   std::size_t kill_primary() {
     set_->server(primary_).kill();
     copy_again();
-    set_->expect_failover();
+    // Copying has been stopped for a while.
+    set_->expect_failover(2s);
     return set_->primary(primary_);
   }
   // Ends a test that has killed it.
