@@ -59,9 +59,11 @@ class QuorumBackend final : public Backend {
   struct Sighting;  // a hold as the nodes show it, inspection.cpp
 
   // Asks these nodes at once, each on a thread of its own. `call` gets the seat and the store, owns
-  // what it uses, and may run after this call has returned.
+  // what it uses, and may run after this call has returned. Nodes that are known to be down are
+  // asked only if `even_if_down`, or if no majority is up.
   template <class T, class Call>
-  std::shared_ptr<Gather<T>> ask(const Seats& seats, TimePoint by, Urgency urgency, Call call);
+  std::shared_ptr<Gather<T>> ask(const Seats& seats, TimePoint by, Urgency urgency, Call call,
+                                 bool even_if_down = false);
   [[nodiscard]] Seats all_seats() const { return Seats(nodes_.size(), true); }
   // Those that count by the view.
   [[nodiscard]] static Seats counting(const View& view);
@@ -116,12 +118,14 @@ class QuorumBackend final : public Backend {
   struct Seen;  // what an inspection of all nodes showed
   enum class Patience : std::uint8_t {
     for_most,
-    for_all,  // whoever ends a hold has to know which of its parts decides
+    for_all,   // whoever ends a hold has to know which of its parts decides
+    for_each,  // also for one that is taken to be down, until the deadline
   };
   Result<Seen> look(const InspectQuery& query, TimePoint by, Patience patience);
   Result<Inspection> show(const InspectQuery& query, TimePoint by, Patience patience);
   void name_stamp(Sighting& sighting, const View& view, std::size_t missing);
   Result<std::optional<Held>> look_for(Stamp whole, TimePoint by);
+  Result<std::optional<Held>> look_for(Stamp whole, TimePoint by, Patience patience);
   Result<std::optional<Grant>> look_for_attempt(const Token& token, const InspectQuery& query,
                                                 TimePoint by);
 
@@ -151,12 +155,12 @@ class QuorumBackend final : public Backend {
 
 template <class T, class Call>
 std::shared_ptr<Gather<T>> QuorumBackend::ask(const Seats& seats, TimePoint by, Urgency urgency,
-                                              Call call) {
+                                              Call call, bool even_if_down) {
   auto gather = std::make_shared<Gather<T>>(nodes_.size());
   for (std::size_t seat = 0; seat < seats.size(); ++seat) {
     if (seats[seat]) gather->expect();
   }
-  const bool even_if_down = !majority_is_up();
+  even_if_down = even_if_down || !majority_is_up();
   for (std::size_t seat = 0; seat < seats.size(); ++seat) {
     if (!seats[seat]) continue;
     nodes_[seat]->ask(by, urgency, even_if_down,

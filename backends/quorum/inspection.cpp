@@ -114,12 +114,15 @@ Result<QuorumBackend::Seen> QuorumBackend::look(const InspectQuery& query, TimeP
   const auto shared = std::make_shared<const InspectQuery>(query);
   const auto gather = ask<Inspection>(
       counting(*seen.view), by, Urgency::usual,
-      [shared, by](std::size_t, Backend& store) { return store.inspect(*shared, by); });
+      [shared, by](std::size_t, Backend& store) { return store.inspect(*shared, by); },
+      patience == Patience::for_each);
   const auto enough = [this](const Gather<Inspection>::Answers& so_far) {
     return good_ones<Inspection>(so_far) >= majority();
   };
   const auto answers =
-      gather->wait(by, enough, patience == Patience::for_all ? long_grace : short_grace);
+      patience == Patience::for_each
+          ? gather->wait_for_all(by)
+          : gather->wait(by, enough, patience == Patience::for_all ? long_grace : short_grace);
   if (good_ones<Inspection>(answers) < majority()) return no_majority<Inspection>(answers);
 
   seen.answered.resize(nodes_.size(), false);
@@ -177,7 +180,14 @@ Result<Inspection> QuorumBackend::show(const InspectQuery& query, TimePoint by, 
 
 // A hold that another process took.
 Result<std::optional<Held>> QuorumBackend::look_for(Stamp whole, TimePoint by) {
-  const Result<Seen> seen = look({}, half_way(by), Patience::for_all);
+  Result<std::optional<Held>> found = look_for(whole, by, Patience::for_all);
+  // A node that is slow for a moment is soon taken to be down.
+  if (!found && found.error().retryable()) found = look_for(whole, by, Patience::for_each);
+  return found;
+}
+
+Result<std::optional<Held>> QuorumBackend::look_for(Stamp whole, TimePoint by, Patience patience) {
+  const Result<Seen> seen = look({}, half_way(by), patience);
   if (!seen) return seen.error();
   const Sighting* found = nullptr;
   bool several = false;

@@ -4,6 +4,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "backends/zookeeper/paths.h"
 #include "tests/support/requirement.h"
 #include "tests/zookeeper/four_letters.h"
 
@@ -58,7 +59,10 @@ std::vector<std::string> SpaceView::traces() {
   for (const std::string parent : {"names", "queues"}) {
     for (const std::string& name : raw_.children(root + "/" + parent)) {
       for (const std::string& child : raw_.children(root + "/" + parent + "/" + name)) {
-        traces.push_back(parent + "/" + name + "/" + child);
+        // Not held by anybody: it goes with the idle name.
+        if (child != zookeeper::Paths::shares_part) {
+          traces.push_back(parent + "/" + name + "/" + child);
+        }
       }
     }
   }
