@@ -149,7 +149,7 @@ bool adopt_boot(Transaction& transaction, const std::string& boot_id) {
         "max(0, min(expires_wall_us - ?2, lease_us)) WHERE expires_boot_us IS NOT NULL")
       .bind(transaction.now_us, transaction.wall_us)
       .run();
-  // A write that was lost must not make an observation of before true again.
+  // A write that was lost must not make an earlier observation true again.
   db.use("DELETE FROM traces WHERE (SELECT stamp_ceiling FROM space) > 0").run();
   db.use("DELETE FROM waiters").run();
   db.use("DELETE FROM waiter_names").run();

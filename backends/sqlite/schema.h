@@ -33,9 +33,9 @@ void upgrade(Db& db);
 bool knows_boot(Db& db, const std::string& boot_id);
 
 // In a write transaction: if the host was rebooted since the last use, the last commits before that
-// may be lost. Stamps go on above all that those can have given, and observations of before count
-// no more. Holds end that ended with their processes. The rest of the other leases is converted to
-// the new boot's clock, by way of the wall clock. True if it did.
+// may be lost. Stamps go on above all that those can have given, and earlier observations no longer
+// count. Holds whose processes ended with the boot are removed. The rest of the other leases is
+// converted to the new boot's clock, by way of the wall clock. True if it did.
 bool adopt_boot(Transaction& transaction, const std::string& boot_id);
 
 }  // namespace lockset::sqlite
