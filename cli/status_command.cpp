@@ -63,7 +63,7 @@ InspectQuery query_of(const Invocation& invocation) {
   return {InspectQuery::Match::name, operands.front()};
 }
 
-// Of the store, not of the holds.
+// The state of the store, without its holds.
 std::string state_of(const Inspection& inspection) {
   const std::string server = inspection.server.empty() ? "" : "server: " + inspection.server + "\n";
   if (!inspection.quarantine) return server;

@@ -95,7 +95,7 @@ class Acquire {
   std::shared_ptr<Seat> seat_;
   std::shared_ptr<const KnownConfig> config_;
   std::vector<NameState> names_;
-  // Of each name: whether the versions of all its shares have to be read.
+  // For each name: whether the versions of all its shares have to be read.
   std::vector<bool> all_shares_;
   // How the request under way grants each of them.
   enum class Step : std::uint8_t { alone, beside_others, splits };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <map>
 #include <stdexcept>
 #include <thread>
 
@@ -24,7 +25,15 @@ void demand(bool done, const std::string& what) {
   if (!done) throw std::runtime_error("sentinels: " + what);
 }
 
-// Two at a time: starting one is mostly waiting.
+// What follows `field` in a list of fields and values; "" if it is not there.
+std::string value(const RawReply& fields, const std::string& field) {
+  for (std::size_t at = 0; at + 1 < fields.list.size(); at += 2) {
+    if (fields.list[at].text == field) return fields.list[at + 1].text;
+  }
+  return {};
+}
+
+// Starting a server is mostly waiting.
 template <class Start>
 void start_all(const Start& start) {
   std::vector<std::thread> threads;
@@ -152,14 +161,8 @@ bool SentinelSet::settled() const {
     const std::string port = std::to_string(servers_[first]->port());
     for (std::size_t i = 0; i < size; ++i) {
       const RawReply about = ask(i).say({"SENTINEL", "MASTER", name});
-      const auto value = [&](const std::string& of) {
-        for (std::size_t at = 0; at + 1 < about.list.size(); at += 2) {
-          if (about.list[at].text == of) return about.list[at + 1].text;
-        }
-        return std::string();
-      };
-      if (value("num-slaves") != "2" || value("num-other-sentinels") != "2" ||
-          value("flags") != "master") {
+      if (value(about, "num-slaves") != "2" || value(about, "num-other-sentinels") != "2" ||
+          value(about, "flags") != "master") {
         return false;
       }
       if (i == first) continue;
@@ -199,6 +202,31 @@ void SentinelSet::fail_over() const {
          }),
          "no failover");
   static_cast<void>(primary(before));
+}
+
+void SentinelSet::set_priority(std::size_t i, const std::string& priority) const {
+  admin(i).say({"CONFIG", "SET", "replica-priority", priority});
+}
+
+void SentinelSet::allow_only(std::size_t i) const {
+  std::map<std::string, std::string> wanted;  // by port
+  for (std::size_t each = 0; each < size; ++each) {
+    const std::string priority = each == i ? "1" : "0";
+    set_priority(each, priority);
+    wanted[std::to_string(servers_[each]->port())] = priority;
+  }
+  const auto knows = [&] {
+    const RawReply replicas = ask(0).say({"SENTINEL", "REPLICAS", name});
+    return replicas.list.size() == size - 1 &&
+           std::all_of(replicas.list.begin(), replicas.list.end(), [&](const RawReply& each) {
+             return value(each, "slave-priority") == wanted[value(each, "port")];
+           });
+  };
+  demand(eventually(knows, 120s), "the sentinel does not hear of the priorities");
+}
+
+void SentinelSet::allow_all() const {
+  for (std::size_t i = 0; i < size; ++i) set_priority(i, "100");
 }
 
 }  // namespace lockset::test

@@ -58,10 +58,15 @@ class SentinelSet {
   void expect_failover(Duration silence = std::chrono::milliseconds(500)) const;
   // The sentinels promote a replica although the primary is there, and demote that.
   void fail_over() const;
+  // The sentinel that fail_over() asks knows that no other replica than server `i` may be promoted.
+  void allow_only(std::size_t i) const;
+  // Any replica may be promoted.
+  void allow_all() const;
 
  private:
   void tune(std::size_t sentinel) const;
   [[nodiscard]] bool settled() const;
+  void set_priority(std::size_t i, const std::string& priority) const;
 
   std::string password_;
   std::string sentinel_password_;
